@@ -1,0 +1,18 @@
+#pragma once
+
+/** @file
+    Distributed locks on Redis and Valkey for Boost.Asio: one header for all of it.
+
+    `redlock::lock_manager` acquires, `redlock::lock` is what it gives; begin there.
+*/
+
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/lock_manager.hpp>
+#include <redlock/memory_node.hpp>
+#include <redlock/node.hpp>
+#include <redlock/options.hpp>
+#include <redlock/report.hpp>
+#include <redlock/stats.hpp>

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock {
+
+/// How much a log line matters.
+enum class log_level : std::uint8_t { debug, info, warning, error };
+
+/// "debug", "info", "warning" or "error".
+REDLOCK_API char const* to_string(log_level) noexcept;
+
+/// TLS for the nodes whose URL begins with `rediss://` or `valkeys://`.
+struct tls_options {
+    std::string ca_file;           ///< Certificate authorities, PEM. Empty: those of the system.
+    std::string certificate_file;  ///< Client certificate chain, PEM. Empty: none is shown.
+    std::string private_key_file;  ///< Its key, PEM. Empty only without a client certificate.
+    /// Whether the server's certificate and host name are verified. Switch it off for experiments only.
+    bool verify = true;
+};
+
+/** What a @ref lock_manager works with. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
+
+    It is checked in the manager's constructor, which throws `std::invalid_argument` naming the field,
+    the value and the limit.
+*/
+struct config {
+    /** The lock servers, 1 to 99, independent of each other: no replicas, no two names of one server.
+
+        `redis://[user:password@]host[:port][/db]` (`valkey://` means the same), `rediss://…` and
+        `valkeys://…` with TLS, `unix:///path[?db=n]`, `memory://name` (in this process, for tests),
+        or plain `host[:port]`. Reserved characters in user and password are percent-encoded.
+        The port is 6379 if not given. One node is the plain single-instance lock; an odd number
+        tolerates most: 3 nodes one failure, 5 nodes two.
+    */
+    std::vector<std::string> nodes;
+
+    /// A lock's key on the servers is prefix + resource, so that other Redlock clients can share it.
+    std::string prefix = "lock:";
+
+    /// Label that operators see in a lock's value, at most 256 bytes. Empty: "host:pid".
+    std::string owner;
+
+    /// How long one node's vote is waited for, 1 ms to a minute. Well above the round-trip time,
+    /// well below the ttl.
+    std::chrono::milliseconds node_timeout{50};
+
+    /// For name resolution, for connecting, and for the first answer of a server; each. 1 ms to a minute.
+    std::chrono::milliseconds connect_timeout{1000};
+
+    /// Clock drift between client and servers, 0 to 0.5: a lock's validity is shortened by
+    /// ttl * drift_factor + 2 ms (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
+    /// The default covers clocks under NTP. A chrony daemon that slews by up to 8.3 % needs 0.09.
+    double drift_factor = 0.01;
+
+    /// No lock is asked for longer than this: 20 ms to one day.
+    std::chrono::milliseconds max_ttl{60'000};
+
+    tls_options tls;
+
+    /// Called with each log line, on the manager's own strand: it must neither block nor throw.
+    /// Lines never hold passwords or lock tokens. Empty: nothing is logged.
+    std::function<void(log_level, std::string_view)> log;
+};
+
+}  // namespace redlock

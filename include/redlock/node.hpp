@@ -1,0 +1,100 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+#include <redlock/detail/api.hpp>
+#include <redlock/report.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace redlock {
+
+namespace asio = boost::asio;
+
+/// A node's answer to one operation.
+struct node_reply {
+    /// acquire: set, or taken. extend: extended, or not ours any more. release: deleted, or not there.
+    /// inspect: locked, or free.
+    redlock::vote vote = vote::unknown;
+    /// An unknown vote only: it is certain that the node did not and will not carry the operation out.
+    bool untouched = false;
+    error_code error;     ///< Why the vote is unknown.
+    /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
+    std::string text;
+    std::chrono::milliseconds remaining{0};  ///< A granted inspection: the key's time to live.
+};
+
+/** One request to one lock server.
+
+    The manager owns it together with the node, waits for it, and may lose interest at any moment; the node
+    carries it out or refuses. Everything happens on the executor that the node was started on.
+*/
+class REDLOCK_API node_operation {
+public:
+    enum class kind : std::uint8_t {
+        acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`.
+        extend,   ///< If key holds value, raise its time to live to ttl; never shorten it.
+        release,  ///< If key holds value, delete it.
+        inspect,  ///< Read the key's value and time to live.
+        connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
+    };
+
+    virtual ~node_operation() = default;
+
+    std::string_view key;                ///< Both views live as long as the operation.
+    std::string_view value;
+    std::chrono::milliseconds ttl{0};
+    clock::time_point not_after;         ///< The node must not send it later than this.
+    kind what{};
+
+    /// Whether nobody wants it sent any more. A node asks right before sending.
+    bool withdrawn() const noexcept { return withdrawn_; }
+
+    /// Which connection it may have been sent on; 0: it was never handed to one.
+    std::uint32_t sent_on() const noexcept { return sent_on_; }
+
+    /// A node calls this before the first byte may leave. @p connection is not 0 and differs after a reconnection.
+    void mark_sent(std::uint32_t connection) noexcept { sent_on_ = connection; }
+
+    /// A node calls this exactly once, never from within @ref node::submit.
+    virtual void complete(node_reply reply) = 0;
+
+protected:
+    bool withdrawn_ = false;  // next to the small members: there are many operations
+
+private:
+    std::uint32_t sent_on_ = 0;
+};
+
+/** One lock server. Implement it to lock on something that is not Redis; the manager's own tests do.
+
+    An operation that was marked as sent and whose answer gets lost completes with `vote::unknown` and without
+    `untouched`; it is never sent a second time. Operations that were sent on one connection are carried
+    out in their order.
+*/
+class REDLOCK_API node {
+public:
+    virtual ~node() = default;
+
+    /// The address for people: without user and password. Constant.
+    virtual std::string const& name() const noexcept = 0;
+
+    /// Whether an operation submitted now would be sent now. Callable from any thread.
+    virtual bool ready() const noexcept = 0;
+
+    /// Called once, before anything else.
+    virtual void start(asio::any_io_executor executor) = 0;
+
+    /// Takes an operation. It is kept until it can be sent or its time is over.
+    virtual void submit(std::shared_ptr<node_operation> operation) = 0;
+
+    /// Called once. Ends the connection and completes what is pending; nothing is submitted afterwards.
+    virtual void close() = 0;
+};
+
+}  // namespace redlock

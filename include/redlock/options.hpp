@@ -1,0 +1,38 @@
+#pragma once
+
+#include <redlock/report.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace redlock {
+
+/// For `acquire_options::wait`: try until acquired or cancelled.
+inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();
+
+/// Whether a lock is extended by the manager while it is held.
+enum class renewal : std::uint8_t {
+    none,       ///< It runs out after its ttl, unless `lock::async_extend` is called.
+    automatic,  ///< It is extended at about a third of its ttl until released, lost or `max_hold` is over.
+};
+
+/// How to acquire. An aggregate: `{.ttl = 5s, .wait = 2s}`. Checked before anything is sent.
+struct acquire_options {
+    /// For how long the servers keep the lock if nobody extends it: 20 ms to `config::max_ttl`,
+    /// and longer than `config::node_timeout`.
+    std::chrono::milliseconds ttl{10'000};
+
+    /// For how long new rounds are started, counted from the call. Zero: one round, win or fail at once.
+    /// The operation takes at most `wait` plus `config::node_timeout`. @ref wait_forever: until cancelled.
+    std::chrono::milliseconds wait{0};
+
+    redlock::renewal renew = renewal::none;
+
+    /// Renewal stops this long after the acquisition; the lock then runs out. Zero: no limit.
+    std::chrono::milliseconds max_hold{0};
+
+    /// Filled just before completion when not null; must live until then.
+    attempt_report* report = nullptr;
+};
+
+}  // namespace redlock

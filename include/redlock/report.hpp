@@ -1,0 +1,64 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+#include <redlock/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock {
+
+/// What one node said to one request.
+enum class vote : std::uint8_t {
+    granted,  ///< Yes: the key is set, extended or deleted.
+    denied,   ///< No: the key belongs to somebody else, or is not there.
+    unknown,  ///< No answer, or an error. Unknown is not denied: whatever was perhaps written is released.
+};
+
+/// "granted", "denied" or "unknown".
+REDLOCK_API char const* to_string(vote) noexcept;
+
+/// One node's part in the last round of an operation.
+struct node_report {
+    std::string name;                        ///< The node's address, without user and password.
+    redlock::vote vote = vote::unknown;
+    /// Why the vote is unknown. Unknown without an error: the round was decided before this node answered.
+    error_code error;
+    std::string message;                     ///< The server's own words for an error, without secrets.
+    std::chrono::microseconds round_trip{0}; ///< From the start of the round to the answer. Zero: no answer.
+};
+
+/** How an acquisition went. Point `acquire_options::report` at one.
+
+    It is written once, just before the operation completes, and must live until then.
+*/
+struct attempt_report {
+    std::vector<node_report> nodes;          ///< In the order of `config::nodes`. Empty when nothing was sent.
+    error_code outcome;                      ///< What the operation completed with.
+    std::string message;                     ///< For people: the outcome and its reason.
+    std::size_t rounds = 0;                  ///< How often the nodes were asked.
+    std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
+};
+
+/// What one node knows about a resource.
+struct node_lock_info {
+    std::string name;                        ///< The node's address, without user and password.
+    error_code error;                        ///< Why nothing is known.
+    bool locked = false;
+    std::string owner;                       ///< See @ref lock_info::owner.
+    std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
+};
+
+/// Who holds a resource, as told by `lock_manager::async_inspect`. A snapshot: old the moment it is made.
+struct lock_info {
+    std::string resource;
+    bool locked = false;                     ///< A majority of the nodes names the same holder.
+    /// The holder's `config::owner`; empty when the key was written by a client that leaves no label.
+    std::string owner;
+    std::chrono::milliseconds remaining{0};  ///< For how long a majority will go on naming the holder.
+    std::vector<node_lock_info> nodes;       ///< In the order of `config::nodes`.
+};
+
+}  // namespace redlock

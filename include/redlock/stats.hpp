@@ -1,0 +1,43 @@
+#pragma once
+
+#include <redlock/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock {
+
+/// The state of one node, as the manager sees it.
+struct node_stats {
+    std::string name;                        ///< The node's address, without user and password.
+    bool connected = false;                  ///< Whether it can vote right now.
+    std::uint64_t granted = 0;               ///< Its votes in acquisitions and extensions …
+    std::uint64_t denied = 0;
+    std::uint64_t unknown = 0;               ///< … including those that nobody waited for any more.
+    std::uint64_t connections = 0;           ///< How often it was connected to.
+    error_code last_error;                   ///< The latest trouble; stays after it is over.
+    std::string last_message;                ///< Its words, without secrets.
+};
+
+/// Counters since the manager was made, and the present load. A snapshot.
+struct stats {
+    std::uint64_t acquired = 0;
+    std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost.
+    std::uint64_t contended = 0;             ///< Acquisitions that ended with `errc::contended` …
+    std::uint64_t no_quorum = 0;             ///< … and so on.
+    std::uint64_t validity_exhausted = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t released = 0;
+    std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept.
+    std::uint64_t renewals = 0;              ///< Automatic extensions that succeeded.
+    std::uint64_t renewals_failed = 0;       ///< Automatic extensions that did not, and were or will be tried again.
+    std::uint64_t cleaned = 0;               ///< Keys released in the background.
+    std::size_t held = 0;                    ///< Locks held now.
+    std::size_t running = 0;                 ///< Operations under way or waiting now, renewals included.
+    std::size_t cleaning = 0;                ///< Keys still to be released in the background.
+    std::vector<node_stats> nodes;           ///< In the order of `config::nodes`.
+};
+
+}  // namespace redlock

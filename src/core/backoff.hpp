@@ -1,0 +1,24 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock::core {
+
+/** The pause after lost round number @p round (from 1), drawn by the random @p bits.
+
+    Uniform between a quarter and the whole of a ceiling that doubles from 16 ms to 256 ms. The randomness takes
+    apart contenders that split the votes between them; the lower bound keeps a pause above a round trip.
+*/
+inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bits) noexcept
+{
+    using namespace std::chrono;
+    auto const doublings = std::min<std::size_t>(round > 0 ? round - 1 : 0, 4);
+    auto const ceiling = nanoseconds(milliseconds(16)) * (std::int64_t{1} << doublings);
+    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
+    return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(ceiling.count()) * (0.25 + 0.75 * fraction)));
+}
+
+}  // namespace redlock::core

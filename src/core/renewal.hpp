@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace redlock::core {
+
+/// When a lock that was acquired or extended at @p started is due for renewal: after about a third of its ttl.
+/// The random @p bits spread the renewals of locks that were acquired together by a tenth of that.
+template <class TimePoint>
+TimePoint renewal_due(TimePoint started, std::chrono::milliseconds ttl, std::uint64_t bits) noexcept
+{
+    auto const third = std::chrono::nanoseconds(ttl) / 3;
+    auto const spread = third / 10;
+    return started + third - std::chrono::nanoseconds(static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(spread.count() + 1)));
+}
+
+/// When to try again after a renewal failed at @p now: a failure is no loss while validity lasts.
+template <class TimePoint>
+TimePoint renewal_retry(TimePoint now, std::chrono::milliseconds ttl) noexcept
+{
+    return now + std::max(std::chrono::nanoseconds(ttl) / 20, std::chrono::nanoseconds(std::chrono::milliseconds(2)));
+}
+
+}  // namespace redlock::core

@@ -1,0 +1,111 @@
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+#include <redlock/report.hpp>
+
+#include <string>
+
+namespace redlock {
+
+namespace {
+
+// No default case: an enumerator without text is a warning.
+char const* text_of(errc e) noexcept
+{
+    switch (e) {
+    case errc::contended:
+        return "somebody else holds the lock";
+    case errc::no_quorum:
+        return "too few nodes answered for a majority";
+    case errc::validity_exhausted:
+        return "the majority came so late that the lock was hardly valid any more";
+    case errc::lost:
+        return "the lock was lost";
+    case errc::not_held:
+        return "the lock is not held";
+    case errc::quarantined:
+        return "restarted nodes do not vote yet, and without them there is no majority";
+    case errc::invalid_argument:
+        return "an argument is out of range";
+    case errc::node_timeout:
+        return "no answer in time";
+    case errc::node_unreachable:
+        return "no connection to the node";
+    case errc::connection_lost:
+        return "the connection broke before the answer came";
+    case errc::node_closed:
+        return "the manager was shut down";
+    case errc::authentication_failed:
+        return "the server refused user or password";
+    case errc::permission_denied:
+        return "the server's access control list forbids it";
+    case errc::node_loading:
+        return "the server is loading its data set";
+    case errc::node_read_only:
+        return "the server is a replica, or read-only";
+    case errc::node_busy:
+        return "the server is busy with a script";
+    case errc::node_out_of_memory:
+        return "the server is at its memory limit";
+    case errc::node_refuses_writes:
+        return "the server's configuration makes it refuse writes";
+    case errc::wrong_cluster_node:
+        return "the key belongs to another node of the server's cluster";
+    case errc::wrong_type:
+        return "the key holds something that is no lock";
+    case errc::script_missing:
+        return "the server keeps forgetting a script";
+    case errc::unsupported_server:
+        return "the server is too old: Redis 6 or newer, or Valkey, is needed";
+    case errc::unexpected_reply:
+        return "the answer is not what a Redis server would say";
+    case errc::duplicate_node:
+        return "the node is the same server as another node";
+    case errc::server_error:
+        return "the server reported an error";
+    }
+    return "unknown error";
+}
+
+class category final : public boost::system::error_category {
+public:
+    char const* name() const noexcept override { return "redlock"; }
+    std::string message(int value) const override { return text_of(static_cast<errc>(value)); }
+};
+
+}  // namespace
+
+boost::system::error_category const& error_category() noexcept
+{
+    static category const instance;
+    return instance;
+}
+
+char const* to_string(vote v) noexcept
+{
+    switch (v) {
+    case vote::granted:
+        return "granted";
+    case vote::denied:
+        return "denied";
+    case vote::unknown:
+        return "unknown";
+    }
+    return "";
+}
+
+char const* to_string(log_level level) noexcept
+{
+    switch (level) {
+    case log_level::debug:
+        return "debug";
+    case log_level::info:
+        return "info";
+    case log_level::warning:
+        return "warning";
+    case log_level::error:
+        return "error";
+    }
+    return "";
+}
+
+}  // namespace redlock

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace redlock {
+
+/// The nodes that `config::nodes` names, not started. The one place where the manager's world meets that of Redis.
+/// @throws std::invalid_argument naming the URL that is wrong, without its password.
+std::vector<std::shared_ptr<node>> make_nodes(config const&);
+
+}  // namespace redlock

@@ -1,0 +1,203 @@
+#include "manager/acquisition.hpp"
+
+#include "core/backoff.hpp"
+#include "core/check.hpp"
+#include "core/validity.hpp"
+#include "manager/held_lock.hpp"
+
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+clock::time_point give_up_at(clock::time_point called, std::chrono::milliseconds wait)
+{
+    auto const room = clock::time_point::max() - called;
+    return wait < std::chrono::duration_cast<std::chrono::milliseconds>(room) ? called + wait : clock::time_point::max();
+}
+
+}  // namespace
+
+void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
+{
+    auto a = std::make_shared<acquisition>(e, std::move(resource), options, std::move(handler));
+    if (!core::check_resource(a->resource).empty() || !core::check(options, e->settings()).empty())
+        return a->complete(errc::invalid_argument);
+    a->done.on_cancel(a);
+    run_operation(*e, a, options.wait.count() > 0 ? acquisition::contend(a) : acquisition::ask_nodes(a));
+}
+
+acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, acquire_options options,
+                         completion<void(error_code, lock)> handler)
+    : shared_operation(e->strand()),
+      resource(std::move(name)),
+      done(std::move(handler)),
+      engine_(std::move(e)),
+      options_(options),
+      called_(engine_->now()),
+      give_up_at_(give_up_at(called_, options.wait)),
+      alarm_([this] { wake(); })
+{
+}
+
+// One contender per process and resource: the others queue up behind it, first come first served.
+flow<error_code> acquisition::contend(std::shared_ptr<acquisition> self)
+{
+    auto& e = *self->engine_;
+    e.enter(*self);
+    engine::place_in_queue const place(e, *self);
+    while (!place.first() && !self->stopped() && e.now() < self->give_up_at_)
+        co_await self->sleep(self->give_up_at_);
+    if (self->stopped())
+        co_return asio::error::operation_aborted;
+    if (!place.first())
+        co_return errc::contended;
+    co_return co_await ask_nodes(self);
+}
+
+flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
+{
+    auto& a = *self;
+    auto& e = *a.engine_;
+    e.enter(a);
+    while (!a.stopped()) {
+        // As long as this process itself has the lock, the nodes need not be asked.
+        if (auto const until = a.blocked_until()) {
+            co_await a.sleep(*until);
+            continue;
+        }
+        // The first connections take longer than a vote may; later ones are made while the others vote.
+        if (!e.connected() && !a.round_) {
+            a.round_ = std::make_shared<round>(e, node_operation::kind::connect, std::string(), std::string(), a.options_.ttl);
+            co_await a.round_->gather();
+            if (a.round_->votes.verdict() == core::verdict::won)
+                e.set_connected();
+            continue;
+        }
+
+        // A fresh token for each round: a round never meets its own leftovers, nor frees its successor.
+        a.round_ = std::make_shared<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
+                                           a.options_.ttl);
+        a.round_->timed = a.options_.report != nullptr;
+        ++a.rounds_;
+        bump(e.count.rounds);
+        co_await a.round_->gather();
+
+        auto const ec = a.judge();
+        if (!ec) {
+            a.hand_out();
+            co_return ec;
+        }
+        e.janitor().clean_up(a.round_, a.options_.ttl);
+        if (a.stopped() || a.round_->started >= a.give_up_at_)
+            co_return ec;
+        co_await a.sleep(std::min(e.now() + core::pause_after(a.rounds_, e.random()), a.give_up_at_));
+    }
+    co_return asio::error::operation_aborted;
+}
+
+std::optional<clock::time_point> acquisition::blocked_until() const
+{
+    if (options_.wait.count() == 0 || engine_->now() >= give_up_at_)
+        return std::nullopt;
+    auto const until = engine_->held_until(resource);
+    return until ? std::optional(std::min(*until, give_up_at_)) : std::nullopt;
+}
+
+// What has become of the round that has just ended.
+error_code acquisition::judge() const
+{
+    if (cancelled_)
+        return asio::error::operation_aborted;
+    if (round_->votes.verdict() != core::verdict::won)
+        return round_->votes.contended() ? errc::contended : errc::no_quorum;
+    // What would be lost at once is not handed out.
+    auto const valid_until = core::valid_until(round_->started, options_.ttl, engine_->settings().drift_factor);
+    if (engine_->now() >= valid_until - core::stop_margin(options_.ttl))
+        return errc::validity_exhausted;
+    return {};
+}
+
+void acquisition::hand_out()
+{
+    auto held = std::make_shared<held_lock>(engine_, resource, round_, options_);
+    engine_->add(held);
+    won_ = lock(std::move(held));
+}
+
+flow<void> acquisition::sleep(clock::time_point until)
+{
+    auto start = [this, until](auto handler) {
+        sleeper_ = std::move(handler);
+        if (until != clock::time_point::max())
+            engine_->set(alarm_, until);
+    };
+    co_await asio::async_initiate<asio::deferred_t const, void()>(start, asio::deferred);
+}
+
+void acquisition::wake()
+{
+    alarm_.clear();
+    if (sleeper_)  // posted, because one that wakes up may wake another, and so on
+        asio::post(engine_->strand(), std::exchange(sleeper_, {}));
+}
+
+void acquisition::cancel(asio::cancellation_type type)
+{
+    if (sleeper_) {
+        cancelled_ = true;
+        wake();
+    } else if (may_leave_traces(type) || !round_) {
+        cancelled_ = true;
+        if (round_ && !won_.held())
+            round_->abandon();
+    }
+}
+
+void acquisition::drop()
+{
+    auto sleeper = std::exchange(sleeper_, {});
+    if (round_)
+        round_->drop();
+}
+
+void acquisition::complete(error_code ec)
+{
+    engine_->count_outcome(ec);
+    if (options_.report)
+        fill_report(ec);
+    done(ec, std::move(won_));
+}
+
+void acquisition::fill_report(error_code ec) const
+{
+    auto& r = *options_.report;
+    r = {};
+    if (round_)
+        r.nodes = round_->report();
+    r.outcome = ec;
+    r.message = "acquired";
+    if (ec)
+        r.message = explain(*engine_, resource, options_, ec) + ": " + ec.message();
+    r.rounds = rounds_;
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(engine_->now() - called_);
+}
+
+std::string explain(engine const& e, std::string const& resource, acquire_options const& options, error_code ec)
+{
+    auto what = fmt::format("redlock: cannot hold \"{}\"", resource.substr(0, 64));
+    if (ec == errc::invalid_argument) {
+        auto wrong = core::check_resource(resource);
+        return what + ": " + (wrong.empty() ? core::check(options, e.settings()) : wrong);
+    }
+    return what;
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/schedule.hpp"
+#include "manager/engine.hpp"
+#include "manager/round.hpp"
+
+#include <boost/asio/any_completion_handler.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace redlock::detail {
+
+/// One call of `lock_manager::async_acquire`.
+class acquisition final : public shared_operation<acquisition> {
+public:
+    acquisition(std::shared_ptr<detail::engine>, std::string resource, acquire_options, completion<void(error_code, lock)>);
+
+    // The flow: with a wait in the queue first, or without.
+    static flow<error_code> contend(std::shared_ptr<acquisition>);
+    static flow<error_code> ask_nodes(std::shared_ptr<acquisition>);
+
+    void cancel(asio::cancellation_type) override;
+    void drop() override;
+
+    /// Ends the pause or the wait in the queue early.
+    void wake();
+
+    void complete(error_code);
+
+    std::string const resource;
+    completion<void(error_code, lock)> done;
+
+private:
+    std::optional<clock::time_point> blocked_until() const;
+    error_code judge() const;
+    void hand_out();
+    flow<void> sleep(clock::time_point until);
+    void fill_report(error_code) const;
+
+    bool stopped() const noexcept { return cancelled_ || !engine_->open(); }
+
+    std::shared_ptr<detail::engine> const engine_;
+    acquire_options const options_;
+    clock::time_point const called_;
+    clock::time_point const give_up_at_;  ///< no round is started later
+
+    std::shared_ptr<detail::round> round_;
+    std::size_t rounds_ = 0;
+    lock won_;
+    bool cancelled_ = false;
+    asio::any_completion_handler<void()> sleeper_;
+    core::alarm<clock::time_point> alarm_;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,299 @@
+#include "manager/engine.hpp"
+
+#include "core/key.hpp"
+#include "core/validity.hpp"
+#include "manager/acquisition.hpp"
+#include "manager/held_lock.hpp"
+#include "manager/round.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+std::string default_owner()
+{
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    return fmt::format("{}:{}", host, ::getpid());
+}
+
+}  // namespace
+
+engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime, config settings,
+               std::vector<std::shared_ptr<node>> nodes)
+    : settings_(std::move(settings)),
+      user_executor_(std::move(user_executor)),
+      runtime_(std::move(runtime)),
+      strand_(runtime_->strand()),
+      nodes_(std::move(nodes)),
+      owner_(settings_.owner.empty() ? default_owner() : settings_.owner),
+      closing_deadline_([this] { close(); }),
+      janitor_(*this),
+      node_counters_(nodes_.size())
+{
+    for (auto& n : nodes_)
+        n->start(*strand_);
+}
+
+engine::~engine() = default;
+
+std::string engine::make_token()
+{
+    auto const [high, low] = runtime_->random();
+    return core::make_token(high, low, owner_);
+}
+
+clock::duration engine::key_lifetime(std::chrono::milliseconds ttl) const
+{
+    return ttl + core::drift(ttl, settings_.drift_factor);
+}
+
+void engine::set(core::alarm<clock::time_point>& alarm, clock::time_point at)
+{
+    schedule_.set(alarm, at);
+    // Waking up early and finding nothing to do is cheaper than setting the timer for every alarm.
+    if (at >= wake_at_)
+        return;
+    wake_at_ = at;
+    runtime_->wake_at(at, [weak = weak_from_this()] {
+        if (auto self = weak.lock())
+            self->ring();
+    });
+}
+
+void engine::ring()
+{
+    wake_at_ = clock::time_point::max();
+    schedule_.ring_until(now());
+    if (auto const next = schedule_.next(); next && *next < wake_at_) {
+        wake_at_ = *next;
+        runtime_->wake_at(*next, [weak = weak_from_this()] {
+            if (auto self = weak.lock())
+                self->ring();
+        });
+    }
+}
+
+void engine::enter(operation& s)
+{
+    if (s.is_linked())
+        return;
+    running_.push_back(s);
+    bump<std::size_t>(count.running, 1);
+}
+
+void engine::leave(operation& s)
+{
+    if (!s.is_linked())
+        return;
+    running_.erase(running_.iterator_to(s));
+    bump<std::size_t>(count.running, -1);
+}
+
+// Contenders
+
+engine::place_in_queue::place_in_queue(engine& e, acquisition& a)
+    : engine_(e), who_(a), queue_(&e.contenders_[a.resource]), place_(queue_->insert(queue_->end(), &a))
+{
+}
+
+engine::place_in_queue::~place_in_queue()
+{
+    bool const was_first = first();
+    queue_->erase(place_);
+    if (queue_->empty())
+        engine_.contenders_.erase(who_.resource);
+    else if (was_first)
+        queue_->front()->wake();
+}
+
+bool engine::place_in_queue::first() const
+{
+    return queue_->front() == &who_;
+}
+
+// Locks
+
+void engine::add(std::shared_ptr<held_lock> held)
+{
+    held_.insert_or_assign(held->resource, held.get());
+    held->keep();
+    locks_.push_back(*held);
+    held->kept = std::move(held);
+    bump(count.acquired);
+    bump<std::size_t>(count.held, 1);
+}
+
+void engine::remove(held_lock& held)
+{
+    if (!held.is_linked())
+        return;
+    if (auto it = held_.find(held.resource); it != held_.end() && it->second == &held) {
+        held_.erase(it);
+        if (auto queue = contenders_.find(held.resource); queue != contenders_.end())
+            queue->second.front()->wake();
+    }
+    locks_.erase(locks_.iterator_to(held));
+    bump<std::size_t>(count.held, -1);
+    held.kept.reset();
+}
+
+std::optional<clock::time_point> engine::held_until(std::string const& resource) const
+{
+    auto const it = held_.find(resource);
+    if (it == held_.end() || !it->second->held())
+        return std::nullopt;
+    return it->second->valid_until();
+}
+
+void engine::cleaned(bool confirmed)
+{
+    if (confirmed)
+        bump(count.cleaned);
+    count.cleaning.store(janitor_.pending(), std::memory_order_relaxed);
+    finish_if_clean();
+}
+
+// The end
+
+void engine::shut_down(std::function<void(error_code)> done)
+{
+    if (phase_ == phase::closed)
+        return done(error_code());
+    closing_.push_back(std::move(done));
+    if (phase_ == phase::closing)
+        return;
+
+    phase_ = phase::closing;
+    self_ = shared_from_this();
+    std::vector<operation*> running;  // a copy: they leave as they stop
+    for (auto& s : running_)
+        running.push_back(&s);
+    for (auto* s : running)
+        s->stop();
+    while (!locks_.empty()) {
+        auto const held = locks_.front().kept;
+        held->give_up(held_lock::standing::released);
+        held->retire();
+        bump(count.released);
+        janitor_.clean_up(held->grant(), held->longest_ttl());
+    }
+    set(closing_deadline_, now() + settings_.connect_timeout + settings_.node_timeout);
+    finish_if_clean();
+}
+
+void engine::finish_if_clean()
+{
+    if (phase_ != phase::closing || janitor_.pending() > 0)
+        return;
+    // Not at once: we may be called from within a node that is handing out answers.
+    set(closing_deadline_, now());
+}
+
+void engine::close()
+{
+    auto const keep = std::exchange(self_, {});
+    auto const ec = janitor_.pending() > 0 ? make_error_code(errc::no_quorum) : error_code();
+    if (ec)
+        log(log_level::warning, "{} keys could not be released; they expire by themselves", janitor_.pending());
+    phase_ = phase::closed;
+    for (auto& n : nodes_)
+        n->close();
+    janitor_.stop();
+    schedule_.clear();
+    runtime_->stop();
+    for (auto& done : std::exchange(closing_, {}))
+        done(ec);
+}
+
+void engine::abandon()
+{
+    auto const keep = shared_from_this();
+    auto const self = std::exchange(self_, {});
+    abandoned_.store(true, std::memory_order_release);
+    phase_ = phase::closed;
+    while (!running_.empty()) {
+        auto& s = running_.front();
+        running_.pop_front();
+        s.drop();
+    }
+    while (!locks_.empty()) {
+        auto const held = std::exchange(locks_.front().kept, nullptr);
+        locks_.pop_front();
+        held->drop();
+    }
+    held_.clear();
+    closing_.clear();
+    for (auto& n : nodes_)
+        n->close();
+    janitor_.stop();
+    schedule_.clear();
+    runtime_.reset();
+    strand_.reset();
+    user_executor_ = {};
+}
+
+// Statistics
+
+void engine::observe(ballot const& b)
+{
+    auto& c = node_counters_[b.node];
+    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend)
+        bump(b.reply.vote == vote::granted ? c.granted : b.reply.vote == vote::denied ? c.denied : c.unknown);
+    if (b.sent_on() != 0 && b.sent_on() != c.last_connection) {
+        c.last_connection = b.sent_on();
+        bump(c.connections);
+    }
+    if (b.reply.error) {
+        std::lock_guard guard(trouble_mutex_);
+        c.last_error = b.reply.error;
+        c.last_message = b.reply.text;
+    }
+}
+
+void engine::count_outcome(error_code ec)
+{
+    if (ec == errc::contended)
+        bump(count.contended);
+    else if (ec == errc::no_quorum)
+        bump(count.no_quorum);
+    else if (ec == errc::validity_exhausted)
+        bump(count.validity_exhausted);
+    else if (ec == asio::error::operation_aborted)
+        bump(count.cancelled);
+}
+
+stats engine::stats() const
+{
+    redlock::stats s;
+    auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
+    s.acquired = read(count.acquired);
+    s.rounds = read(count.rounds);
+    s.contended = read(count.contended);
+    s.no_quorum = read(count.no_quorum);
+    s.validity_exhausted = read(count.validity_exhausted);
+    s.cancelled = read(count.cancelled);
+    s.released = read(count.released);
+    s.lost = read(count.lost);
+    s.renewals = read(count.renewals);
+    s.renewals_failed = read(count.renewals_failed);
+    s.cleaned = read(count.cleaned);
+    s.held = read(count.held);
+    s.running = read(count.running);
+    s.cleaning = read(count.cleaning);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto const& c = node_counters_[i];
+        std::lock_guard guard(trouble_mutex_);
+        s.nodes.push_back({nodes_[i]->name(), nodes_[i]->ready(), read(c.granted), read(c.denied), read(c.unknown),
+                           read(c.connections), c.last_error, c.last_message});
+    }
+    return s;
+}
+
+}  // namespace redlock::detail

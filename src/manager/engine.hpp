@@ -1,0 +1,186 @@
+#pragma once
+
+#include "core/schedule.hpp"
+#include "manager/janitor.hpp"
+#include "manager/operation.hpp"
+#include "manager/runtime.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/lock_manager.hpp>
+#include <redlock/node.hpp>
+#include <redlock/stats.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/intrusive/list.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace redlock::detail {
+
+class acquisition;
+class ballot;
+class held_lock;
+class round;
+
+/** What a manager and its locks share. All of it lives on the runtime's strand, except where it says otherwise.
+
+    The flows are elsewhere: acquisition.cpp, held_lock.cpp, inspection.cpp, janitor.cpp. Here is what they have in
+    common: the nodes, the alarms, who waits for what, who holds what, and the end of it all.
+*/
+class engine : public std::enable_shared_from_this<engine> {
+public:
+    engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config, std::vector<std::shared_ptr<node>>);
+    ~engine();
+
+    // Any thread.
+    config const& settings() const noexcept { return settings_; }
+    std::vector<std::shared_ptr<node>> const& nodes() const noexcept { return nodes_; }
+    asio::any_io_executor const& user_executor() const noexcept { return user_executor_; }
+    detail::strand const& strand() const noexcept { return *strand_; }
+    clock::time_point now() const noexcept { return runtime_ ? runtime_->now() : clock::now(); }
+    std::string const& owner() const noexcept { return owner_; }
+    redlock::stats stats() const;
+    /// Whether the execution context is gone, and with it everything that could still be done.
+    bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
+
+    // Time and chance.
+    void set(core::alarm<clock::time_point>& alarm, clock::time_point at);
+    std::uint64_t random() { return runtime_->random()[0]; }
+    std::string make_token();
+    /// For how long, from now on, a key with @p ttl may exist on a node.
+    clock::duration key_lifetime(std::chrono::milliseconds ttl) const;
+
+    // Life.
+    bool open() const noexcept { return phase_ == phase::open; }
+    bool closed() const noexcept { return phase_ == phase::closed; }
+    /// Begins the end, or joins it.
+    void shut_down(std::function<void(error_code)> done);
+    /// The execution context goes: lets go of everything that refers to it.
+    void abandon();
+
+    void enter(operation&);  ///< unless it is there already
+    void leave(operation&);
+
+    /// An acquisition's place among those that may wait for the same resource; only the first asks the nodes.
+    class place_in_queue {
+    public:
+        place_in_queue(engine&, acquisition&);
+        ~place_in_queue();
+        place_in_queue(place_in_queue const&) = delete;
+        place_in_queue& operator=(place_in_queue const&) = delete;
+        bool first() const;
+
+    private:
+        engine& engine_;
+        acquisition& who_;
+        std::list<acquisition*>* queue_;
+        std::list<acquisition*>::iterator place_;
+    };
+
+    /// A held lock's place among those held; it owns itself while it is there.
+    struct keepable : boost::intrusive::list_base_hook<> {
+        std::shared_ptr<held_lock> kept;
+    };
+    void add(std::shared_ptr<held_lock>);
+    void remove(held_lock&);
+    /// Until when @p resource is held by this manager itself; nothing if it is not.
+    std::optional<clock::time_point> held_until(std::string const& resource) const;
+
+    /// Whether a majority of the nodes was connected to at least once.
+    bool connected() const noexcept { return connected_; }
+    void set_connected() noexcept { connected_ = true; }
+
+    detail::janitor& janitor() noexcept { return janitor_; }
+    void cleaned(bool confirmed);
+
+    // Statistics and logging.
+    void observe(ballot const&);
+    template <class... Args>
+    void log(log_level level, fmt::format_string<Args...> format, Args&&... args)
+    {
+        if (settings_.log)
+            settings_.log(level, fmt::format(format, std::forward<Args>(args)...));
+    }
+
+    struct counters {
+        std::atomic<std::uint64_t> acquired, rounds, contended, no_quorum, validity_exhausted, cancelled, released, lost,
+            renewals, renewals_failed, cleaned;
+        std::atomic<std::size_t> running, held, cleaning;
+    };
+    counters count{};
+    void count_outcome(error_code);
+
+private:
+    enum class phase { open, closing, closed };
+
+    struct node_counters {
+        std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
+        std::uint32_t last_connection = 0;
+        error_code last_error;     // under trouble_mutex_
+        std::string last_message;  // under trouble_mutex_
+    };
+
+    void ring();
+    void finish_if_clean();
+    void close();
+
+    config const settings_;
+    asio::any_io_executor user_executor_;
+    std::unique_ptr<detail::runtime> runtime_;
+    std::optional<detail::strand> strand_;
+    std::vector<std::shared_ptr<node>> const nodes_;
+    std::string const owner_;
+
+    core::schedule<clock::time_point> schedule_;
+    clock::time_point wake_at_ = clock::time_point::max();
+
+    phase phase_ = phase::open;
+    bool connected_ = false;
+    std::atomic<bool> abandoned_{false};
+    std::shared_ptr<engine> self_;  // while closing: the manager may be gone
+    std::vector<std::function<void(error_code)>> closing_;
+    core::alarm<clock::time_point> closing_deadline_;
+
+    boost::intrusive::list<operation> running_;
+    std::unordered_map<std::string, std::list<acquisition*>> contenders_;
+    boost::intrusive::list<keepable> locks_;
+    std::unordered_map<std::string_view, held_lock*> held_;
+    detail::janitor janitor_;
+
+    std::vector<node_counters> node_counters_;
+    mutable std::mutex trouble_mutex_;
+};
+
+/// Adds to a counter that only the strand writes, so that a plain addition is enough.
+template <class T>
+void bump(std::atomic<T>& counter, T by = 1) noexcept
+{
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+/// Runs the @p flow of an operation on the strand, and completes the operation with the outcome on every path.
+template <class Operation>
+void run_operation(engine& e, std::shared_ptr<Operation> o, flow<error_code> steps)
+{
+    asio::co_spawn(e.strand(), std::move(steps), [&e, o](std::exception_ptr failure, error_code ec) {
+        e.leave(*o);
+        o->complete(failure ? make_error_code(boost::system::errc::not_enough_memory) : ec);
+    });
+}
+
+}  // namespace redlock::detail

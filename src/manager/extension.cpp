@@ -1,0 +1,77 @@
+#include "manager/extension.hpp"
+
+#include "core/check.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, error_handler done)
+{
+    if (!held)
+        return done(make_error_code(errc::not_held));
+    if (!core::check_ttl(ttl, held->engine->settings()).empty())
+        return done(make_error_code(errc::invalid_argument));
+    extension::start(std::move(held), ttl, std::move(done));
+}
+
+void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
+{
+    auto x = std::make_shared<extension>(std::move(held), ttl, std::move(done));
+    if (x->done_)
+        x->done_.on_cancel(x);
+    run_operation(*x->held_->engine, x, ask_nodes(x));
+}
+
+void extension::complete(error_code ec)
+{
+    if (renewal_)
+        held_->renewed(ec);
+    else
+        done_(ec);
+}
+
+extension::extension(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
+    : shared_operation(held->engine->strand()), held_(std::move(held)), ttl_(ttl), done_(std::move(done)), renewal_(!done_)
+{
+}
+
+flow<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
+{
+    auto& held = *self->held_;
+    auto& e = *held.engine;
+    e.enter(*self);
+    if (self->cancelled_ || !e.open())
+        co_return asio::error::operation_aborted;
+
+    auto const& grant = held.grant();
+    auto const extension = std::make_shared<round>(node_operation::kind::extend, grant, self->ttl_);
+    for (std::size_t i = 0; i < grant->ballots.size(); ++i) {
+        if (!grant->ballots[i].may_hold())
+            extension->skip(i, vote::denied);
+    }
+    self->round_ = extension;
+    co_await extension->gather();
+
+    auto const ec = held.judge(*extension);
+    co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : ec;
+}
+
+void extension::cancel(asio::cancellation_type type)
+{
+    if (!may_leave_traces(type))
+        return;
+    cancelled_ = true;
+    if (round_)
+        round_->abandon();
+}
+
+void extension::drop()
+{
+    if (round_)
+        round_->drop();
+}
+
+}  // namespace redlock::detail

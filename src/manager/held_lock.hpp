@@ -1,0 +1,85 @@
+#pragma once
+
+#include "core/schedule.hpp"
+#include "manager/engine.hpp"
+#include "manager/round.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::detail {
+
+/** A lock that was won: what a handle and the engine share.
+
+    While it is held the engine refers to it and its alarm is set: for the renewal that is due, and for the moment at
+    which it counts as lost, which waits for nothing and nobody.
+*/
+class held_lock final : public std::enable_shared_from_this<held_lock>, public engine::keepable {
+public:
+    held_lock(std::shared_ptr<detail::engine>, std::string resource, std::shared_ptr<round> grant, acquire_options const&);
+
+    // Any thread.
+    bool held() const noexcept;
+    clock::time_point valid_until() const noexcept;
+    std::string const resource;
+    std::shared_ptr<detail::engine> const engine;
+
+    /// How it stands; it moves down only.
+    enum class standing : std::uint8_t { held, lost, released };
+    standing give_up(standing to) noexcept;  ///< @return how it stood before; any thread
+
+    // On the strand.
+    std::shared_ptr<round const> const& grant() const noexcept { return grant_; }
+    std::chrono::milliseconds longest_ttl() const noexcept { return longest_ttl_; }
+    void keep();                                ///< sets the alarm
+    error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
+    void renewed(error_code);
+    void retire();                              ///< it was given back: nobody holds it and nobody waits
+    void drop();                                ///< the execution context goes
+
+    /// One call of `lock::async_wait_lost`.
+    class wait final : public shared_operation<wait> {
+    public:
+        wait(std::shared_ptr<held_lock> held, completion<void(error_code)> handler)
+            : shared_operation(held->engine->strand()), done(std::move(handler)), held_(std::move(held))
+        {
+        }
+
+        void cancel(asio::cancellation_type) override;
+        void drop() override {}
+
+        completion<void(error_code)> done;
+
+    private:
+        std::shared_ptr<held_lock> const held_;
+    };
+    void add(std::shared_ptr<wait>);
+
+private:
+    void ring();
+    void lose(std::string_view why);
+    void end_waits(error_code);
+    clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
+
+    std::shared_ptr<round const> const grant_;
+    std::chrono::milliseconds const ttl_;
+    bool const renew_;
+    clock::time_point const renew_until_;
+    clock::time_point renew_at_;
+    std::chrono::milliseconds longest_ttl_;
+    std::chrono::milliseconds margin_;
+    bool renewing_ = false;
+    std::atomic<standing> standing_{standing::held};
+    std::atomic<clock::rep> valid_until_;
+    core::alarm<clock::time_point> alarm_;
+    std::vector<std::shared_ptr<wait>> waits_;
+};
+
+/// Gives back without waiting. Any thread; never throws.
+void give_back(std::shared_ptr<held_lock> const&) noexcept;
+
+}  // namespace redlock::detail

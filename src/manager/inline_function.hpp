@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace redlock::detail {
+
+template <class Signature>
+class inline_function;
+
+/// A move-only function object that is called at most once and lives within this object, never on the heap.
+template <class... Args>
+class inline_function<void(Args...)> {
+public:
+    inline_function() = default;
+    inline_function(inline_function const&) = delete;
+    inline_function& operator=(inline_function const&) = delete;
+    ~inline_function() { reset(); }
+
+    template <class F>
+        requires std::is_rvalue_reference_v<F&&>
+    inline_function& operator=(F&& f)
+    {
+        static_assert(sizeof(F) <= sizeof storage_ && alignof(F) <= alignof(void*));
+        reset();
+        ::new (static_cast<void*>(storage_)) F(std::move(f));
+        run_ = [](void* storage, bool call, Args... args) {
+            auto& stored = *std::launder(static_cast<F*>(storage));
+            auto taken = std::move(stored);  // it may destroy us
+            stored.~F();
+            if (call)
+                std::move(taken)(args...);
+        };
+        return *this;
+    }
+
+    explicit operator bool() const noexcept { return run_ != nullptr; }
+
+    /// Empties it first, then calls.
+    void operator()(Args... args) && { std::exchange(run_, nullptr)(storage_, true, args...); }
+
+    /// Destroys the function without calling it.
+    void reset()
+    {
+        if (run_)
+            std::exchange(run_, nullptr)(storage_, false, Args{}...);
+    }
+
+private:
+    alignas(void*) std::byte storage_[32];
+    void (*run_)(void* storage, bool call, Args...) = nullptr;
+};
+
+}  // namespace redlock::detail

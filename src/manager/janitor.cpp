@@ -1,0 +1,95 @@
+#include "manager/janitor.hpp"
+
+#include "manager/engine.hpp"
+#include "manager/round.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+clock::duration retry_pause(std::uint32_t retries)
+{
+    return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
+}
+
+// Whether a node's answer to a release settles it. "Not there" does not, if the acquisition's answer is unknown and
+// travelled on another connection: the server may still have its bytes and carry them out after the release.
+bool is_settled(ballot const& b)
+{
+    switch (b.reply.vote) {
+    case vote::granted:
+        return true;
+    case vote::denied:
+        return b.acquired_on == 0 || b.acquired_on == b.sent_on();
+    case vote::unknown:
+        return false;
+    }
+    return false;
+}
+
+}  // namespace
+
+janitor::janitor(engine& e) : engine_(e), alarm_([this] { try_again(); }) {}
+
+std::shared_ptr<round> janitor::make_release(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl)
+{
+    auto release = std::make_shared<round>(node_operation::kind::release, grant, ttl);
+    for (std::size_t i = 0; i < grant->ballots.size(); ++i) {
+        auto const& acquired = grant->ballots[i];
+        if (!acquired.may_hold()) {
+            release->skip(i, vote::denied);
+            continue;
+        }
+        bool const known = acquired.answered && acquired.reply.vote == vote::granted;
+        release->ballots[i].acquired_on = known ? 0 : acquired.sent_on();
+        ++pending_;
+    }
+    return release;
+}
+
+void janitor::clean_up(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl)
+{
+    bool const anything = std::any_of(grant->ballots.begin(), grant->ballots.end(), [](auto& b) { return b.may_hold(); });
+    if (anything)
+        make_release(std::move(grant), ttl)->send();
+}
+
+void janitor::settle(ballot& b)
+{
+    bool const settled = is_settled(b);
+    if (settled || engine_.closed() || engine_.now() >= b.not_after) {
+        --pending_;
+        engine_.cleaned(settled);
+        return;
+    }
+    auto const at = engine_.now() + retry_pause(b.retries);
+    b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
+    later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
+    engine_.set(alarm_, later_.begin()->first);
+}
+
+void janitor::try_again()
+{
+    while (!later_.empty() && later_.begin()->first <= engine_.now()) {
+        auto [round, node] = std::move(later_.begin()->second);
+        later_.erase(later_.begin());
+        round->resend(node);
+    }
+    if (!later_.empty())
+        engine_.set(alarm_, later_.begin()->first);
+}
+
+void janitor::stop()
+{
+    alarm_.clear();
+    pending_ -= later_.size();
+    later_.clear();
+}
+
+}  // namespace redlock::detail

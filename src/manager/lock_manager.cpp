@@ -1,0 +1,117 @@
+#include <redlock/lock_manager.hpp>
+
+#include "core/check.hpp"
+#include "make_node.hpp"
+#include "manager/context_guard.hpp"
+#include "manager/engine.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace redlock {
+
+namespace {
+
+[[noreturn]] void refuse(std::string const& wrong)
+{
+    throw std::invalid_argument("redlock::config: " + wrong);
+}
+
+std::shared_ptr<detail::engine> make_engine(asio::any_io_executor executor, config settings,
+                                            std::vector<std::shared_ptr<node>> nodes)
+{
+    auto runtime = detail::make_system_runtime(executor);
+    auto e = std::make_shared<detail::engine>(executor, std::move(runtime), std::move(settings), std::move(nodes));
+    detail::context_guard::watch(executor, e);
+    return e;
+}
+
+}  // namespace
+
+lock_manager::lock_manager(asio::any_io_executor executor, config settings)
+{
+    if (auto const wrong = core::check(settings); !wrong.empty())
+        refuse(wrong);
+    auto nodes = make_nodes(settings);
+    engine_ = make_engine(std::move(executor), std::move(settings), std::move(nodes));
+}
+
+lock_manager::lock_manager(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+{
+    if (!settings.nodes.empty())
+        refuse("nodes must be empty when nodes are given as objects");
+    for (auto const& n : nodes) {
+        if (!n)
+            refuse("one of the nodes given as objects is null");
+        settings.nodes.push_back(n->name());
+    }
+    if (auto const wrong = core::check(settings); !wrong.empty())
+        refuse(wrong);
+    engine_ = make_engine(std::move(executor), std::move(settings), std::move(nodes));
+}
+
+lock_manager::lock_manager(std::shared_ptr<detail::engine> e) : engine_(std::move(e)) {}
+
+lock_manager::~lock_manager()
+{
+    if (engine_ && !engine_->abandoned())
+        detail::start_shutdown(engine_, {});
+}
+
+stats lock_manager::stats() const
+{
+    return engine_->stats();
+}
+
+namespace detail {
+
+asio::any_io_executor executor_of(std::shared_ptr<engine> const& e) noexcept
+{
+    return e->user_executor();
+}
+
+namespace {
+
+/// One call of `lock_manager::async_shutdown`: only the wait can be cancelled, not the shutdown.
+class shutdown_wait final : public shared_operation<shutdown_wait> {
+public:
+    shutdown_wait(std::shared_ptr<engine> e, error_handler handler)
+        : shared_operation(e->strand()), engine_(std::move(e)), done_(std::move(handler))
+    {
+    }
+
+    void start()
+    {
+        if (done_)
+            done_.on_cancel(this->weak_from_this());
+        asio::dispatch(engine_->strand(), [self = shared_from_this()] {
+            self->engine_->shut_down([self](error_code ec) { self->complete(ec); });
+        });
+    }
+
+    void complete(error_code ec)
+    {
+        if (done_)
+            done_(ec);
+    }
+
+    void cancel(asio::cancellation_type) override { complete(asio::error::operation_aborted); }
+    void drop() override {}
+
+private:
+    std::shared_ptr<engine> const engine_;
+    error_handler done_;
+};
+
+}  // namespace
+
+void start_shutdown(std::shared_ptr<engine> e, error_handler handler)
+{
+    std::make_shared<shutdown_wait>(std::move(e), std::move(handler))->start();
+}
+
+}  // namespace detail
+}  // namespace redlock

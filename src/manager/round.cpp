@@ -1,0 +1,242 @@
+#include "manager/round.hpp"
+
+#include "manager/engine.hpp"
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+void ballot::complete(node_reply r)
+{
+    reply = std::move(r);
+    answered = true;
+    if (round->timed)
+        round_trip_us = static_cast<std::uint32_t>((round->engine.now() - round->started) / std::chrono::microseconds(1));
+    round->engine.observe(*this);
+    if (what == kind::release)
+        round->engine.janitor().settle(*this);
+    finish(reply.vote);
+}
+
+void ballot::stop_waiting()
+{
+    if (what != kind::release)
+        withdrawn_ = true;
+    finish(vote::unknown);
+}
+
+void ballot::finish(vote v)
+{
+    if (waiter_)
+        std::move(waiter_)(v);
+}
+
+template <class CompletionToken>
+auto cast_vote::operator()(CompletionToken&& token)
+{
+    auto start = [](auto handler, detail::round* r, std::size_t i) {
+        r->ballots[i].waiter_ = std::move(handler);
+        r->submit(i);
+    };
+    return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
+}
+
+round::round(detail::engine& e, node_operation::kind what, std::string key, std::string value, std::chrono::milliseconds t)
+    : engine(e),
+      ttl(t),
+      votes(e.nodes().size()),
+      ballots(e.nodes().size()),
+      what_(what),
+      key_(std::move(key)),
+      value_(std::move(value)),
+      deadline_([this] { abandon(); })
+{
+    fill_in_ballots();
+}
+
+round::round(node_operation::kind what, std::shared_ptr<round const> grant, std::chrono::milliseconds t)
+    : engine(grant->engine),
+      ttl(t),
+      votes(grant->ballots.size()),
+      ballots(grant->ballots.size()),
+      what_(what),
+      grant_(std::move(grant)),
+      deadline_([this] { abandon(); })
+{
+    fill_in_ballots();
+}
+
+void round::fill_in_ballots()
+{
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        auto& b = ballots[i];
+        b.round = this;
+        b.node = static_cast<std::uint32_t>(i);
+        b.what = what_;
+        b.key = key();
+        b.value = value();
+        b.ttl = ttl;
+    }
+}
+
+void round::skip(std::size_t i, vote known)
+{
+    ballots[i].skipped = true;
+    ballots[i].reply.vote = known;
+    count(known);
+}
+
+clock::duration round::patience() const
+{
+    auto const& c = engine.settings();
+    return what_ == node_operation::kind::connect ? c.connect_timeout + c.node_timeout : c.node_timeout;
+}
+
+void round::prepare()
+{
+    started = engine.now();  // before the first byte leaves: validity counts from here
+    auto const use = what_ == node_operation::kind::release ? engine.key_lifetime(ttl) : patience();
+    for (auto& b : ballots)
+        b.not_after = started + use;
+}
+
+void round::submit(std::size_t i)
+{
+    engine.nodes()[i]->submit(std::shared_ptr<node_operation>(shared_from_this(), &ballots[i]));
+}
+
+void round::send()
+{
+    prepare();
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        if (!ballots[i].skipped)
+            submit(i);
+    }
+}
+
+void round::resend(std::size_t i)
+{
+    auto& b = ballots[i];
+    b.answered = false;
+    b.reply = {};
+    b.mark_sent(0);
+    submit(i);
+}
+
+void round::start_gathering()
+{
+    prepare();
+    group asked;
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        if (!ballots[i].skipped)
+            asked.push_back({this, i});
+    }
+    if (asked.empty() || decided()) {
+        send();
+        asio::post(engine.strand(), [self = shared_from_this()] { self->finish(); });
+        return;
+    }
+
+    engine.set(deadline_, started + patience());
+    // A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.
+    switch (asked.size()) {
+    case 1:
+        return start_group(asked, std::make_index_sequence<1>());
+    case 2:
+        return start_group(asked, std::make_index_sequence<2>());
+    case 3:
+        return start_group(asked, std::make_index_sequence<3>());
+    case 4:
+        return start_group(asked, std::make_index_sequence<4>());
+    case 5:
+        return start_group(asked, std::make_index_sequence<5>());
+    default:
+        return asio::experimental::make_parallel_group(std::move(asked))
+            .async_wait([this](vote v) { return decide(v); }, [self = shared_from_this()](auto&&...) { self->finish(); });
+    }
+}
+
+template <std::size_t... I>
+void round::start_group(group const& asked, std::index_sequence<I...>)
+{
+    asio::experimental::make_parallel_group(asked[I]...)
+        .async_wait([this](vote v) { return decide(v); }, [self = shared_from_this()](auto&&...) { self->finish(); });
+}
+
+void round::finish()
+{
+    deadline_.clear();
+    if (done_)
+        std::move(done_)();
+}
+
+// The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves: cancellation
+// by the group would come to the same, for one allocation a node.
+asio::cancellation_type round::decide(vote v)
+{
+    if (!decided()) {
+        count(v);
+        if (decided())
+            stop_waiting();
+    }
+    return asio::cancellation_type::none;
+}
+
+void round::abandon()
+{
+    for (auto& b : ballots) {
+        if (!b.answered && !b.reply.error)
+            b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
+    }
+    stop_waiting();
+}
+
+void round::stop_waiting()
+{
+    for (auto& b : ballots)
+        b.stop_waiting();
+}
+
+void round::drop()
+{
+    auto self = shared_from_this();
+    done_.reset();
+    for (auto& b : ballots)
+        b.waiter_.reset();
+}
+
+bool round::decided() const noexcept
+{
+    // An inspection wants to hear everybody.
+    return what_ != node_operation::kind::inspect && votes.verdict() != core::verdict::open;
+}
+
+void round::count(vote v)
+{
+    switch (v) {
+    case vote::granted:
+        return votes.grant();
+    case vote::denied:
+        return votes.deny();
+    case vote::unknown:
+        return votes.miss();
+    }
+}
+
+std::vector<node_report> round::report() const
+{
+    std::vector<node_report> nodes;
+    nodes.reserve(ballots.size());
+    for (auto const& b : ballots) {
+        nodes.push_back({engine.nodes()[b.node]->name(), b.reply.vote, b.reply.error, b.reply.text,
+                         std::chrono::microseconds(b.round_trip_us)});
+    }
+    return nodes;
+}
+
+}  // namespace redlock::detail

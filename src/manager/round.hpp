@@ -1,0 +1,146 @@
+#pragma once
+
+#include "core/quorum.hpp"
+#include "core/schedule.hpp"
+#include "manager/inline_function.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/node.hpp>
+#include <redlock/options.hpp>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/container/small_vector.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+class engine;
+class round;
+
+/// What the parallel group starts for one node.
+struct cast_vote {
+    detail::round* round;
+    std::size_t node;
+
+    template <class CompletionToken>
+    auto operator()(CompletionToken&& token);
+};
+
+/// One node's part in a round. It may outlast the round's decision: late answers are still of use.
+class ballot final : public node_operation {
+public:
+    void complete(node_reply reply) override;
+
+    /// Nobody waits any more. What was not sent yet will not be, except a release: that is always wanted.
+    void stop_waiting();
+
+    /// Of an acquisition: whether the node may have the key now or later.
+    bool may_hold() const noexcept
+    {
+        return sent_on() != 0 && !(answered && (reply.vote == vote::denied || reply.untouched));
+    }
+
+    detail::round* round = nullptr;
+    node_reply reply;
+    std::uint32_t node = 0;
+    std::uint32_t round_trip_us = 0;    ///< if the round is timed
+    // Of a release only, for the janitor.
+    std::uint32_t acquired_on = 0;      ///< the connection of an acquisition whose answer is unknown; 0: it is known
+    std::uint8_t retries = 0;
+    bool answered = false;              ///< by the node, however late
+    bool skipped = false;               ///< the node is not asked; its vote was known before
+
+private:
+    friend class detail::round;
+    friend struct cast_vote;
+    void finish(vote);
+
+    inline_function<void(vote)> waiter_;  // the parallel group
+};
+
+/** One question to all nodes, asked at the same moment.
+
+    Used as a std::shared_ptr: the nodes share it until each of them has answered.
+*/
+class round : public std::enable_shared_from_this<round> {
+public:
+    round(detail::engine& engine, node_operation::kind what, std::string key, std::string value,
+          std::chrono::milliseconds ttl);
+
+    /// About the key and value of @p grant, a round of acquisition.
+    round(node_operation::kind what, std::shared_ptr<round const> grant, std::chrono::milliseconds ttl);
+
+    /// Takes node @p i out of the round: it counts as having cast @p known.
+    void skip(std::size_t i, vote known);
+
+    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
+    auto gather()
+    {
+        auto start = [this](auto handler) {
+            done_ = std::move(handler);
+            start_gathering();
+        };
+        return asio::async_initiate<asio::deferred_t const, void()>(start, asio::deferred);
+    }
+
+    /// Sends to all nodes without waiting for anything.
+    void send();
+
+    /// Of a release: asks node @p i once more.
+    void resend(std::size_t i);
+
+    /// Ends the wait in @ref gather at once.
+    void abandon();
+
+    /// Destroys who waits in @ref gather, without a word: the execution context goes.
+    void drop();
+
+    bool decided() const noexcept;
+
+    /// For `attempt_report::nodes`.
+    std::vector<node_report> report() const;
+
+    std::string const& key() const noexcept { return grant_ ? grant_->key_ : key_; }
+    std::string const& value() const noexcept { return grant_ ? grant_->value_ : value_; }
+
+    detail::engine& engine;
+    std::chrono::milliseconds const ttl;
+    clock::time_point started;           ///< before the first byte left
+    core::tally votes;
+    std::vector<ballot> ballots;
+    bool timed = false;                  ///< whether somebody wants to know how long each node took
+
+private:
+    friend class ballot;
+    friend struct cast_vote;
+
+    using group = boost::container::small_vector<cast_vote, 9>;
+    void start_gathering();
+    template <std::size_t... I>
+    void start_group(group const&, std::index_sequence<I...>);
+    void finish();
+    asio::cancellation_type decide(vote);
+    void stop_waiting();
+    clock::duration patience() const;
+    void prepare();
+    void fill_in_ballots();
+    void submit(std::size_t i);
+    void count(vote);
+
+    node_operation::kind const what_;
+    std::shared_ptr<round const> const grant_;
+    std::string const key_;
+    std::string const value_;
+    inline_function<void()> done_;
+    core::alarm<clock::time_point> deadline_;
+};
+
+}  // namespace redlock::detail

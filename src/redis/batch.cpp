@@ -1,0 +1,68 @@
+#include "redis/batch.hpp"
+
+namespace redlock::redis {
+
+namespace {
+
+// What a server may make us remember of one reply; a longer one is cut off and then has an unexpected shape.
+constexpr std::size_t text_max = 16 * 1024;
+constexpr std::size_t elements_max = 64;
+
+boost::redis::request::config one_try()
+{
+    boost::redis::request::config c;
+    // A command whose answer is lost is never sent again: a repeated SET NX is a lock that nobody timed.
+    c.cancel_if_unresponded = true;
+    c.cancel_on_connection_lost = true;
+    return c;
+}
+
+}  // namespace
+
+batch::batch() : request(one_try()) {}
+
+void batch::clear()
+{
+    request.clear();
+    entries.clear();
+    for (std::size_t i = 0; i < complete_ && i < replies.size(); ++i) {
+        replies[i].text.clear();
+        replies[i].elements.clear();
+        replies[i].nulls.clear();
+    }
+    complete_ = 0;
+}
+
+boost::redis::any_adapter batch::adapter()
+{
+    // It accepts every reply, errors included: one that complained would end the connection.
+    return boost::redis::any_adapter::impl_t(
+        [this](auto event, boost::redis::resp3::node_view const& node, boost::system::error_code&) { take(event, node); });
+}
+
+void batch::take(boost::redis::any_adapter::parse_event event, boost::redis::resp3::node_view const& node)
+{
+    using event_type = boost::redis::any_adapter::parse_event;
+    switch (event) {
+    case event_type::init:
+        if (replies.size() <= complete_)
+            replies.resize(complete_ + 1);
+        break;
+    case event_type::node: {
+        auto& r = replies[complete_];
+        if (node.depth == 0) {
+            r.type = node.data_type;
+            r.text = node.value.substr(0, text_max);
+        } else if (node.depth == 1 && r.elements.size() < elements_max) {
+            r.elements.emplace_back(node.value.substr(0, text_max));
+            r.nulls.push_back(node.data_type == boost::redis::resp3::type::null);
+        }
+        break;
+    }
+    case event_type::done:
+        ++complete_;
+        break;
+    }
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "redis/reply.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/redis/adapter/any_adapter.hpp>
+#include <boost/redis/request.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace redlock::redis {
+
+/** Commands that travel together, and their replies.
+
+    All operations that reach a node during one turn of the event loop share one; that is what makes the
+    library fast. Batches are used again, so that a steady load allocates nothing.
+*/
+class batch {
+public:
+    /// An operation in the batch, and which of the replies is its answer.
+    struct entry {
+        std::shared_ptr<node_operation> operation;
+        std::size_t answer;
+        bool script_loaded;  ///< the script was sent along: not to be repaired a second time
+    };
+
+    batch();
+
+    /// Its address is in the adapter, so it must stay where it is until the request has completed.
+    boost::redis::any_adapter adapter();
+
+    /// Whether reply @p i has come, whole.
+    bool has(std::size_t i) const noexcept { return i < complete_; }
+
+    void clear();
+
+    boost::redis::request request;
+    std::vector<entry> entries;
+    std::vector<reply> replies;
+    clock::time_point sent;
+
+private:
+    void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
+
+    std::size_t complete_ = 0;
+};
+
+}  // namespace redlock::redis

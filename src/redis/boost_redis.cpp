@@ -1,0 +1,2 @@
+// The implementation of Boost.Redis, compiled once.
+#include <boost/redis/src.hpp>

@@ -1,0 +1,516 @@
+#include "redis/redis_node.hpp"
+
+#include "redis/batch.hpp"
+#include "redis/reply.hpp"
+#include "redis/scripts.hpp"
+#include "redis/tls.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/redis/connection.hpp>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace redlock::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+using strand = asio::strand<asio::any_io_executor>;
+using connection = boost::redis::basic_connection<strand>;
+
+// How the server deletes a key if it holds a value: newer ones can do so without a script.
+enum class deletion { script, delifeq, delex };
+
+// Replies to the commands that open a connection, in their order.
+enum greeting : std::size_t { hello, server_info, native_commands, scripts, select_database = scripts + 3 };
+
+auto& socket_of(connection& c)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return c.next_layer().next_layer();
+#pragma GCC diagnostic pop
+}
+
+SSL* ssl_of(connection& c)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return c.next_layer().native_handle();
+#pragma GCC diagnostic pop
+}
+
+// Whether a connection ended because the peer does not speak the protocol.
+bool is_nonsense(error_code ec)
+{
+    using boost::redis::error;
+    return ec.category() == boost::redis::make_error_code(error::invalid_data_type).category()
+        && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout
+        && ec != error::pong_timeout && ec != error::write_timeout;
+}
+
+std::string value_after(std::string_view text, std::string_view label)
+{
+    auto const begin = text.find(label);
+    if (begin == std::string_view::npos)
+        return {};
+    auto const rest = text.substr(begin + label.size());
+    return std::string(rest.substr(0, rest.find_first_of("\r\n")));
+}
+
+/** A Redis server: one connection, kept open from the first use on.
+
+    Operations queue up until the end of the turn of the event loop and then leave as one batch. While the
+    server cannot be reached, or has been silent for longer than `node_timeout`, they stay in the queue, where they
+    are dropped when they are not wanted any more: nothing old is ever replayed to a server that comes back.
+*/
+class redis_node final : public node, public std::enable_shared_from_this<redis_node> {
+public:
+    redis_node(url u, config const& c, std::shared_ptr<identities> group)
+        : url_(std::move(u)),
+          name_(url_.name()),
+          node_timeout_(c.node_timeout),
+          connect_timeout_(c.connect_timeout),
+          log_(c.log),
+          tls_(url_.transport == transport::tls ? tls_settings(url_, c.tls) : tls_settings()),
+          group_(std::move(group)),
+          jitter_(std::random_device{}())
+    {
+    }
+
+    std::string const& name() const noexcept override { return name_; }
+
+    bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
+
+    void start(asio::any_io_executor executor) override
+    {
+        // Not type-erased if it can be helped: with each use, a type-erased strand allocates.
+        auto const* const given = executor.target<strand>();
+        strand_.emplace(given ? *given : strand(std::move(executor)));
+        pause_.emplace(*strand_);
+        patience_.emplace(*strand_);
+    }
+
+    void submit(std::shared_ptr<node_operation> operation) override
+    {
+        queue_.push_back({std::move(operation), false});
+        if (!running_) {
+            running_ = true;
+            asio::co_spawn(*strand_, run(shared_from_this()), asio::detached);
+        }
+        if (up_ || trouble_)
+            flush_soon();
+        else if (queue_.size() > tidy_at_)
+            tidy();
+    }
+
+    void close() override
+    {
+        closed_ = true;
+        ready_ = up_ = false;
+        trouble_ = errc::node_closed;
+        pause_.reset();
+        patience_.reset();
+        if (auto const link = std::exchange(link_, {}))
+            link->cancel();
+        auto queue = std::exchange(queue_, {});
+        auto in_flight = std::exchange(in_flight_, {});
+        for (auto& q : queue)
+            q.operation->complete({.untouched = true, .error = trouble_});
+        for (auto& b : in_flight) {
+            for (auto& e : b->entries)
+                e.operation->complete({.error = errc::connection_lost});
+            b->entries.clear();
+        }
+        strand_.reset();
+    }
+
+private:
+    struct queued {
+        std::shared_ptr<node_operation> operation;
+        bool load_script;  ///< the server did not know the script: send it along
+    };
+
+    // The connection
+
+    static asio::awaitable<void, strand> run(std::shared_ptr<redis_node> self)
+    {
+        for (unsigned failures = 0; !self->closed_;) {
+            auto const link = std::make_shared<connection>(
+                *self->strand_, self->tls_.context(), boost::redis::logger(boost::redis::logger::level::disabled));
+            self->link_ = link;
+            self->refused_ = false;
+            self->greet(link);
+            auto const settings = self->connection_settings();
+            auto [ec] = co_await link->async_run(settings, asio::as_tuple(asio::deferred));
+            link->cancel();  // what waits for it comes back
+            if (self->closed_)
+                co_return;
+
+            failures = self->up_ ? 0 : failures + 1;
+            self->went_down(ec);
+            self->link_.reset();
+            self->pause_->expires_after(self->reconnect_pause(failures));
+            co_await self->pause_->async_wait(asio::as_tuple(asio::deferred));
+        }
+    }
+
+    boost::redis::config connection_settings() const
+    {
+        boost::redis::config c;
+        c.use_ssl = url_.transport == transport::tls;
+        if (url_.transport == transport::unix_socket)
+            c.unix_socket = url_.path;
+        c.addr = {url_.host, url_.port};
+        c.resolve_timeout = connect_timeout_;
+        c.connect_timeout = connect_timeout_;
+        c.ssl_handshake_timeout = connect_timeout_;
+        c.health_check_interval = std::max<std::chrono::milliseconds>(1s, node_timeout_);
+        c.reconnect_wait_interval = 0s;  // we reconnect ourselves, with growing pauses
+        c.max_read_size = 4 * 1024 * 1024;
+        c.read_buffer_append_size = 16 * 1024;
+        c.use_setup = true;  // we greet the server ourselves, to hear its own words when it refuses
+        c.setup.clear();
+        return c;
+    }
+
+    // At once after a connection that had worked, then growing up to half a second; never in step with others.
+    std::chrono::nanoseconds reconnect_pause(unsigned failures)
+    {
+        auto const ceiling = std::min<std::chrono::milliseconds>(10ms * (1 << std::min(failures, 6u)), 500ms);
+        std::uniform_real_distribution<> fraction(0.5, 1.0);
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(ceiling * fraction(jitter_));
+    }
+
+    void greet(std::shared_ptr<connection> const& link)
+    {
+        if (url_.transport == transport::tls)
+            SSL_set_tlsext_host_name(ssl_of(*link), url_.host.c_str());
+        auto const greeting = std::make_shared<batch>();
+        auto& r = greeting->request;
+        if (url_.password.empty())
+            r.push("HELLO", "3", "SETNAME", "redlock");
+        else
+            r.push("HELLO", "3", "AUTH", url_.user.empty() ? "default" : url_.user, url_.password, "SETNAME", "redlock");
+        r.push("INFO", "server");
+        r.push("COMMAND", "INFO", "DELIFEQ", "DELEX");
+        for (auto const& script : {release_script, extend_script, inspect_script})
+            r.push("SCRIPT", "LOAD", script.source);
+        if (url_.database != 0)
+            r.push("SELECT", std::to_string(url_.database));
+        link->async_exec(r, greeting->adapter(), [self = shared_from_this(), link, greeting](error_code ec, std::size_t) {
+            if (self->link_ == link)
+                self->greeted(*link, *greeting, ec);
+        });
+        receive_pushes(link);
+        // Name resolution, connecting and TLS have their own limits; this one is for a server that says nothing.
+        patience_->expires_after((url_.transport == transport::tls ? 4 : 3) * connect_timeout_);
+        patience_->async_wait([self = shared_from_this(), weak = std::weak_ptr(link)](error_code ec) {
+            auto const alive = weak.lock();
+            if (!ec && alive && self->link_ == alive && !self->up_)
+                alive->cancel(boost::redis::operation::run);
+        });
+    }
+
+    // Nothing is expected, but what nobody takes would block the connection in the end.
+    void receive_pushes(std::shared_ptr<connection> const& link)
+    {
+        link->async_receive2([self = shared_from_this(), link](error_code ec) {
+            if (!ec && self->link_ == link)
+                self->receive_pushes(link);
+        });
+    }
+
+    void greeted(connection& link, batch const& greeting, error_code ec)
+    {
+        if (ec)
+            return;  // the connection has ended, or never came about
+        auto refused = examine(greeting);
+        if (refused.error) {
+            refused_ = true;
+            set_trouble(refused.error, refused.text);
+            return link.cancel(boost::redis::operation::run);
+        }
+        if (url_.transport != transport::unix_socket) {
+            // Small commands must leave at once; and a connection that is given up must not go on retransmitting
+            // them, or a lock would reappear after its release.
+            error_code ignored;
+            socket_of(link).set_option(asio::ip::tcp::no_delay(true), ignored);
+            socket_of(link).set_option(asio::socket_base::linger(true, 0), ignored);
+        }
+        if (++link_number_ == 0)
+            ++link_number_;
+        trouble_ = {};
+        ready_ = up_ = true;
+        patience_->cancel();
+        log(log_level::info, "connected");
+        flush_soon();
+    }
+
+    // Whether the server is one that can vote; an error says why not.
+    node_reply examine(batch const& greeting)
+    {
+        auto const& welcome = greeting.replies[hello];
+        if (welcome.is_error()) {
+            auto r = interpret_error(welcome.text);
+            if (r.error == errc::server_error)  // it does not know HELLO
+                r.error = errc::unsupported_server;
+            return r;
+        }
+        if (url_.database != 0 && greeting.replies[select_database].is_error())
+            return interpret_error(greeting.replies[select_database].text);
+        for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
+            if (welcome.elements[i] == "role" && welcome.elements[i + 1] != "master")
+                return {.error = errc::node_read_only, .text = "its role is " + presentable(welcome.elements[i + 1])};
+        }
+
+        auto const& known = greeting.replies[native_commands].nulls;
+        deletion_ = deletion::script;
+        if (known.size() == 2 && !known[0])
+            deletion_ = deletion::delifeq;
+        else if (known.size() == 2 && !known[1])
+            deletion_ = deletion::delex;
+
+        // A server that may not tell who it is cannot be told from another; the operator chose so.
+        auto const run_id = value_after(greeting.replies[server_info].text, "run_id:");
+        if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
+            return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
+        return {};
+    }
+
+    void went_down(error_code ec)
+    {
+        bool const was_up = std::exchange(up_, false);
+        ready_ = false;
+        if (was_up) {
+            trouble_ = {};  // wait for the outcome of the first attempt to come back
+            log(log_level::warning, "connection lost: " + ec.message());
+        } else if (!refused_) {
+            bool const silent = ec == asio::error::operation_aborted || ec == boost::redis::error::pong_timeout;
+            set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable,
+                        silent ? "it accepts connections but does not answer" : presentable(ec.message()));
+        }
+        if (trouble_)
+            flush_soon();
+    }
+
+    void set_trouble(error_code ec, std::string message)
+    {
+        if (trouble_ != ec)
+            log(log_level::warning, ec.message() + ": " + message);
+        trouble_ = ec;
+        trouble_message_ = std::move(message);
+    }
+
+    // Operations
+
+    void flush_soon()
+    {
+        if (std::exchange(flush_due_, true))
+            return;
+        asio::post(*strand_, [self = shared_from_this()] {
+            self->flush_due_ = false;
+            self->flush();
+        });
+    }
+
+    bool silent(clock::time_point now) const
+    {
+        return !in_flight_.empty() && now - in_flight_.front()->sent > node_timeout_;
+    }
+
+    void flush()
+    {
+        auto const now = clock::now();
+        if (!up_)
+            return trouble_ ? refuse_queue() : void();
+        if (silent(now))
+            return tidy();
+        auto b = take_batch();
+        taken_.swap(queue_);  // who completes may submit
+        for (auto& q : taken_) {
+            auto& o = *q.operation;
+            if (o.what == node_operation::kind::connect)
+                o.complete({.vote = vote::granted});
+            else if (o.withdrawn() || now > o.not_after)
+                o.complete({.untouched = true, .error = errc::node_unreachable});
+            else
+                add(*b, std::move(q));
+        }
+        taken_.clear();
+        if (b->entries.empty()) {
+            spare_.push_back(std::move(b));
+            return;
+        }
+        b->sent = now;
+        in_flight_.push_back(b);
+        link_->async_exec(b->request, b->adapter(), [self = shared_from_this(), link = link_, b](error_code, std::size_t) {
+            self->answered(b);
+        });
+    }
+
+    void add(batch& b, queued q)
+    {
+        auto& o = *q.operation;
+        auto const answer = b.request.get_commands();
+        switch (o.what) {
+        case node_operation::kind::acquire:
+            b.request.push("SET", o.key, o.value, "NX", "PX", o.ttl.count());
+            break;
+        case node_operation::kind::extend:
+            push_script(b, extend_script, q.load_script, o.key, o.value, o.ttl.count());
+            break;
+        case node_operation::kind::release:
+            if (deletion_ == deletion::delifeq)
+                b.request.push("DELIFEQ", o.key, o.value);
+            else if (deletion_ == deletion::delex)
+                b.request.push("DELEX", o.key, "IFEQ", o.value);
+            else
+                push_script(b, release_script, q.load_script, o.key, o.value);
+            break;
+        case node_operation::kind::inspect:
+            push_script(b, inspect_script, q.load_script, o.key);
+            break;
+        case node_operation::kind::connect:
+            return;
+        }
+        o.mark_sent(link_number_);
+        b.entries.push_back({std::move(q.operation), answer + (q.load_script ? 1 : 0), q.load_script});
+    }
+
+    template <class... Args>
+    static void push_script(batch& b, script const& s, bool load, Args const&... args)
+    {
+        if (load)
+            b.request.push("SCRIPT", "LOAD", s.source);
+        b.request.push("EVALSHA", s.sha1, 1, args...);
+    }
+
+    void answered(std::shared_ptr<batch> const& b)
+    {
+        std::erase(in_flight_, b);
+        for (auto& e : b->entries) {
+            if (!b->has(e.answer)) {
+                e.operation->complete({.error = errc::connection_lost});
+                continue;
+            }
+            auto r = interpret(e.operation->what, b->replies[e.answer]);
+            if (r.error == errc::script_missing && !e.script_loaded && !closed_) {
+                queue_.push_back({std::move(e.operation), true});  // nothing was carried out: it may go again
+                continue;
+            }
+            e.operation->complete(std::move(r));
+        }
+        b->clear();
+        if (spare_.size() < spare_max)
+            spare_.push_back(b);
+        if (!queue_.empty() && up_)
+            flush_soon();
+    }
+
+    std::shared_ptr<batch> take_batch()
+    {
+        if (spare_.empty())
+            return std::make_shared<batch>();
+        auto b = std::move(spare_.back());
+        spare_.pop_back();
+        return b;
+    }
+
+    // The server cannot be reached, and the reason is known: only releases wait for it to come back.
+    void refuse_queue()
+    {
+        auto queue = std::exchange(queue_, {});
+        for (auto& q : queue) {
+            if (q.operation->what == node_operation::kind::release && clock::now() <= q.operation->not_after)
+                queue_.push_back(std::move(q));
+            else
+                q.operation->complete({.untouched = true, .error = trouble_, .text = trouble_message_});
+        }
+    }
+
+    // Drops what is not wanted any more, so that a server that stays away costs no memory.
+    void tidy()
+    {
+        auto const now = clock::now();
+        auto queue = std::exchange(queue_, {});
+        for (auto& q : queue) {
+            if (q.operation->withdrawn() || now > q.operation->not_after)
+                q.operation->complete({.untouched = true, .error = errc::node_unreachable});
+            else
+                queue_.push_back(std::move(q));
+        }
+        tidy_at_ = std::max<std::size_t>(64, 2 * queue_.size());
+    }
+
+    void log(log_level level, std::string const& what) const
+    {
+        if (log_)
+            log_(level, name_ + ": " + what);
+    }
+
+    static constexpr std::size_t spare_max = 8;
+
+    url const url_;
+    std::string const name_;
+    std::chrono::milliseconds const node_timeout_;
+    std::chrono::milliseconds const connect_timeout_;
+    std::function<void(log_level, std::string_view)> const log_;
+    tls_settings const tls_;
+    std::shared_ptr<identities> const group_;
+    std::minstd_rand jitter_;
+
+    using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand>;
+    std::optional<strand> strand_;
+    std::optional<timer> pause_;
+    std::optional<timer> patience_;
+    std::shared_ptr<connection> link_;
+    std::uint32_t link_number_ = 0;
+    deletion deletion_ = deletion::script;
+    bool running_ = false;
+    bool closed_ = false;
+    bool up_ = false;
+    std::atomic<bool> ready_{false};
+    bool refused_ = false;         ///< this connection's server said, or showed, why it cannot vote
+    error_code trouble_;           ///< why the latest attempt to connect failed; none while it is under way
+    std::string trouble_message_;
+
+    std::vector<queued> queue_;
+    std::vector<queued> taken_;    ///< what a flush is going through; kept for its memory
+    std::deque<std::shared_ptr<batch>> in_flight_;
+    std::vector<std::shared_ptr<batch>> spare_;
+    bool flush_due_ = false;
+    std::size_t tidy_at_ = 64;
+};
+
+}  // namespace
+
+std::string identities::claim(std::string const& name, std::string const& run_id)
+{
+    auto const [known, fresh] = names_.emplace(run_id, name);
+    if (!fresh && known->second != name)
+        return known->second;
+    std::erase_if(names_, [&](auto& other) { return other.second == name && other.first != run_id; });
+    return {};
+}
+
+std::shared_ptr<node> make_redis_node(url const& u, config const& c, std::shared_ptr<identities> group)
+{
+    return std::make_shared<redis_node>(u, c, std::move(group));
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "redis/url.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace redlock::redis {
+
+/** Which server each node of a manager has turned out to be, by the server's `run_id`.
+
+    One server under two addresses must not vote twice.
+*/
+class identities {
+public:
+    /// Node @p name has met the server @p run_id. @return the name of the node that met it before; empty: none.
+    std::string claim(std::string const& name, std::string const& run_id);
+
+private:
+    std::map<std::string, std::string> names_;  // by run_id
+};
+
+/// @throws std::invalid_argument if the TLS files cannot be used
+std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<identities>);
+
+}  // namespace redlock::redis

@@ -1,0 +1,131 @@
+#include "redis/reply.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+using boost::redis::resp3::type;
+
+constexpr std::size_t words_max = 160;
+
+struct meaning {
+    std::string_view code;
+    errc error;
+};
+
+// Refusals by the server itself, before it has carried anything out.
+constexpr std::array refusals{
+    meaning{"NOAUTH", errc::authentication_failed},   meaning{"WRONGPASS", errc::authentication_failed},
+    meaning{"NOPERM", errc::permission_denied},       meaning{"NOPROTO", errc::unsupported_server},
+    meaning{"LOADING", errc::node_loading},           meaning{"READONLY", errc::node_read_only},
+    meaning{"MASTERDOWN", errc::node_read_only},      meaning{"BUSY", errc::node_busy},
+    meaning{"OOM", errc::node_out_of_memory},         meaning{"MISCONF", errc::node_refuses_writes},
+    meaning{"NOREPLICAS", errc::node_refuses_writes}, meaning{"MOVED", errc::wrong_cluster_node},
+    meaning{"ASK", errc::wrong_cluster_node},         meaning{"TRYAGAIN", errc::wrong_cluster_node},
+    meaning{"CLUSTERDOWN", errc::wrong_cluster_node}, meaning{"CROSSSLOT", errc::wrong_cluster_node},
+    meaning{"WRONGTYPE", errc::wrong_type},           meaning{"NOSCRIPT", errc::script_missing},
+};
+
+std::string_view first_word(std::string_view text)
+{
+    return text.substr(0, text.find(' '));
+}
+
+meaning const* find_refusal(std::string_view text)
+{
+    for (auto const& m : refusals) {
+        if (first_word(text) == m.code)
+            return &m;
+    }
+    // Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: -OOM …".
+    if (auto const dash = text.find(": -"); text.substr(0, 24) == "ERR Error running script" && dash != text.npos) {
+        for (auto const& m : refusals) {
+            if (first_word(text.substr(dash + 3)) == m.code)
+                return &m;
+        }
+    }
+    return nullptr;
+}
+
+node_reply unexpected()
+{
+    return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"};
+}
+
+node_reply decided(bool granted)
+{
+    return {.vote = granted ? vote::granted : vote::denied};
+}
+
+node_reply interpret_inspection(reply const& r)
+{
+    if (r.type == type::null)
+        return decided(false);
+    if (r.type != type::array || r.elements.size() != 2)
+        return unexpected();
+    long long remaining = 0;
+    auto const& digits = r.elements[1];
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), remaining).ec != std::errc())
+        return unexpected();
+    auto result = decided(true);
+    result.text = r.elements[0];
+    result.remaining = std::chrono::milliseconds(remaining);
+    return result;
+}
+
+}  // namespace
+
+std::string presentable(std::string_view text)
+{
+    // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.
+    text = text.substr(0, text.find(", with args beginning with"));
+    std::string words(text.substr(0, words_max));
+    for (auto& c : words) {
+        if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
+            c = '?';
+    }
+    return words;
+}
+
+node_reply interpret_error(std::string_view text)
+{
+    node_reply r;
+    r.text = presentable(text);
+    if (auto const* refusal = find_refusal(text)) {
+        r.error = refusal->error;
+        r.untouched = true;
+    } else {
+        r.error = errc::server_error;
+        // The command was not even understood, so it was not carried out.
+        r.untouched = text.substr(0, 19) == "ERR unknown command";
+    }
+    return r;
+}
+
+node_reply interpret(node_operation::kind what, reply const& r)
+{
+    if (r.is_error())
+        return interpret_error(r.text);
+    switch (what) {
+    case node_operation::kind::acquire:
+        if (r.type == type::simple_string && r.text == "OK")
+            return decided(true);
+        return r.type == type::null ? decided(false) : unexpected();
+    case node_operation::kind::extend:
+    case node_operation::kind::release:
+        if (r.type == type::number && (r.text == "1" || r.text == "0"))
+            return decided(r.text == "1");
+        return unexpected();
+    case node_operation::kind::inspect:
+        return interpret_inspection(r);
+    case node_operation::kind::connect:
+        break;
+    }
+    return unexpected();
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <redlock/node.hpp>
+
+#include <boost/redis/resp3/type.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::redis {
+
+/// One reply as it came, down to the second level; what lies deeper is of no interest here.
+struct reply {
+    boost::redis::resp3::type type = boost::redis::resp3::type::invalid;
+    std::string text;
+    std::vector<std::string> elements;  ///< of an array or a map
+    std::vector<bool> nulls;            ///< which of them are null
+
+    bool is_error() const noexcept
+    {
+        return type == boost::redis::resp3::type::simple_error || type == boost::redis::resp3::type::blob_error;
+    }
+};
+
+/// What @p r means as the answer to an operation of kind @p what.
+node_reply interpret(node_operation::kind what, reply const& r);
+
+/// What an error reply means: the code, and whether the server certainly carried nothing out.
+node_reply interpret_error(std::string_view text);
+
+/// The server's words as they may be shown: printable, of bounded length, and without what it quotes of our command.
+std::string presentable(std::string_view text);
+
+}  // namespace redlock::redis

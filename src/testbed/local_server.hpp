@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace redlock::testbed {
+
+/// A folder that goes when this object does.
+class temporary_folder {
+public:
+    temporary_folder();
+    ~temporary_folder();
+    temporary_folder(temporary_folder const&) = delete;
+    temporary_folder& operator=(temporary_folder const&) = delete;
+    std::string const path;
+};
+
+/// The server program to use: $REDLOCK_SERVER, or "redis-server".
+std::string server_program();
+
+/** A real server process on loopback, on a port that was free.
+
+    It dies with this object, and with the thread that started it, even if that is killed.
+    The port stays the same when it is started again.
+*/
+class local_server {
+public:
+    /// Starts @p program with @p options and waits until it answers.
+    /// @throws std::runtime_error if it does not within ten seconds, with its log
+    explicit local_server(std::vector<std::string> options = {}, std::string program = server_program());
+    ~local_server();
+    local_server(local_server const&) = delete;
+    local_server& operator=(local_server const&) = delete;
+
+    std::uint16_t port() const noexcept { return port_; }
+    pid_t pid() const noexcept { return pid_; }
+    std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+    std::string folder() const { return folder_.path; }
+
+    void kill();    ///< SIGKILL
+    void start();   ///< again, after kill
+    void pause();   ///< SIGSTOP
+    void resume();  ///< SIGCONT
+
+    /// Asks the server, over a connection made for it. See plain_client::ask.
+    std::string ask(std::vector<std::string> const& command) const;
+
+private:
+    void launch();
+    std::string log() const;
+
+    std::vector<std::string> options_;
+    std::string program_;
+    temporary_folder folder_;
+    std::uint16_t port_ = 0;
+    pid_t pid_ = -1;
+};
+
+/// A port of the loopback interface on which nobody listens at the moment.
+std::uint16_t free_port();
+
+}  // namespace redlock::testbed

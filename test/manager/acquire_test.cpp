@@ -1,0 +1,389 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(acquiring)
+
+BOOST_AUTO_TEST_CASE(a_free_resource_is_locked_on_all_nodes)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(won.held.resource() == "stock");
+    BOOST_TEST(won.held.fencing_token() == 0u);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w[0].find("lock:stock")->value == won.held.token());
+}
+
+BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_before_the_first_byte)
+{
+    lock_world w(3);
+    for (auto& s : w.servers)
+        s->request_delay = s->reply_delay = 20ms;
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    auto const before = w.now;
+
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+
+    BOOST_TEST((w.now >= before + 40ms));
+    BOOST_TEST((won.held.valid_until() == before + 10s - 102ms));
+    BOOST_TEST((won.held.remaining() == won.held.valid_until() - w.now));
+}
+
+BOOST_AUTO_TEST_CASE(rule_1_an_expired_win_is_not_handed_out)
+{
+    lock_world w(3);
+    auto locks = w.manager({.node_timeout = 90ms});
+    w.acquire(*locks, "warm-up");
+    for (auto& s : w.servers)
+        s->reply_delay = 85ms;  // in time as a vote, too late for a lock of 100 ms
+
+    auto lost = w.acquire(*locks, "stock", {.ttl = 100ms});
+
+    BOOST_TEST((lost.ec == errc::validity_exhausted));
+    BOOST_TEST(!lost.held.held());
+    w.run_for(5ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().validity_exhausted == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_3_an_even_split_ends_at_once)
+{
+    lock_world w(4);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    for (std::size_t i = 0; i < 2; ++i)
+        w[i].entries["lock:stock"] = {"foreign", w.now + 1h};
+    auto const before = w.now;
+
+    auto lost = w.acquire(*locks, "stock");
+
+    BOOST_TEST((lost.ec == errc::contended));
+    BOOST_TEST((w.now - before < 1ms));
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 2u);  // only the foreign ones
+}
+
+BOOST_AUTO_TEST_CASE(rule_3_one_node_is_a_majority_of_itself)
+{
+    lock_world w(1);
+    auto locks = w.manager();
+
+    auto won = w.acquire(*locks, "stock");
+    auto second = w.acquire(*locks, "stock");
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST((second.ec == errc::contended));
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_of_three_dead_works_and_leaves_nothing)
+{
+    lock_world w(3);
+    w[1].reachable = false;
+    auto locks = w.manager();
+    attempt_report report;
+
+    auto won = w.acquire(*locks, "stock", {.report = &report});
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 2u);
+    BOOST_TEST((report.nodes[0].vote == vote::granted));
+    BOOST_TEST((report.nodes[1].vote == vote::unknown));
+    BOOST_TEST((report.nodes[1].error == errc::node_unreachable || !report.nodes[1].error));
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing)
+{
+    lock_world w(3);
+    w[1].reachable = w[2].reachable = false;
+    auto locks = w.manager();
+    attempt_report report;
+
+    auto lost = w.acquire(*locks, "stock", {.report = &report});
+
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST((report.outcome == errc::no_quorum));
+    BOOST_TEST(report.message.find("stock") != std::string::npos);
+    BOOST_TEST(report.rounds == 1u);
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_held_resource_is_contended_at_once)
+{
+    lock_world w(3);
+    auto first = w.manager();
+    auto second = w.manager();
+    auto won = w.acquire(*first, "stock");
+    w.acquire(*second, "warm-up");
+    auto const before = w.now;
+
+    auto lost = w.acquire(*second, "stock");
+
+    BOOST_TEST((lost.ec == errc::contended));
+    BOOST_TEST((w.now - before < 1ms));
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);  // what the loser left behind would be in their way, and is not
+    BOOST_TEST(won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(one_hung_node_delays_nobody)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[2].hung = true;
+    auto const before = w.now;
+
+    auto won = w.acquire(*locks, "stock");
+    BOOST_TEST(!w.release(won.held));
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST((w.now - before < 1ms));
+    w[2].hung = false;
+    w.run_for(10ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);  // the late grant was followed by its release
+}
+
+BOOST_AUTO_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[1].hung = w[2].hung = true;
+    auto const before = w.now;
+    attempt_report report;
+
+    auto lost = w.acquire(*locks, "stock", {.report = &report});
+
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST((w.now - before == 50ms));
+    BOOST_TEST((report.nodes[1].error == errc::node_timeout));
+}
+
+BOOST_AUTO_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[1].reply_delay = w[2].reply_delay = 200ms;  // granted, but the answer comes after the round
+
+    auto lost = w.acquire(*locks, "stock");
+    BOOST_TEST((lost.ec == errc::no_quorum));
+
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_5_each_round_has_a_token_of_its_own)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 300ms};
+
+    auto won = w.acquire(*locks, "stock", {.wait = 2s});
+
+    BOOST_TEST(won.held.held());
+    std::set<std::string> tokens;
+    for (auto& r : w[2].requests) {
+        if (r.what == kind::acquire)
+            tokens.insert(r.value);
+    }
+    BOOST_TEST(tokens.size() == w[2].count(kind::acquire));
+    BOOST_TEST(tokens.size() > 2u);
+}
+
+BOOST_AUTO_TEST_CASE(own_leftovers_do_not_block_a_retry)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 20ms};
+    attempt_report report;
+
+    auto won = w.acquire(*locks, "stock", {.wait = 1s, .report = &report});
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(report.rounds > 1u);
+    BOOST_TEST((report.nodes[2].vote == vote::granted || !report.nodes[2].error));
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(wait_ends_with_a_last_round_at_its_end)
+{
+    lock_world w(3);
+    auto first = w.manager();
+    auto second = w.manager();
+    auto won = w.acquire(*first, "stock", {.ttl = 60s});
+    w.acquire(*second, "warm-up");
+    auto const before = w.now;
+
+    auto lost = w.acquire(*second, "stock", {.wait = 700ms});
+
+    BOOST_TEST((lost.ec == errc::contended));
+    BOOST_TEST((w.now - before >= 700ms));
+    BOOST_TEST((w.now - before < 750ms));
+    BOOST_TEST(won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(no_deadlock_when_a_holder_dies)
+{
+    lock_world w(3);
+    auto first = w.manager();
+    auto second = w.manager();
+    auto won = w.acquire(*first, "stock", {.ttl = 1s});
+    w.acquire(*second, "warm-up");
+
+    // The holder says nothing any more; its keys expire.
+    auto next = w.acquire(*second, "stock", {.wait = wait_forever});
+
+    BOOST_TEST(next.held.held());
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    for (auto& s : w.servers)
+        s->request_delay = s->reply_delay = 10ms;
+    auto const before = w.now;
+    asio::cancellation_signal cancel;
+    lock_world::outcome o;
+
+    locks->async_acquire("stock", {.ttl = 10s, .wait = 5s},
+                         asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock l) {
+                             o.done = true;
+                             ++o.calls;
+                             o.ec = ec;
+                             o.held = std::move(l);
+                             o.when = w.now;
+                         }));
+    w.run_for(5ms);  // on its way to the servers
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(1ms);
+    BOOST_TEST(!o.done);  // total cancellation would have to leave no trace, so it is ignored now
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(0ms);
+
+    BOOST_TEST(o.done);
+    BOOST_TEST((o.ec == asio::error::operation_aborted));
+    BOOST_TEST((o.when - before == 6ms));
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // it did arrive
+    BOOST_TEST(o.calls == 1);
+    BOOST_TEST(locks->stats().cancelled == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
+{
+    // The same acquisition, cancelled after each of many moments: one completion, and either a lock or nothing.
+    for (auto delay = 0us; delay < 2500us; delay += 50us) {
+        lock_world w(3);
+        auto locks = w.manager();
+        w[0].reply_delay = 700us;
+        w[1].request_delay = 900us;
+        w[2].hung = true;
+        asio::cancellation_signal cancel;
+        lock_world::outcome o;
+        locks->async_acquire("stock", {.ttl = 1s, .wait = 1s}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock l) {
+                                 ++o.calls;
+                                 o.ec = ec;
+                                 o.held = std::move(l);
+                             }));
+        w.run_for(delay);
+        cancel.emit(asio::cancellation_type::terminal);
+        w.run_for(0ms);
+
+        BOOST_TEST_REQUIRE((o.calls == 1));
+        BOOST_TEST_REQUIRE((o.held.held() == !o.ec));
+        o.held = {};
+        w[2].hung = false;
+        w.run_for(100ms);
+        BOOST_TEST_REQUIRE((w.keys("lock:stock") == 0u));
+        BOOST_TEST_REQUIRE((locks->stats().running == 0u));
+        BOOST_TEST_REQUIRE((locks->stats().cleaning == 0u));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent)
+{
+    lock_world w(1);
+    auto locks = w.manager();
+    attempt_report report;
+    std::pair<std::string, acquire_options> const broken[] = {
+        {"", {.report = &report}},
+        {std::string(513, 'x'), {.report = &report}},
+        {"stock", {.ttl = 19ms, .report = &report}},
+        {"stock", {.ttl = 61s, .report = &report}},
+        {"stock", {.ttl = 50ms, .report = &report}},
+        {"stock", {.wait = -1ms, .report = &report}},
+    };
+    for (auto const& [resource, options] : broken) {
+        auto refused = w.acquire(*locks, resource, options);
+        BOOST_TEST((refused.ec == errc::invalid_argument));
+        BOOST_TEST(report.message.find("must") != std::string::npos);
+        BOOST_TEST(report.nodes.empty());
+    }
+    BOOST_TEST(w[0].requests.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time)
+{
+    lock_world w(3);
+    w[0].reply_delay = 3ms;
+    w[1].refusal = errc::node_loading;
+    w[2].entries["lock:stock"] = {"foreign", w.now + 1h};
+    auto locks = w.manager();
+    attempt_report report;
+
+    auto lost = w.acquire(*locks, "stock", {.report = &report});
+
+    BOOST_TEST((lost.ec == errc::no_quorum));  // one answer of three
+    BOOST_TEST(report.nodes.size() == 3u);
+    BOOST_TEST(report.nodes[0].name == "server-0");
+    BOOST_TEST((report.nodes[1].vote == vote::unknown));
+    BOOST_TEST((report.nodes[1].error == errc::node_loading));
+    BOOST_TEST((report.nodes[2].vote == vote::denied));
+    BOOST_TEST((report.nodes[2].round_trip == 200us));
+    BOOST_TEST((report.elapsed > 0us));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
+{
+    lock_world w(3);
+    for (auto& s : w.servers)
+        s->request_delay = 80ms;  // a vote may take 50 ms, but this is the time to connect
+    auto locks = w.manager({.node_timeout = 90ms});
+
+    auto won = w.acquire(*locks, "stock");
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST((won.held.valid_until() > w.now + 9s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,136 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(extending)
+
+BOOST_AUTO_TEST_CASE(an_extension_moves_the_validity)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    w.run_for(1s);
+    auto const before = w.now;
+
+    BOOST_TEST(!w.extend(won.held, 5s));
+
+    BOOST_TEST((won.held.valid_until() == before + 5s - 52ms));
+    w.run_for(3s);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_never_shortens)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+    auto const valid_until = won.held.valid_until();
+
+    BOOST_TEST(!w.extend(won.held, 1s));
+
+    BOOST_TEST((won.held.valid_until() == valid_until));
+    w.run_for(5s);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_7_a_foreign_or_absent_key_is_not_extended)
+{
+    for (bool foreign : {true, false}) {
+        lock_world w(3);
+        auto locks = w.manager();
+        auto won = w.acquire(*locks, "stock");
+        w.run_for(1ms);
+        for (std::size_t i = 0; i < 2; ++i) {
+            w[i].entries.clear();
+            if (foreign)
+                w[i].entries["lock:stock"] = {"foreign", w.now + 1s};
+        }
+
+        BOOST_TEST((w.extend(won.held, 10s) == errc::lost));
+
+        BOOST_TEST(!won.held.held());
+        w.run_for(2s);
+        BOOST_TEST(w[0].find("lock:stock") == nullptr);  // neither re-created nor prolonged
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rule_7_an_extension_needs_a_majority)
+{
+    lock_world w(5);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    w.run_for(1ms);
+    auto const valid_until = won.held.valid_until();
+    w[0].hung = w[1].hung = w[2].hung = true;
+
+    BOOST_TEST((w.extend(won.held, 10s) == errc::no_quorum));
+
+    BOOST_TEST(won.held.held());  // failing is not losing
+    BOOST_TEST((won.held.valid_until() == valid_until));
+}
+
+BOOST_AUTO_TEST_CASE(rule_7_votes_that_come_after_the_old_validity_do_not_count)
+{
+    lock_world w(3);
+    auto locks = w.manager({.node_timeout = 300ms});
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(800ms);
+    for (auto& s : w.servers)
+        s->reply_delay = 250ms;
+
+    auto const ec = w.extend(won.held, 10s);
+
+    BOOST_TEST((ec == errc::lost));
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(rule_7_extending_never_revives)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(2s);
+
+    BOOST_TEST((w.extend(won.held, 10s) == errc::lost));
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+
+    auto released = w.acquire(*locks, "stock");
+    w.release(released.held);
+    BOOST_TEST((w.extend(released.held, 10s) == errc::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    BOOST_TEST(!w.extend(won.held, 20s));
+    w.run_for(1ms);
+    w[2].reachable = false;
+
+    w.release(won.held);
+    w.run_for(10s);
+    BOOST_TEST(locks->stats().cleaning == 1u);
+    w[2].reachable = true;
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(broken_ttls_are_refused)
+{
+    lock_world w(1);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    for (auto ttl : {0ms, 19ms, 50ms, 60'001ms})
+        BOOST_TEST((w.extend(won.held, ttl) == errc::invalid_argument));
+    BOOST_TEST(w[0].count(kind::extend) == 0u);
+    BOOST_TEST(won.held.held());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

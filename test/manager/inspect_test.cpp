@@ -1,0 +1,74 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(inspecting)
+
+namespace {
+
+std::pair<error_code, lock_info> inspect(lock_world& w, lock_manager& locks, std::string resource)
+{
+    std::optional<std::pair<error_code, lock_info>> result;
+    locks.async_inspect(std::move(resource), [&](error_code ec, lock_info info) { result.emplace(ec, std::move(info)); });
+    w.run_to([&] { return result.has_value(); });
+    return *result;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(it_tells_who_holds_a_lock_for_how_long_and_where)
+{
+    lock_world w(3);
+    auto locks = w.manager({.owner = "web-1"});
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+    w.run_for(1s);
+    w[2].entries.clear();
+    w[1].find("lock:stock")->expires = w.now + 5s;
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST(!ec);
+    BOOST_TEST(info.resource == "stock");
+    BOOST_TEST(info.locked);
+    BOOST_TEST(info.owner == "web-1");
+    BOOST_TEST((info.remaining > 4900ms && info.remaining <= 5s));  // then the majority is gone
+    BOOST_TEST(info.nodes.size() == 3u);
+    BOOST_TEST(info.nodes[0].locked);
+    BOOST_TEST((info.nodes[0].remaining > 8900ms));
+    BOOST_TEST(!info.nodes[2].locked);
+}
+
+BOOST_AUTO_TEST_CASE(a_minority_is_no_holder)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST(!ec);
+    BOOST_TEST(!info.locked);
+    BOOST_TEST(info.nodes[0].locked);
+    BOOST_TEST(info.nodes[0].owner == "");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_majority_of_answers_it_says_so_and_tells_what_is_known)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    w.run_for(1ms);
+    w[0].hung = w[1].hung = true;
+
+    auto const [ec, info] = inspect(w, *locks, "stock");
+
+    BOOST_TEST((ec == errc::no_quorum));
+    BOOST_TEST((info.nodes[0].error == errc::node_timeout));
+    BOOST_TEST(info.nodes[2].locked);
+    BOOST_TEST((inspect(w, *locks, "").first == errc::invalid_argument));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

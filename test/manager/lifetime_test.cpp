@@ -1,0 +1,198 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(lifetimes)
+
+BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_releases_what_is_held)
+{
+    lock_world w(3);
+    auto other = w.manager();
+    auto blocker = w.acquire(*other, "busy", {.ttl = 60s});
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    std::deque<lock_world::outcome> waiting(3);
+    for (auto& o : waiting)
+        w.start_acquire(o, *locks, "busy", {.wait = wait_forever});
+    int lost = 0;
+    error_code lost_ec;
+    won.held.async_wait_lost([&](error_code ec) { ++lost, lost_ec = ec; });
+    w.run_for(100ms);
+
+    locks.reset();
+    w.run_for(100ms);
+
+    for (auto& o : waiting) {
+        BOOST_TEST(o.calls == 1);
+        BOOST_TEST((o.ec == asio::error::operation_aborted));
+    }
+    BOOST_TEST(lost == 1);
+    BOOST_TEST((lost_ec == asio::error::operation_aborted));
+    BOOST_TEST(!won.held.held());  // the handle is left, and harmless
+    BOOST_TEST(won.held.resource() == "stock");
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+    BOOST_TEST(blocker.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_a_handle_outlives_its_manager_and_its_context)
+{
+    lock survivor, sleeper;
+    bool done = false;
+    {
+        lock_world w(3);
+        auto locks = w.manager();
+        survivor = std::move(w.acquire(*locks, "stock", {.renew = renewal::automatic}).held);
+        sleeper = std::move(w.acquire(*locks, "other").held);
+        sleeper.async_wait_lost([&](error_code) { done = true; });
+        locks.reset();
+        w.run_for(0ms);
+    }
+    BOOST_TEST(!survivor.held());
+    survivor = {};
+    BOOST_TEST(done);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.renew = renewal::automatic});
+    w.run_for(1ms);
+
+    BOOST_TEST(!w.shutdown(*locks));
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(!won.held.held());
+    auto late = w.acquire(*locks, "stock");
+    BOOST_TEST((late.ec == asio::error::operation_aborted));
+    BOOST_TEST(!w.shutdown(*locks));
+    auto const s = locks->stats();
+    BOOST_TEST(s.held == 0u);
+    BOOST_TEST(s.running == 0u);
+    BOOST_TEST(s.cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
+{
+    lock_world w(3);
+    auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
+    auto won = w.acquire(*locks, "stock");
+    w.run_for(1ms);
+    for (auto& s : w.servers)
+        s->hung = true;
+    auto const before = w.now;
+
+    BOOST_TEST((w.shutdown(*locks) == errc::no_quorum));
+
+    BOOST_TEST((w.now - before == 250ms));
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    for (auto& s : w.servers)
+        s->hung = true;
+    asio::cancellation_signal cancel;
+    std::vector<error_code> results;
+    locks->async_shutdown(asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { results.push_back(ec); }));
+    locks->async_shutdown([&](error_code ec) { results.push_back(ec); });
+    w.run_for(1ms);
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(10s);
+
+    BOOST_TEST_REQUIRE((results.size() == 2u));
+    BOOST_TEST((results[0] == asio::error::operation_aborted));
+    BOOST_TEST((results[1] == errc::no_quorum));
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_the_manager_may_go_at_any_moment)
+{
+    for (auto moment = 0us; moment < 3000us; moment += 40us) {
+        lock_world w(3);
+        w[0].reply_delay = 700us;
+        w[1].request_delay = 900us;
+        auto locks = w.manager();
+        std::deque<lock_world::outcome> outcomes(4);
+        for (auto& o : outcomes)
+            w.start_acquire(o, *locks, "stock", {.ttl = 1s, .wait = 1s, .renew = renewal::automatic});
+
+        w.run_for(moment);
+        locks.reset();
+        w.run_for(3s);
+
+        for (auto& o : outcomes) {
+            BOOST_TEST_REQUIRE((o.calls == 1));
+            BOOST_TEST_REQUIRE((!o.held.held()));
+        }
+        BOOST_TEST_REQUIRE((w.keys("lock:stock") == 0u));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
+{
+    // Everything is in flight when the context goes: no handler is called, nothing leaks (the sanitizers look).
+    for (auto moment = 0us; moment < 3000us; moment += 40us) {
+        auto calls = 0;
+        std::unique_ptr<lock_manager> locks;
+        std::deque<lock> handles(3);
+        {
+            lock_world w(3);
+            w[0].reply_delay = 700us;
+            w[1].request_delay = 900us;
+            w[2].hung = true;
+            locks = w.manager();
+            for (int i = 0; i < 3; ++i) {
+                locks->async_acquire("stock" + std::to_string(i % 2), {.ttl = 1s, .wait = 1s, .renew = renewal::automatic},
+                                     [&, i](error_code, lock l) {
+                                         ++calls;
+                                         handles[static_cast<std::size_t>(i)] = std::move(l);
+                                         handles[static_cast<std::size_t>(i)].async_wait_lost([&](error_code) {});
+                                         handles[static_cast<std::size_t>(i)].async_extend(1s, [&](error_code) {});
+                                     });
+            }
+            locks->async_inspect("stock0", [&](error_code, lock_info) {});
+            w.run_for(moment);
+            if (moment > 1500us)
+                locks->async_shutdown([](error_code) {});
+        }
+        for (auto& h : handles)
+            BOOST_TEST_REQUIRE((!h.held()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything_back)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    {
+        auto body = [&]() -> asio::awaitable<void> {
+            auto held = co_await locks->async_acquire("stock", {.ttl = 30s}, asio::use_awaitable);
+            co_await held.async_wait_lost(asio::use_awaitable);
+        };
+        asio::cancellation_signal cancel;
+        asio::co_spawn(w.context, body(), asio::bind_cancellation_slot(cancel.slot(), asio::detached));
+        w.run_for(10ms);
+        BOOST_TEST(w.keys("lock:stock") == 3u);
+        cancel.emit(asio::cancellation_type::terminal);
+        w.run_for(10ms);
+    }
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().held == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

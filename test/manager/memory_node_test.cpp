@@ -1,0 +1,112 @@
+#include <redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(memory_nodes)
+
+namespace {
+
+template <class Future>
+auto run(asio::io_context& context, Future future)
+{
+    context.restart();
+    while (future.wait_for(0s) != std::future_status::ready)
+        context.run_one_for(1s);
+    return future.get();
+}
+
+bool refuses(config c, std::string const& why)
+{
+    asio::io_context context;
+    try {
+        lock_manager locks(context, std::move(c));
+        return false;
+    } catch (std::invalid_argument const& e) {
+        return std::string(e.what()).find(why) != std::string::npos;
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(managers_of_a_process_share_a_node_by_its_name)
+{
+    asio::io_context context;
+    lock_manager first(context, {.nodes = {"memory://shared"}});
+    lock_manager second(context, {.nodes = {"memory://shared"}});
+
+    auto held = run(context, first.async_acquire("stock", {}, asio::use_future));
+    auto lost = second.async_acquire("stock", {}, asio::use_future);
+
+    BOOST_CHECK_EXCEPTION(run(context, std::move(lost)), system_error, [](auto& e) { return e.code() == errc::contended; });
+    BOOST_TEST(memory_node::at("shared")->value("lock:stock").value() == held.token());
+    run(context, held.async_release(asio::use_future));
+    BOOST_TEST(run(context, second.async_acquire("stock", {}, asio::use_future)).held());
+}
+
+BOOST_AUTO_TEST_CASE(moods_make_failures_for_a_users_tests)
+{
+    asio::io_context context;
+    lock_manager locks(context, {.nodes = {"memory://m1", "memory://m2", "memory://m3"}, .node_timeout = 20ms});
+    auto const outcome = [&](memory_node::mood a, memory_node::mood b) {
+        memory_node::at("m1")->set_mood(a);
+        memory_node::at("m2")->set_mood(b);
+        attempt_report report;
+        try {
+            auto held = run(context, locks.async_acquire("stock", {.ttl = 5s, .report = &report}, asio::use_future));
+            run(context, held.async_release(asio::use_future));
+        } catch (system_error const&) {
+        }
+        memory_node::at("m1")->set_mood(memory_node::mood::well);
+        memory_node::at("m2")->set_mood(memory_node::mood::well);
+        return report;
+    };
+    using mood = memory_node::mood;
+    BOOST_TEST(!outcome(mood::well, mood::well).outcome);
+    BOOST_TEST(!outcome(mood::well, mood::unreachable).outcome);
+    BOOST_TEST(!outcome(mood::hung, mood::well).outcome);
+    BOOST_TEST((outcome(mood::unreachable, mood::unreachable).outcome == errc::no_quorum));
+    auto const hung = outcome(mood::hung, mood::hung);
+    BOOST_TEST((hung.outcome == errc::no_quorum));
+    BOOST_TEST((hung.nodes[0].error == errc::node_timeout));
+    auto const deaf = outcome(mood::deaf, mood::deaf);
+    BOOST_TEST((deaf.outcome == errc::no_quorum));
+    BOOST_TEST((deaf.nodes[0].error == errc::connection_lost));
+
+    run(context, locks.async_shutdown(asio::use_future));
+    for (auto const* name : {"m1", "m2", "m3"})
+        BOOST_TEST(memory_node::at(name)->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(keys_expire)
+{
+    auto node = memory_node::at("expiring");
+    node->set("a", "1", 1ms);
+    node->set("b", "2", 0ms);
+    auto const end = clock::now() + 5ms;
+    while (clock::now() < end) {
+    }
+    BOOST_TEST(node->size() == 1u);
+    BOOST_TEST(!node->value("a"));
+    BOOST_TEST(node->value("b").value() == "2");
+    node->clear();
+    BOOST_TEST(node->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_configuration_is_refused_by_the_constructor)
+{
+    BOOST_TEST(refuses({}, "nodes is empty"));
+    BOOST_TEST(refuses({.nodes = {"redis://ok", "http://x"}}, "nodes[1]"));
+    BOOST_TEST(refuses({.nodes = {"redis://h:7000", "memory://a", "h:7000/2"}}, "nodes[2] is \"redis://h:7000\", the same server as nodes[0]"));
+    BOOST_TEST(refuses({.nodes = {"memory://a"}, .node_timeout = 0ms}, "node_timeout"));
+    BOOST_TEST(refuses({.nodes = {"rediss://h"}, .tls = {.ca_file = "/does/not/exist.pem"}}, "/does/not/exist.pem"));
+    BOOST_TEST(!refuses({.nodes = {"memory://a"}}, ""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,193 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(releasing)
+
+BOOST_AUTO_TEST_CASE(a_released_lock_is_free_for_the_next)
+{
+    lock_world w(5);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(w.acquire(*locks, "stock").held.held());
+}
+
+BOOST_AUTO_TEST_CASE(releasing_twice_is_told)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+    lock empty;
+    BOOST_TEST(!empty.held());
+    BOOST_TEST(empty.resource() == "");
+    BOOST_TEST(empty.token() == "");
+    BOOST_TEST((empty.remaining() == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(held_is_false_from_the_call_on)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+
+    won.held.async_release([](error_code) {});
+
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(rule_7_a_foreign_key_is_not_deleted)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    w.run_for(1ms);
+    for (auto& s : w.servers)
+        s->entries["lock:stock"] = {"foreign", w.now + 1h};
+
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(destroying_a_lock_gives_it_back)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    {
+        auto won = w.acquire(*locks, "stock");
+    }
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().held == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto a = w.acquire(*locks, "a");
+    auto b = w.acquire(*locks, "b");
+
+    a.held = std::move(b.held);
+    w.run_for(1ms);
+
+    BOOST_TEST(w.keys("lock:a") == 0u);
+    BOOST_TEST(w.keys("lock:b") == 3u);
+    BOOST_TEST(a.held.resource() == "b");
+    BOOST_TEST(a.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+    w.run_for(1ms);
+    w[2].reachable = false;
+
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(3s);
+    BOOST_TEST(w.keys("lock:stock") == 1u);
+    BOOST_TEST(locks->stats().cleaning == 1u);
+    w[2].reachable = true;
+    ++w[2].connection;
+    w.run_for(1s);
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    w.run_for(1ms);
+    w[2].reachable = false;
+
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(1900ms);
+    BOOST_TEST(locks->stats().cleaning == 1u);
+    w.run_for(1s);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[2].request_delay = 300ms;  // still on its way when everything else is over …
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+    w[2].request_delay = 100us;
+    ++w[2].connection;           // … and what follows comes over another connection, and overtakes it
+
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(100ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    w.run_for(250ms);  // the old request has been carried out by now
+    w.run_for(1s);
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w[2].count(kind::release) > 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    w.run_for(1ms);
+    w[1].hung = w[2].hung = true;
+
+    BOOST_TEST((w.release(won.held) == errc::no_quorum));
+    w[1].hung = w[2].hung = false;
+    w.run_for(100ms);
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_a_release_does_not_stop_it)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    asio::cancellation_signal cancel;
+    error_code result;
+
+    won.held.async_release(asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { result = ec; }));
+    w.context.poll();
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(10ms);
+
+    BOOST_TEST((result == asio::error::operation_aborted));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_refused_is_not_asked_to_release)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w.run_for(1ms);
+    auto const before = w[0].count(kind::release);
+    w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
+
+    auto won = w.acquire(*locks, "stock");
+    BOOST_TEST(!w.release(won.held));
+
+    BOOST_TEST(w[0].count(kind::release) == before);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

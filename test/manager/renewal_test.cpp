@@ -1,0 +1,218 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(renewing_and_losing)
+
+namespace {
+
+struct loss {
+    int calls = 0;
+    error_code ec;
+    clock::time_point when;
+};
+
+void watch(lock_world& w, lock& l, loss& into)
+{
+    l.async_wait_lost([&](error_code ec) {
+        ++into.calls;
+        into.ec = ec;
+        into.when = w.now;
+    });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+
+    w.run_for(1h);
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    auto const renewals = locks->stats().renewals;
+    BOOST_TEST(renewals >= 3600u);  // about every second: a third of the ttl
+    BOOST_TEST(renewals <= 4100u);
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(1h);
+    BOOST_TEST(locks->stats().renewals == renewals);
+}
+
+BOOST_AUTO_TEST_CASE(without_renewal_a_lock_runs_out)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(2s);
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(w[0].count(kind::extend) == 0u);
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(renewal_stops_at_max_hold)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 10s});
+    w.run_for(9500ms);
+    BOOST_TEST(won.held.held());
+    w.run_for(2s);
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(rule_9_failing_is_not_losing)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+    loss l;
+    watch(w, won.held, l);
+    w.run_for(900ms);
+
+    for (auto& s : w.servers)
+        s->reachable = false;
+    w.run_for(1500ms);  // several renewals fail meanwhile
+    BOOST_TEST(locks->stats().renewals_failed > 1u);
+    BOOST_TEST(won.held.held());
+    for (auto& s : w.servers)
+        s->reachable = true;
+    w.run_for(10s);
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(l.calls == 0);
+}
+
+BOOST_AUTO_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_no_reply)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+    loss l;
+    watch(w, won.held, l);
+    for (auto& s : w.servers)
+        s->hung = true;
+    auto const valid_until = won.held.valid_until();
+
+    w.run_for(1min);
+
+    BOOST_TEST(l.calls == 1);
+    BOOST_TEST((l.ec == errc::lost));
+    BOOST_TEST((l.when == valid_until - 150ms));
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(locks->stats().lost == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+    loss l;
+    watch(w, won.held, l);
+    w.run_for(1s);
+    w[0].entries.clear();
+    w[1].entries.clear();
+
+    w.run_for(10s);
+
+    BOOST_TEST((l.ec == errc::lost));
+    BOOST_TEST((l.when < won.held.valid_until() - 15s));
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+    w.run_for(1s);
+    w[0].entries.clear();
+    w[1].entries.clear();
+    w.run_for(11s);
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // the user may still be at work
+
+    won.held = {};
+    w.run_for(1ms);
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_a_loss_ends_with_the_release)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    loss a, b;
+    watch(w, won.held, a);
+    watch(w, won.held, b);
+
+    w.release(won.held);
+    w.run_for(1ms);
+
+    BOOST_TEST((a.ec == asio::error::operation_aborted));
+    BOOST_TEST((b.ec == asio::error::operation_aborted));
+    loss late;
+    watch(w, won.held, late);
+    w.run_for(1ms);
+    BOOST_TEST((late.ec == asio::error::operation_aborted));
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_a_loss_can_be_cancelled)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    asio::cancellation_signal cancel;
+    loss cancelled, stays;
+    won.held.async_wait_lost(asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { ++cancelled.calls, cancelled.ec = ec; }));
+    watch(w, won.held, stays);
+    w.run_for(10ms);
+
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(1ms);
+
+    BOOST_TEST((cancelled.ec == asio::error::operation_aborted));
+    BOOST_TEST(stays.calls == 0);
+    w.run_for(1s);
+    BOOST_TEST((stays.ec == errc::lost));
+    BOOST_TEST(cancelled.calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(rule_2_a_lock_is_lost_by_the_clock_even_if_no_timer_rang)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
+
+    w.now += 20s;  // the process was stopped, or the machine slept; nothing has run since
+
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST((won.held.remaining() == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_in_flight_does_not_resurrect_a_released_lock)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic});
+    for (auto& s : w.servers)
+        s->request_delay = 30ms;
+    w.run_for(101ms);  // a renewal is on its way
+
+    w.release(won.held);
+    w.run_for(1s);
+
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

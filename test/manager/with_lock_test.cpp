@@ -1,0 +1,259 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(with_a_lock)
+
+namespace {
+
+// A virtual pause that can be cancelled, as a user's I/O can.
+asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
+{
+    asio::steady_timer never(w.context, std::chrono::hours(24));
+    auto const number = w.at(w.now + d, [&] { never.cancel(); });
+    co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
+    w.forget(number);
+    if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none)
+        throw system_error(asio::error::operation_aborted);
+}
+
+template <class T>
+struct result {
+    bool done = false;
+    std::exception_ptr failure;
+    std::optional<T> value;
+
+    error_code code() const
+    {
+        try {
+            if (failure)
+                std::rethrow_exception(failure);
+        } catch (system_error const& e) {
+            return e.code();
+        }
+        return {};
+    }
+};
+
+template <class T>
+void spawn(virtual_world& w, asio::awaitable<T> a, result<T>& r, asio::cancellation_signal* cancel = nullptr)
+{
+    auto done = [&r](std::exception_ptr failure, T value) {
+        r.done = true;
+        r.failure = failure;
+        if (!failure)
+            r.value = std::move(value);
+    };
+    if (cancel)
+        asio::co_spawn(w.context, std::move(a), asio::bind_cancellation_slot(cancel->slot(), done));
+    else
+        asio::co_spawn(w.context, std::move(a), done);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<std::string> r;
+    std::size_t keys_inside = 0;
+
+    spawn(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<std::string> {
+              BOOST_TEST(held.held());
+              keys_inside = w.keys("lock:stock");
+              co_await work_for(w, 1s);
+              co_return "sold";
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+
+    BOOST_TEST(r.value.value() == "sold");
+    BOOST_TEST(keys_inside == 3u);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
+{
+    struct no_default {
+        explicit no_default(int n) : value(n) {}
+        int value;
+    };
+    lock_world w(3);
+    auto locks = w.manager();
+    int seen = 0;
+    bool done = false;
+    auto both = [&]() -> asio::awaitable<void> {
+        co_await locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<void> {
+            seen = 1;
+            co_return;
+        });
+        auto const r = co_await locks->with_lock("stock", {.wait = 1s}, [](lock&) -> asio::awaitable<no_default> {
+            co_return no_default(41);
+        });
+        seen += r.value;
+    };
+    asio::co_spawn(w.context, both(), [&](std::exception_ptr e) {
+        BOOST_TEST(!e);
+        done = true;
+    });
+    w.run_to([&] { return done; });
+    BOOST_TEST(seen == 42);
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes_through)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+              co_await work_for(w, 1s);
+              throw std::runtime_error("out of hair dryers");
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+
+    BOOST_CHECK_THROW(std::rethrow_exception(r.failure), std::runtime_error);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_resource_is_an_exception_that_names_it)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto blocker = w.acquire(*locks, "stock");
+    result<int> r;
+    bool called = false;
+    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+              called = true;
+              co_return 1;
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+
+    BOOST_TEST((r.code() == errc::contended));
+    BOOST_TEST(!called);
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(r.failure), system_error,
+                          [](auto& e) { return std::string(e.what()).find("\"stock\"") != std::string::npos; });
+
+    result<int> broken;
+    spawn(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }), broken);
+    w.run_to([&] { return broken.done; });
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(broken.failure), system_error,
+                          [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    clock::time_point valid_until, stopped;
+    spawn(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
+              for (auto& s : w.servers)
+                  s->hung = true;
+              valid_until = held.valid_until();
+              try {
+                  co_await work_for(w, 1h);
+              } catch (system_error const&) {
+                  stopped = w.now;
+                  throw;
+              }
+              co_return 1;
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+
+    BOOST_TEST((r.code() == errc::lost));
+    BOOST_TEST((stopped < valid_until));
+    BOOST_TEST((stopped >= valid_until - 150ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    spawn(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
+              co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+              co_await work_for(w, 5s);
+              co_return 1;
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+    BOOST_TEST((r.code() == errc::lost));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+              co_await work_for(w, 10ms);
+              for (auto& s : w.servers)
+                  s->entries.clear();
+              co_return 1;
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+    BOOST_TEST((r.code() == errc::lost));
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    asio::cancellation_signal cancel;
+    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+              co_await work_for(w, 1h);
+              co_return 1;
+          }),
+          r, &cancel);
+    w.run_for(100ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(1ms);
+
+    BOOST_TEST(r.done);
+    BOOST_TEST((r.code() == asio::error::operation_aborted));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_manager_may_go_while_the_body_runs)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    spawn(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
+              locks.reset();
+              bool cancelled = false;  // because it would not be protected any more
+              try {
+                  co_await work_for(w, 1s);
+              } catch (system_error const&) {
+                  cancelled = true;
+              }
+              BOOST_TEST(cancelled);
+              BOOST_TEST(!held.held());
+              co_return 1;
+          }),
+          r);
+    w.run_to([&] { return r.done; });
+    w.run_for(1ms);
+    BOOST_TEST(r.done);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,390 @@
+#pragma once
+
+#include "manager/context_guard.hpp"
+#include "manager/engine.hpp"
+#include "manager/runtime.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+
+/// Time that moves only when nothing is left to do, so that a test of ten seconds takes none and knows no luck.
+class virtual_world {
+public:
+    asio::io_context context;
+    clock::time_point now{std::chrono::hours(1)};
+
+    std::uint64_t at(clock::time_point when, std::function<void()> what)
+    {
+        auto const number = ++last_event_;
+        events_.emplace(std::pair(std::max(when, now), number), std::move(what));
+        return number;
+    }
+
+    void forget(std::uint64_t number)
+    {
+        std::erase_if(events_, [&](auto& e) { return e.first.second == number; });
+    }
+
+    /// Lets everything happen up to @p end.
+    void run_until(clock::time_point end)
+    {
+        for (;;) {
+            context.restart();
+            context.poll();
+            if (events_.empty() || events_.begin()->first.first > end)
+                break;
+            step();
+        }
+        now = std::max(now, end);
+    }
+
+    void run_for(clock::duration d) { run_until(now + d); }
+
+    /// Lets things happen until @p done says so. @return whether it did within a virtual day
+    template <class Condition>
+    bool run_to(Condition done)
+    {
+        auto const end = now + std::chrono::hours(24);
+        for (;;) {
+            context.restart();
+            context.poll();
+            if (done())
+                return true;
+            if (events_.empty() || events_.begin()->first.first > end)
+                return false;
+            step();
+        }
+    }
+
+private:
+    void step()
+    {
+        auto first = events_.extract(events_.begin());
+        now = first.key().first;
+        first.mapped()();
+    }
+
+    std::map<std::pair<clock::time_point, std::uint64_t>, std::function<void()>> events_;
+    std::uint64_t last_event_ = 0;
+};
+
+class virtual_runtime final : public detail::runtime {
+public:
+    explicit virtual_runtime(virtual_world& world) : world_(world), strand_(world.context.get_executor()) {}
+
+    detail::strand strand() const override { return strand_; }
+    clock::time_point now() const noexcept override { return world_.now; }
+
+    std::array<std::uint64_t, 2> random() override
+    {
+        auto const next = [this] {  // splitmix64
+            auto z = seed_ += 0x9e3779b97f4a7c15;
+            z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+            z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+            return z ^ (z >> 31);
+        };
+        return {next(), next()};
+    }
+
+    void wake_at(clock::time_point at, std::function<void()> ring) override
+    {
+        stop();
+        alarm_ = world_.at(at, [this, ring = std::move(ring)] { asio::post(strand_, ring); });
+    }
+
+    void stop() override { world_.forget(alarm_); }
+
+private:
+    virtual_world& world_;
+    detail::strand strand_;
+    std::uint64_t alarm_ = 0;
+    static inline std::uint64_t seed_ = 0;
+};
+
+/// A lock server in virtual time that does what the test says.
+class scripted_server {
+public:
+    explicit scripted_server(virtual_world& world) : world_(world) {}
+
+    struct entry {
+        std::string value;
+        clock::time_point expires;
+    };
+
+    /// One request as it arrived.
+    struct request {
+        node_operation::kind what;
+        std::string key;
+        std::string value;
+        clock::time_point when;
+    };
+
+    clock::duration request_delay = 100us;  ///< until it is carried out
+    clock::duration reply_delay = 100us;    ///< until its answer arrives
+    bool reachable = true;                  ///< otherwise nothing is sent
+    bool deaf = false;                      ///< carries out, but its answers never arrive
+    bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
+    error_code refusal;                     ///< answers everything with this error, without carrying it out
+    std::uint32_t connection = 1;
+
+    std::map<std::string, entry> entries;
+    std::vector<request> requests;
+
+    entry* find(std::string const& key)
+    {
+        auto const it = entries.find(key);
+        if (it != entries.end() && it->second.expires <= world_.now) {
+            entries.erase(it);
+            return nullptr;
+        }
+        return it == entries.end() ? nullptr : &it->second;
+    }
+
+    std::size_t count(node_operation::kind what) const
+    {
+        return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
+    }
+
+    node_reply carry_out(node_operation const& o)
+    {
+        auto const key = std::string(o.key);
+        requests.push_back({o.what, key, std::string(o.value), world_.now});
+        node_reply r;
+        if (refusal) {
+            r.error = refusal;
+            r.untouched = true;
+            return r;
+        }
+        auto* e = find(key);
+        bool const ours = e && e->value == o.value;
+        switch (o.what) {
+        case node_operation::kind::acquire:
+            r.vote = e ? vote::denied : vote::granted;
+            if (!e)
+                entries[key] = {std::string(o.value), world_.now + o.ttl};
+            break;
+        case node_operation::kind::extend:
+            r.vote = ours ? vote::granted : vote::denied;
+            if (ours)
+                e->expires = std::max(e->expires, world_.now + o.ttl);
+            break;
+        case node_operation::kind::release:
+            r.vote = ours ? vote::granted : vote::denied;
+            if (ours)
+                entries.erase(key);
+            break;
+        case node_operation::kind::inspect:
+            r.vote = e ? vote::granted : vote::denied;
+            if (e) {
+                r.text = e->value;
+                r.remaining = std::chrono::duration_cast<std::chrono::milliseconds>(e->expires - world_.now);
+            }
+            break;
+        case node_operation::kind::connect:
+            r.vote = vote::granted;
+            break;
+        }
+        return r;
+    }
+
+private:
+    virtual_world& world_;
+};
+
+class scripted_node final : public node, public std::enable_shared_from_this<scripted_node> {
+public:
+    scripted_node(virtual_world& world, scripted_server& server, std::string name)
+        : world_(world), server_(server), name_(std::move(name))
+    {
+    }
+
+    std::string const& name() const noexcept override { return name_; }
+    bool ready() const noexcept override { return server_.reachable; }
+    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
+
+    void submit(std::shared_ptr<node_operation> o) override
+    {
+        pending_.push_back(o);
+        asio::post(executor_, [self = shared_from_this(), o] { self->send(o); });
+    }
+
+    void close() override
+    {
+        closed_ = true;
+        for (auto const& o : std::exchange(pending_, {}))
+            o->complete(failed(errc::node_closed, o->sent_on() == 0));
+        executor_ = {};
+    }
+
+private:
+    static node_reply failed(errc why, bool untouched)
+    {
+        node_reply r;
+        r.error = why;
+        r.untouched = untouched;
+        return r;
+    }
+
+    void send(std::shared_ptr<node_operation> const& o)
+    {
+        if (closed_)
+            return;
+        if (!server_.reachable || o->withdrawn() || world_.now > o->not_after)
+            return answer(o, failed(errc::node_unreachable, true));
+        o->mark_sent(server_.connection);
+        world_.at(world_.now + server_.request_delay, [self = shared_from_this(), o] { self->arrive(o); });
+    }
+
+    // What arrives at a hung server is carried out once it is over, in its order.
+    void arrive(std::shared_ptr<node_operation> const& o)
+    {
+        bool const waiting = !backlog_.empty();
+        if (!waiting && !server_.hung)
+            return carry_out(o);
+        backlog_.push_back(o);
+        if (!waiting)
+            world_.at(world_.now + 1ms, [self = shared_from_this()] { self->catch_up(); });
+    }
+
+    void catch_up()
+    {
+        if (server_.hung) {
+            if (!closed_)
+                world_.at(world_.now + 1ms, [self = shared_from_this()] { self->catch_up(); });
+            return;
+        }
+        for (auto const& o : std::exchange(backlog_, {}))
+            carry_out(o);
+    }
+
+    void carry_out(std::shared_ptr<node_operation> const& o)
+    {
+        auto reply = server_.carry_out(*o);
+        if (server_.deaf)
+            return;
+        world_.at(world_.now + server_.reply_delay, [self = shared_from_this(), o, reply] {
+            if (!self->closed_)
+                asio::post(self->executor_, [self, o, reply] { self->answer(o, reply); });
+        });
+    }
+
+    void answer(std::shared_ptr<node_operation> const& o, node_reply reply)
+    {
+        if (std::erase(pending_, o) > 0)
+            o->complete(std::move(reply));
+    }
+
+    virtual_world& world_;
+    scripted_server& server_;
+    std::string const name_;
+    asio::any_io_executor executor_;
+    std::vector<std::shared_ptr<node_operation>> pending_;
+    std::vector<std::shared_ptr<node_operation>> backlog_;
+    bool closed_ = false;
+};
+
+/// Several scripted servers and managers that use them.
+class lock_world : public virtual_world {
+public:
+    explicit lock_world(std::size_t count)
+    {
+        for (std::size_t i = 0; i < count; ++i)
+            servers.push_back(std::make_unique<scripted_server>(*this));
+    }
+
+    std::unique_ptr<lock_manager> manager(config settings = {})
+    {
+        std::vector<std::shared_ptr<node>> nodes;
+        for (std::size_t i = 0; i < servers.size(); ++i) {
+            nodes.push_back(std::make_shared<scripted_node>(*this, *servers[i], "server-" + std::to_string(i)));
+            settings.nodes.push_back(nodes.back()->name());
+        }
+        auto engine = std::make_shared<detail::engine>(context.get_executor(), std::make_unique<virtual_runtime>(*this),
+                                                       std::move(settings), std::move(nodes));
+        detail::context_guard::watch(context.get_executor(), engine);
+        return std::make_unique<lock_manager>(engine);
+    }
+
+    scripted_server& operator[](std::size_t i) { return *servers[i]; }
+
+    /// How many servers have a live key for @p key.
+    std::size_t keys(std::string const& key)
+    {
+        return static_cast<std::size_t>(
+            std::count_if(servers.begin(), servers.end(), [&](auto& s) { return s->find(key) != nullptr; }));
+    }
+
+    struct outcome {
+        bool done = false;
+        int calls = 0;
+        error_code ec;
+        lock held;
+        clock::time_point when;
+    };
+
+    /// Acquires and waits for the outcome.
+    outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
+    {
+        outcome o;
+        start_acquire(o, locks, std::move(resource), options);
+        run_to([&] { return o.done; });
+        return o;
+    }
+
+    void start_acquire(outcome& o, lock_manager& locks, std::string resource, acquire_options options)
+    {
+        locks.async_acquire(std::move(resource), options, [&o, this](error_code ec, lock l) {
+            o.done = true;
+            ++o.calls;
+            o.ec = ec;
+            o.held = std::move(l);
+            o.when = now;
+        });
+    }
+
+    error_code release(lock& l)
+    {
+        return wait_for([&](auto done) { l.async_release(std::move(done)); });
+    }
+
+    error_code extend(lock& l, std::chrono::milliseconds ttl)
+    {
+        return wait_for([&](auto done) { l.async_extend(ttl, std::move(done)); });
+    }
+
+    error_code shutdown(lock_manager& m)
+    {
+        return wait_for([&](auto done) { m.async_shutdown(std::move(done)); });
+    }
+
+    template <class Start>
+    error_code wait_for(Start start)
+    {
+        bool done = false;
+        error_code result;
+        start([&](error_code ec) {
+            done = true;
+            result = ec;
+        });
+        run_to([&] { return done; });
+        return result;
+    }
+
+    std::vector<std::unique_ptr<scripted_server>> servers;
+};
+
+}  // namespace redlock::test

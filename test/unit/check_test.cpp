@@ -1,0 +1,82 @@
+#include "core/check.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <limits>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(checks)
+
+namespace {
+
+config good()
+{
+    return {.nodes = {"redis://localhost"}};
+}
+
+bool mentions(std::string const& text, std::string const& a, std::string const& b, std::string const& c = "")
+{
+    return text.find(a) != text.npos && text.find(b) != text.npos && text.find(c) != text.npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_defaults_are_good)
+{
+    BOOST_TEST(core::check(good()) == "");
+    BOOST_TEST(core::check(acquire_options{}, good()) == "");
+    BOOST_TEST(core::check({.wait = wait_forever}, good()) == "");
+}
+
+BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
+{
+    auto c = good();
+    c.nodes.clear();
+    BOOST_TEST(mentions(core::check(c), "nodes", "empty"));
+    c.nodes.assign(100, "x");
+    BOOST_TEST(mentions(core::check(c), "nodes", "100", "99"));
+
+    c = good();
+    c.node_timeout = 0ms;
+    BOOST_TEST(mentions(core::check(c), "node_timeout", "0 ms", "1 to 60000"));
+    c = good();
+    c.connect_timeout = 61s;
+    BOOST_TEST(mentions(core::check(c), "connect_timeout", "61000", "60000"));
+    c = good();
+    c.drift_factor = 0.6;
+    BOOST_TEST(mentions(core::check(c), "drift_factor", "0.6", "0.5"));
+    c.drift_factor = std::numeric_limits<double>::quiet_NaN();
+    BOOST_TEST(mentions(core::check(c), "drift_factor", "nan"));
+    c = good();
+    c.max_ttl = 10ms;
+    BOOST_TEST(mentions(core::check(c), "max_ttl", "10 ms", "20"));
+    c = good();
+    c.max_ttl = 40ms;
+    BOOST_TEST(mentions(core::check(c), "node_timeout", "50 ms", "40"));
+    c = good();
+    c.prefix = std::string(257, 'p');
+    BOOST_TEST(mentions(core::check(c), "prefix", "257", "256"));
+    c = good();
+    c.owner = std::string(257, 'o');
+    BOOST_TEST(mentions(core::check(c), "owner", "257", "256"));
+    c = good();
+    c.tls.certificate_file = "client.pem";
+    BOOST_TEST(mentions(core::check(c), "tls.private_key_file", "empty"));
+}
+
+BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
+{
+    auto const c = good();
+    BOOST_TEST(mentions(core::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
+    BOOST_TEST(mentions(core::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
+    BOOST_TEST(mentions(core::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
+    BOOST_TEST(mentions(core::check({.wait = -1ms}, c), "wait", "-1"));
+    BOOST_TEST(mentions(core::check({.max_hold = -5ms}, c), "max_hold", "-5"));
+    BOOST_TEST(mentions(core::check_resource(""), "resource", "empty", "512"));
+    BOOST_TEST(mentions(core::check_resource(std::string(513, 'r')), "resource", "513", "512"));
+    BOOST_TEST(core::check_resource(std::string(512, '\0')) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

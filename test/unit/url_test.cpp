@@ -1,0 +1,84 @@
+#include "redis/url.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock::redis;
+
+BOOST_AUTO_TEST_SUITE(urls)
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_has_a_default)
+{
+    auto const u = parse_url("redis://cache.example");
+    BOOST_TEST(u.wrong == "");
+    BOOST_TEST(u.host == "cache.example");
+    BOOST_TEST(u.port == "6379");
+    BOOST_TEST(u.user == "");
+    BOOST_TEST(u.password == "");
+    BOOST_TEST(u.database == 0);
+    BOOST_TEST((u.transport == transport::tcp));
+    BOOST_TEST(parse_url("10.0.0.1:7000").name() == "redis://10.0.0.1:7000");
+    BOOST_TEST(parse_url("Cache").name() == "redis://cache:6379");
+}
+
+BOOST_AUTO_TEST_CASE(all_parts_are_understood)
+{
+    auto const u = parse_url("rediss://us%40er:p%3Ass@[::1]:7000/3");
+    BOOST_TEST(u.wrong == "");
+    BOOST_TEST((u.transport == transport::tls));
+    BOOST_TEST(u.host == "::1");
+    BOOST_TEST(u.port == "7000");
+    BOOST_TEST(u.user == "us@er");
+    BOOST_TEST(u.password == "p:ss");
+    BOOST_TEST(u.database == 3);
+    BOOST_TEST(u.name() == "rediss://[::1]:7000");
+    BOOST_TEST((parse_url("valkeys://h").transport == transport::tls));
+    BOOST_TEST((parse_url("valkey://h").transport == transport::tcp));
+    BOOST_TEST(parse_url("redis://:secret@h").password == "secret");
+    BOOST_TEST(parse_url("redis://h/").wrong == "");
+}
+
+BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_nodes)
+{
+    auto const u = parse_url("unix:///run/redis.sock?db=2");
+    BOOST_TEST((u.transport == transport::unix_socket));
+    BOOST_TEST(u.path == "/run/redis.sock");
+    BOOST_TEST(u.database == 2);
+    BOOST_TEST(u.name() == "unix:///run/redis.sock");
+    BOOST_TEST(parse_url("memory://a").name() == "memory://a");
+}
+
+BOOST_AUTO_TEST_CASE(broken_urls_say_why)
+{
+    auto const wrong = [](std::string_view text) { return parse_url(text).wrong; };
+    BOOST_TEST(wrong("http://h").find("scheme") != std::string::npos);
+    BOOST_TEST(wrong("redis://").find("host") != std::string::npos);
+    BOOST_TEST(wrong("").find("host") != std::string::npos);
+    BOOST_TEST(wrong("redis://h:0").find("port") != std::string::npos);
+    BOOST_TEST(wrong("redis://h:65536").find("port") != std::string::npos);
+    BOOST_TEST(wrong("redis://h:").find("port") != std::string::npos);
+    BOOST_TEST(wrong("redis://h:12x").find("port") != std::string::npos);
+    BOOST_TEST(wrong("redis://h/x").find("database") != std::string::npos);
+    BOOST_TEST(wrong("redis://h/-1").find("database") != std::string::npos);
+    BOOST_TEST(wrong("redis://[::1").find("']'") != std::string::npos);
+    BOOST_TEST(wrong("redis://[::1]x").find("port") != std::string::npos);
+    BOOST_TEST(wrong("redis://a b").find("host") != std::string::npos);
+    BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
+    BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);
+    BOOST_TEST(wrong("unix://relative").find("absolute") != std::string::npos);
+    BOOST_TEST(wrong("unix:///s?x=1").find("database") != std::string::npos);
+    BOOST_TEST(wrong("memory://").find("name") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
+{
+    for (auto const* text : {"redis://user:hunter2@h:99999", "redis://:hunter2@h/x", "bad://u:hunter2@h", "redis://u:hunter2%zz@h",
+                             "redis://u:hunter2@x@h:0", "u:hunter2@h:0"}) {
+        auto const u = parse_url(text);
+        BOOST_TEST(u.wrong != "");
+        BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);
+    }
+    BOOST_TEST(parse_url("redis://user:hunter2@h").name().find("hunter2") == std::string::npos);
+    BOOST_TEST(parse_url("redis://user:hunter2@h").name().find("user") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
