@@ -95,6 +95,10 @@ public:
 
     /// Called once. Ends the connection and completes what is pending; nothing is submitted afterwards.
     virtual void close() = 0;
+
+    /// Called instead of @ref close when the execution context is being destroyed: let go of what refers to it.
+    /// No operation needs to be completed, and nothing may be started on the executor any more.
+    virtual void abandon() { close(); }
 };
 
 }  // namespace redlock

@@ -231,7 +231,7 @@ void engine::abandon()
     held_.clear();
     closing_.clear();
     for (auto& n : nodes_)
-        n->close();
+        n->abandon();
     janitor_.stop();
     schedule_.clear();
     runtime_.reset();

@@ -50,6 +50,7 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<round const> grant,
         release->ballots[i].acquired_on = known ? 0 : acquired.sent_on();
         ++pending_;
     }
+    engine_.count.cleaning.store(pending_, std::memory_order_relaxed);
     return release;
 }
 

@@ -177,6 +177,14 @@ public:
         executor_ = {};
     }
 
+    void abandon() override
+    {
+        pending_.clear();
+        timers_.clear();
+        std::lock_guard guard(server_->internals().mutex);
+        executor_ = {};
+    }
+
     // Called by whoever makes the node well again, perhaps on another thread, perhaps after we were closed.
     void resume(std::uint64_t number)
     {

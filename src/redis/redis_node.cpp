@@ -139,6 +139,20 @@ public:
         strand_.reset();
     }
 
+    void abandon() override
+    {
+        // Whatever waits in the context's services goes with them; cancelling it could reach into services that are gone.
+        closed_ = true;
+        ready_ = up_ = false;
+        queue_.clear();
+        taken_.clear();
+        in_flight_.clear();
+        pause_.reset();
+        patience_.reset();
+        link_.reset();
+        strand_.reset();
+    }
+
 private:
     struct queued {
         std::shared_ptr<node_operation> operation;

@@ -34,16 +34,6 @@ std::string make_folder()
     return path;
 }
 
-bool answers(std::uint16_t port)
-{
-    try {
-        auto const answer = plain_client(port).ask({"PING"});
-        return answer == "PONG" || answer.rfind("-NOAUTH", 0) == 0;
-    } catch (std::runtime_error const&) {
-        return false;
-    }
-}
-
 }  // namespace
 
 temporary_folder::temporary_folder() : path(make_folder()) {}
@@ -100,7 +90,8 @@ void local_server::start()
 {
     launch();
     auto const deadline = std::chrono::steady_clock::now() + 10s;
-    while (!answers(port_)) {
+    // Its own log tells, and not whoever answers on the port: that may be the server of somebody who was quicker.
+    while (log().find("Ready to accept connections") == std::string::npos) {
         bool const ended = ::waitpid(pid_, nullptr, WNOHANG) == pid_;
         if (!ended && std::chrono::steady_clock::now() < deadline) {
             std::this_thread::sleep_for(2ms);
@@ -124,6 +115,7 @@ void local_server::launch()
         arguments.push_back(w.data());
     arguments.push_back(nullptr);
     auto const log_file = folder_.path + "/log";
+    ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word
     auto const parent = ::getpid();
 
     pid_ = ::fork();
@@ -136,7 +128,7 @@ void local_server::launch()
     if (::getppid() != parent)
         ::_exit(127);
     ::setpgid(0, 0);  // Ctrl-C is for us, not for the server
-    int const log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int const log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(log, 1);
     ::dup2(log, 2);
     ::execvp(arguments[0], arguments.data());

@@ -1,1 +1,149 @@
+#include "support/real_servers.hpp"
+
+#include "testbed/plain_client.hpp"
+
 #include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(connections)
+
+namespace {
+
+std::string with_credentials(local_server const& s, std::string const& credentials, std::string const& database = "")
+{
+    return "redis://" + credentials + "@127.0.0.1:" + std::to_string(s.port()) + database;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(they_are_opened_on_first_use)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    r.context.run_for(20ms);
+    BOOST_TEST(r[0].ask({"CLIENT", "LIST"}).find("redlock") == std::string::npos);
+    BOOST_TEST(!locks.stats().nodes[0].connected);
+
+    r.acquire(locks, "stock");
+    BOOST_TEST(r[0].ask({"CLIENT", "LIST"}).find("name=redlock") != std::string::npos);
+    BOOST_TEST(locks.stats().nodes[0].connected);
+    BOOST_TEST(locks.stats().nodes[0].connections == 1u);
+
+    BOOST_TEST(!r.shutdown(locks));
+    r.context.run();  // returns: nothing is left to do
+    BOOST_TEST(!locks.stats().nodes[0].connected);
+}
+
+BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
+{
+    real_servers r(1, {"--requirepass", "se:cr@t"});
+    std::string const port = std::to_string(r[0].port());
+    {
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}});
+        auto won = r.acquire(locks, "stock");
+        BOOST_TEST(!won.ec);
+        testbed::plain_client client(r[0].port());
+        client.ask({"AUTH", "se:cr@t"});
+        BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "0");
+        client.ask({"SELECT", "5"});
+        BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "1");
+        client.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
+                    "+get", "+del", "+pexpire", "+pttl", "+info", "+command|info", "+ping", "+select"});
+        r.shutdown(locks);
+    }
+    {
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}});
+        auto won = r.acquire(locks, "stock");
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.extend(won.held, 20s));
+        BOOST_TEST(!r.release(won.held));
+        auto const foreign_prefix = r.acquire(locks, "x");
+        r.shutdown(locks);
+        lock_manager wrong_prefix(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:"});
+        auto refused = r.acquire(wrong_prefix, "stock");
+        BOOST_TEST((refused.ec == errc::no_quorum));
+        BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+        r.shutdown(wrong_prefix);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
+{
+    real_servers r(1, {"--requirepass", "correct"});
+    std::string everything;
+    for (auto const& url : {with_credentials(r[0], "default:hunter2"), std::string("redis://:hunter2@127.0.0.1:1")}) {
+        lock_manager locks(r.context, {.nodes = {url}, .log = [&](log_level, std::string_view line) { everything += line; }});
+        auto refused = r.acquire(locks, "stock");
+        BOOST_TEST((refused.ec == errc::no_quorum));
+        auto const& n = refused.report.nodes.at(0);
+        BOOST_TEST((n.error == (url.ends_with(":1") ? errc::node_unreachable : errc::authentication_failed)));
+        auto const s = locks.stats().nodes.at(0);
+        everything += refused.report.message + n.name + n.message + s.name + s.last_message;
+        r.shutdown(locks);
+    }
+    BOOST_TEST(everything.find("127.0.0.1") != std::string::npos);
+    BOOST_TEST(everything.find("hunter2") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
+{
+    testbed::temporary_folder folder;
+    auto const path = folder.path + "/s";
+    real_servers r(1, {"--unixsocket", path});
+    lock_manager locks(r.context, {.nodes = {"unix://" + path + "?db=3"}});
+
+    auto won = r.acquire(locks, "stock");
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(r[0].ask({"INFO", "keyspace"}).find("db3:keys=1") != std::string::npos);
+    BOOST_TEST(!r.release(won.held));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
+{
+    real_servers r(1);
+    auto const port = std::to_string(r[0].port());
+    lock_manager locks(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"}});
+
+    auto won = r.acquire(locks, "stock");
+
+    // One of the two votes, and together with the third node that is a majority …
+    BOOST_TEST(!won.ec);
+    r.run_to([&] {
+        auto const nodes = locks.stats().nodes;
+        return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
+    }, 500ms);
+    r.release(won.held);
+    auto second = r.acquire(locks, "stock", {.wait = 1s});
+    bool refused = false;
+    for (auto& n : second.report.nodes)
+        refused = refused || n.error == errc::duplicate_node;
+    BOOST_TEST(refused);
+    r.release(second.held);
+    r.shutdown(locks);
+
+    // … but alone it is not.
+    lock_manager alone(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"}});
+    auto lost = r.acquire(alone, "stock");
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    r.shutdown(alone);
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(idle_connections_stay_and_are_used_again)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    r.acquire(locks, "a");
+    r.context.restart();
+    r.context.run_for(1500ms);  // a keep-alive is sent meanwhile
+    auto won = r.acquire(locks, "b");
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(locks.stats().nodes[0].connections == 1u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

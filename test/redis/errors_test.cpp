@@ -1,1 +1,186 @@
+// Servers that refuse, and servers that are none: each becomes a clear error of its node, and one outcome.
+
+#include "support/fake_server.hpp"
+#include "support/real_servers.hpp"
+#include "testbed/plain_client.hpp"
+
 #include <boost/test/unit_test.hpp>
+
+#include <thread>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(server_errors)
+
+namespace {
+
+// The error of the one server in question, while the other two make the majority.
+node_report odd_one(real_servers& r, std::string const& url)
+{
+    lock_manager locks(r.context, {.nodes = {url, r[0].url(), r[1].url()}, .connect_timeout = 300ms});
+    node_report last;
+    BOOST_TEST(r.run_to([&] {
+        auto won = r.acquire(locks, "stock", {.wait = 1s});
+        BOOST_TEST(!won.ec);
+        r.release(won.held);
+        auto const n = locks.stats().nodes[0];
+        last.error = n.last_error;
+        last.message = n.last_message;
+        return n.last_error && n.last_error != errc::node_timeout;
+    }));
+    BOOST_TEST(!r.shutdown(locks));
+    BOOST_TEST(r[0].ask({"DBSIZE"}) == "0");
+    BOOST_TEST(r[1].ask({"DBSIZE"}) == "0");
+    return last;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(rule_13_a_replica_is_refused)
+{
+    real_servers r(2);
+    local_server replica;
+    replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(r[0].port())});
+    auto const n = odd_one(r, replica.url());
+    BOOST_TEST((n.error == errc::node_read_only));
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_a_primary_that_becomes_a_replica_is_noticed)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    r[0].ask({"REPLICAOF", "127.0.0.1", std::to_string(r[1].port())});
+    BOOST_TEST(r.run_to([&] {
+        auto won = r.acquire(locks, "stock", {.wait = 1s});
+        r.release(won.held);
+        return !won.ec && locks.stats().nodes[0].last_error == errc::node_read_only;
+    }));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_out_of_memory)
+{
+    real_servers r(2);
+    local_server full({"--maxmemory", "1mb", "--maxmemory-policy", "noeviction"});
+    for (int i = 0; i < 64; ++i)
+        full.ask({"SET", "fill" + std::to_string(i), std::string(65536, 'x')});
+    BOOST_TEST((odd_one(r, full.url()).error == errc::node_out_of_memory));
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_password_missing_and_wrong)
+{
+    real_servers r(2);
+    local_server guarded({"--requirepass", "pw"});
+    BOOST_TEST((odd_one(r, guarded.url()).error == errc::authentication_failed));
+    BOOST_TEST((odd_one(r, "redis://:wrong@127.0.0.1:" + std::to_string(guarded.port())).error == errc::authentication_failed));
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_a_cluster_that_is_down_or_keeps_the_key_elsewhere)
+{
+    real_servers r(2);
+    local_server member({"--cluster-enabled", "yes"});
+    BOOST_TEST((odd_one(r, member.url()).error == errc::wrong_cluster_node));
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
+{
+    real_servers r(3, {"--lua-time-limit", "10"});
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    std::thread busy([&] {
+        try {
+            r[0].ask({"EVAL", "while true do end", "0"});
+        } catch (std::runtime_error const&) {
+        }
+    });
+    BOOST_TEST(r.run_to([&] {
+        auto won = r.acquire(locks, "stock", {.wait = 1s});
+        r.release(won.held);
+        return locks.stats().nodes[0].last_error == errc::node_busy;
+    }));
+    r[0].ask({"SCRIPT", "KILL"});
+    busy.join();
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_left_alone)
+{
+    real_servers r(3);
+    for (auto& s : r.servers)
+        s->ask({"RPUSH", "lock:stock", "a", "b"});
+    lock_manager locks(r.context, r.settings());
+    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+    auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
+    BOOST_TEST((ec == errc::no_quorum));
+    BOOST_TEST((info.nodes[0].error == errc::wrong_type));
+    BOOST_TEST(r[0].ask({"LLEN", "lock:stock"}) == "2");
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_listens)
+{
+    real_servers r(2);
+    auto const n = odd_one(r, "redis://127.0.0.1:" + std::to_string(testbed::free_port()));
+    BOOST_TEST((n.error == errc::node_unreachable));
+    BOOST_TEST(n.message != "");
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_does_not_exist)
+{
+    real_servers r(2);
+    BOOST_TEST((odd_one(r, "redis://no-such-host.invalid").error == errc::node_unreachable));
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_speaks_something_else)
+{
+    real_servers r(2);
+    fake_server http(r.context, [](std::string_view) { return "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"; });
+    BOOST_TEST((odd_one(r, http.url()).error == errc::unexpected_reply));
+    BOOST_TEST(http.connections < 40);  // it is not hammered
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_accepts_and_says_nothing)
+{
+    real_servers r(2);
+    fake_server mute(r.context, [](std::string_view) { return ""; });
+    BOOST_TEST((odd_one(r, mute.url()).error == errc::node_unreachable));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
+{
+    real_servers r(2);
+    fake_server old(r.context, [](std::string_view request) {
+        std::string all;
+        for (std::size_t at = 0; (at = request.find('*', at)) != request.npos; ++at) {
+            if (at == 0 || request[at - 1] == '\n')
+                all += "-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `hunter2`, \r\n";
+        }
+        return all;
+    });
+    auto const n = odd_one(r, "redis://:hunter2@" + old.url().substr(8));
+    BOOST_TEST((n.error == errc::unsupported_server));
+    BOOST_TEST(n.message.find("hunter2") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
+{
+    real_servers r(2);
+    int requests = 0;
+    fake_server liar(r.context, [&](std::string_view) -> std::string {
+        if (++requests % 2 == 1)  // the greeting: seven commands or six
+            return "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nhi\r\n*2\r\n_\r\n_\r\n+a\r\n+b\r\n+c\r\n";
+        return ":12\r\n$-1zzz\r\n";
+    });
+    lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}});
+    for (int i = 0; i < 50; ++i) {
+        auto won = r.acquire(locks, "stock", {.wait = 1s});
+        BOOST_TEST(!won.ec);
+        r.release(won.held);
+    }
+    r.shutdown(locks);
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

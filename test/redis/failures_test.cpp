@@ -1,1 +1,280 @@
+// Servers that die, hang and come back, and users who change their minds.
+
+#include "support/real_servers.hpp"
+
+#include <boost/asio/cancel_after.hpp>
 #include <boost/test/unit_test.hpp>
+
+#include <fstream>
+#include <unistd.h>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(failures)
+
+namespace {
+
+std::size_t resident_kib()
+{
+    std::ifstream file("/proc/self/statm");
+    std::size_t total = 0, resident = 0;
+    file >> total >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(one_of_three_dead_works_and_leaves_nothing)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r[1].kill();
+
+    auto won = r.acquire(locks, "stock", {.ttl = 5s});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.shutdown(locks));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_killed_under_a_held_lock_changes_nothing_for_it)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    auto won = r.acquire(locks, "stock", {.ttl = 600ms, .renew = renewal::automatic});
+    r[2].kill();
+
+    BOOST_TEST(r.run_to([&] { return locks.stats().renewals >= 5; }));
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(two_of_three_dead_is_an_honest_no_quorum)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    r[0].kill();
+    r[1].kill();
+
+    auto lost = r.acquire(locks, "stock", {.wait = 300ms});
+
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST((lost.report.nodes[0].error == errc::node_unreachable || lost.report.nodes[0].error == errc::connection_lost
+                || lost.report.nodes[0].error == errc::node_timeout));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    r[0].start();
+    auto won = r.acquire(locks, "stock", {.wait = 5s});
+    BOOST_TEST(!won.ec);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_servers_forget)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    auto won = r.acquire(locks, "stock", {.ttl = 1s, .renew = renewal::automatic});
+    r[0].pause();
+    r[1].pause();
+
+    auto const ec = r.wait([&](auto done) { won.held.async_wait_lost(std::move(done)); });
+
+    BOOST_TEST((ec == errc::lost));
+    BOOST_TEST((clock::now() < won.held.valid_until()));
+    BOOST_TEST(!won.held.held());
+    r[0].resume();
+    r[1].resume();
+    won.held = {};
+    r.shutdown(locks);
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_hung_node_delays_neither_acquire_nor_release)
+{
+    real_servers r(3);
+    auto settings = r.settings();
+    settings.node_timeout = 400ms;  // waiting for it once would be seen
+    lock_manager locks(r.context, settings);
+    r.release(r.acquire(locks, "warm-up").held);
+    r[2].pause();
+
+    auto const begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 50; ++i) {
+        auto won = r.acquire(locks, "stock");
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.release(won.held));
+    }
+    auto const took = std::chrono::steady_clock::now() - begin;
+
+    BOOST_TEST((took < 50 * 400ms));  // a hundred waits would take 40 s
+    r[2].resume();
+    BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_leaves_no_key_on_any_node)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    int calls = 0;
+    for (int i = 0; i < 300; ++i) {
+        locks.async_acquire("stock" + std::to_string(i % 7), {.ttl = 30s, .wait = 1s},
+                            asio::cancel_after(std::chrono::microseconds(i * 10), [&](error_code, lock) { ++calls; }));
+    }
+    BOOST_TEST(r.run_to([&] { return calls == 300; }));
+    BOOST_TEST(r.run_to([&] {
+        std::size_t left = 0;
+        for (auto& s : r.servers)
+            left += s->ask({"DBSIZE"}) != "0";
+        return left == 0;
+    }, 1s));
+    BOOST_TEST(locks.stats().held == 0u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
+{
+    real_servers r(3);
+    auto settings = r.settings();
+    settings.node_timeout = 5s;
+    lock_manager locks(r.context, settings);
+    r.release(r.acquire(locks, "warm-up").held);
+    for (auto& s : r.servers)
+        s->pause();
+    error_code result;
+    auto const begin = std::chrono::steady_clock::now();
+    locks.async_acquire("stock", {.ttl = 30s}, asio::cancel_after(50ms, [&](error_code ec, lock) { result = ec; }));
+    BOOST_TEST(r.run_to([&] { return result.failed(); }));
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < 4s));
+    BOOST_TEST((result == asio::error::operation_aborted));
+
+    for (auto& s : r.servers)
+        s->resume();
+
+    BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+    BOOST_TEST(r[0].ask({"INFO", "commandstats"}).find("cmdstat_set:calls=2") != std::string::npos);  // it did arrive
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and_votes_again_soon)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    auto const cycles = [&](int count) {
+        int done = 0;
+        for (int i = 0; i < count; ++i) {
+            locks.async_acquire("r" + std::to_string(i), {.ttl = 5s}, [&](error_code ec, lock held) {
+                BOOST_TEST(!ec);
+                held.async_release([&](error_code) { ++done; });
+            });
+            if (i % 100 == 99)
+                r.run_to([&] { return done == i + 1; });
+        }
+        BOOST_TEST(r.run_to([&] { return done == count; }));
+    };
+    cycles(2000);
+    r[2].kill();
+    cycles(2000);
+    auto const before = resident_kib();
+    cycles(20'000);
+    auto const after = resident_kib();
+    BOOST_TEST(after < before + 8 * 1024);  // 20,000 forgotten requests would cost more
+
+    r[2].start();
+    auto const back = std::chrono::steady_clock::now();
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].connected; }));
+    BOOST_TEST((std::chrono::steady_clock::now() - back < 1s));
+
+    BOOST_TEST(r[2].ask({"DBSIZE"}) == "0");
+    BOOST_TEST(r[2].ask({"INFO", "commandstats"}).find("cmdstat_set:") == std::string::npos);
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
+    r.shutdown(locks);
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_up)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    r[2].pause();
+    int won = 0;
+    auto const end = std::chrono::steady_clock::now() + 500ms;
+    while (std::chrono::steady_clock::now() < end) {
+        auto o = r.acquire(locks, "stock");
+        won += !o.ec;
+        r.release(o.held);
+    }
+    r[2].resume();
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].connected && locks.stats().cleaning == 0; }));
+
+    // It was sent what fits into node_timeout, and not everything that came later.
+    auto const statistics = r[2].ask({"INFO", "commandstats"});
+    auto const at = statistics.find("cmdstat_set:calls=");
+    BOOST_TEST_REQUIRE(at != std::string::npos);
+    BOOST_TEST(std::stol(statistics.substr(at + 18)) < won / 2);
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+    auto again = r.acquire(locks, "stock");
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_again)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    auto won = r.acquire(locks, "stock", {.ttl = 30s});
+    r[0].kill();
+    r[0].start();
+    auto next = r.acquire(locks, "other", {.wait = 5s});
+    BOOST_TEST(!next.ec);
+    BOOST_TEST((r.release(won.held) == errc::not_held));  // it forgot, and says so
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_with_dead_servers_is_quick)
+{
+    real_servers r(3);
+    auto settings = r.settings();
+    settings.connect_timeout = 200ms;
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 60s});
+    r.run_to([&] { return r.keys("lock:stock") == 3; });
+    r[0].kill();
+
+    BOOST_TEST((r.shutdown(locks) == errc::no_quorum));  // one key could not be released
+
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+    r.context.run_for(5s);
+    BOOST_TEST(r.context.stopped());  // nothing goes on
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+{
+    real_servers servers(3);
+    auto const urls = servers.settings().nodes;
+    for (int i = 0; i < 40; ++i) {
+        std::unique_ptr<lock_manager> locks;
+        lock held;
+        {
+            asio::io_context context;
+            locks = std::make_unique<lock_manager>(context, config{.nodes = urls});
+            for (int k = 0; k < 10; ++k)
+                locks->async_acquire("stock" + std::to_string(k % 4), {.ttl = 100ms, .wait = 1s},
+                                     [&](error_code, lock l) { held = std::move(l); });
+            context.run_for(std::chrono::microseconds(i * 150));
+        }
+        BOOST_TEST(!held.held());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,1 +1,176 @@
+// The main job, on real servers.
+
+#include "support/real_servers.hpp"
+
+#include <boost/asio/cancel_after.hpp>
 #include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(quorum_lock)
+
+BOOST_AUTO_TEST_CASE(a_lock_is_a_key_with_our_token_and_a_ttl_on_every_node)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+
+    auto won = r.acquire(locks, "stock:42", {.ttl = 10s, .wait = 2s});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock:42") == 3; }));
+    for (auto& s : r.servers) {
+        BOOST_TEST(s->ask({"GET", "lock:stock:42"}) == won.held.token());
+        auto const ttl = std::stol(s->ask({"PTTL", "lock:stock:42"}));
+        BOOST_TEST(ttl > 5000);
+        BOOST_TEST(ttl <= 10'000);
+    }
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock:42") == 0; }));
+    BOOST_TEST(!r.shutdown(locks));
+}
+
+BOOST_AUTO_TEST_CASE(two_managers_exclude_each_other)
+{
+    real_servers r(3);
+    lock_manager first(r.context, r.settings());
+    lock_manager second(r.context, r.settings());
+    auto won = r.acquire(first, "stock");
+
+    BOOST_TEST((r.acquire(second, "stock").ec == errc::contended));
+    r.release(won.held);
+    BOOST_TEST(r.acquire(second, "stock", {.wait = 5s}).held.held());
+}
+
+BOOST_AUTO_TEST_CASE(foreign_clients_and_we_respect_each_other)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    for (auto& s : r.servers)
+        BOOST_TEST(s->ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "OK");
+
+    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+
+    for (auto& s : r.servers) {
+        BOOST_TEST(s->ask({"GET", "lock:stock"}) == "some-other-client");
+        s->ask({"DEL", "lock:stock"});
+    }
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
+    BOOST_TEST(r[0].ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "(nil)");
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_is_seen_on_the_servers)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    auto won = r.acquire(locks, "stock", {.ttl = 1s});
+
+    BOOST_TEST(!r.extend(won.held, 30s));
+    BOOST_TEST(r.run_to([&] { return std::stol(r[2].ask({"PTTL", "lock:stock"})) > 20'000; }));
+    BOOST_TEST(!r.extend(won.held, 2s));  // never shortens
+    for (auto& s : r.servers)
+        BOOST_TEST(std::stol(s->ask({"PTTL", "lock:stock"})) > 20'000);
+
+    for (auto& s : r.servers)
+        s->ask({"SET", "lock:stock", "thief"});
+    BOOST_TEST((r.extend(won.held, 40s) == errc::lost));
+    for (auto& s : r.servers) {
+        BOOST_TEST(s->ask({"GET", "lock:stock"}) == "thief");
+        BOOST_TEST(s->ask({"PTTL", "lock:stock"}) == "-1");
+    }
+    won.held = {};
+    BOOST_TEST(!r.shutdown(locks));
+    BOOST_TEST(r.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_renewed_lock_outlives_its_ttl)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    auto won = r.acquire(locks, "stock", {.ttl = 300ms, .renew = renewal::automatic});
+
+    BOOST_TEST(r.run_to([&] { return locks.stats().renewals >= 6; }));  // two ttls
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(r.keys("lock:stock") == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_a_lock_can_be_asked)
+{
+    real_servers r(3);
+    auto settings = r.settings();
+    settings.owner = "web-1";
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 30s});
+    r.run_to([&] { return r.keys("lock:stock") == 3; });
+
+    auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
+
+    BOOST_TEST(!ec);
+    BOOST_TEST(info.locked);
+    BOOST_TEST(info.owner == "web-1");
+    BOOST_TEST((info.remaining > 20s && info.remaining <= 30s));
+    BOOST_TEST(info.nodes[0].name == r[0].url());
+    auto [free_ec, free] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("other", std::move(done)); });
+    BOOST_TEST(!free_ec);
+    BOOST_TEST(!free.locked);
+}
+
+BOOST_AUTO_TEST_CASE(with_lock_protects_a_counter_between_managers)
+{
+    real_servers r(3);
+    int counter = 0, finished = 0;
+    auto add = [&](lock_manager& locks) -> asio::awaitable<void> {
+        for (int i = 0; i < 25; ++i) {
+            co_await locks.with_lock("counter", {.ttl = 5s, .wait = 20s}, [&](lock&) -> asio::awaitable<void> {
+                auto const seen = counter;
+                asio::steady_timer pause(r.context, 1ms);
+                co_await pause.async_wait(asio::use_awaitable);
+                counter = seen + 1;
+            });
+        }
+        ++finished;
+    };
+    std::vector<std::unique_ptr<lock_manager>> managers;
+    for (int i = 0; i < 3; ++i) {
+        managers.push_back(std::make_unique<lock_manager>(r.context, r.settings()));
+        asio::co_spawn(r.context, add(*managers.back()), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    }
+    BOOST_TEST(r.run_to([&] { return finished == 3; }, 60s));
+    BOOST_TEST(counter == 75);
+}
+
+BOOST_AUTO_TEST_CASE(binary_resources_are_safe)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    std::string const odd("a\0b\r\n$3\r\n{}\xff", 13);
+    auto won = r.acquire(locks, odd);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(r[0].ask({"EXISTS", "lock:" + odd}) == "1");
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r[0].ask({"DBSIZE"}) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(thousands_of_locks_at_once_leave_nothing)
+{
+    real_servers r(5);
+    lock_manager locks(r.context, r.settings());
+    int done = 0, won = 0;
+    for (int i = 0; i < 3000; ++i) {
+        locks.async_acquire("r" + std::to_string(i), {.ttl = 20s, .wait = 5s}, [&](error_code ec, lock held) {
+            ++done;
+            won += !ec && held.held();
+        });  // and each lock is given back by its destructor
+    }
+    BOOST_TEST(r.run_to([&] { return done == 3000; }, 60s));
+    BOOST_TEST(won == 3000);
+    BOOST_TEST(!r.shutdown(locks));
+    for (auto& s : r.servers)
+        BOOST_TEST(s->ask({"DBSIZE"}) == "0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

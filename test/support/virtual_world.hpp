@@ -230,6 +230,14 @@ public:
         executor_ = {};
     }
 
+    void abandon() override
+    {
+        closed_ = true;
+        pending_.clear();
+        backlog_.clear();
+        executor_ = {};
+    }
+
 private:
     static node_reply failed(errc why, bool untouched)
     {

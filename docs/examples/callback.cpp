@@ -1,0 +1,64 @@
+// The same without coroutines: every asynchronous function takes a callback as well.
+
+#include <redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+//[callback
+class sale {
+public:
+    explicit sale(redlock::lock_manager& locks) : locks_(locks) {}
+
+    void start()
+    {
+        locks_.async_acquire("stock:hair-dryer", {.ttl = 10s, .wait = 2s},
+                             [this](redlock::error_code ec, redlock::lock held) { on_acquired(ec, std::move(held)); });
+    }
+
+    redlock::error_code result;
+
+private:
+    void on_acquired(redlock::error_code ec, redlock::lock held)
+    {
+        if (ec)
+            return finish(ec);
+        held_ = std::move(held);  // destroying a lock gives it back, so keep it
+        std::cout << "selling\n";
+        held_.async_release([this](redlock::error_code released) { finish(released); });
+    }
+
+    void finish(redlock::error_code ec)
+    {
+        result = ec;
+        locks_.async_shutdown([](redlock::error_code) {});
+    }
+
+    redlock::lock_manager& locks_;
+    redlock::lock held_;
+};
+//]
+
+int main(int argc, char** argv)
+{
+    std::vector<std::string> nodes(argv + 1, argv + argc);
+    if (nodes.empty())
+        nodes = {"memory://a", "memory://b", "memory://c"};
+
+    asio::io_context context;
+    redlock::lock_manager locks(context, {.nodes = nodes});
+    sale s(locks);
+    s.start();
+    context.run();
+
+    std::cout << (s.result ? s.result.message() : "sold") << '\n';
+    return s.result ? 1 : 0;
+}

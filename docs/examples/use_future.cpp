@@ -1,0 +1,54 @@
+// For a thread that blocks: the manager works on a thread of its own, results come as futures.
+
+#include <redlock.hpp>
+
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+//[report
+bool write_report(redlock::lock_manager& locks)
+{
+    try {
+        redlock::lock held =
+            locks.async_acquire("nightly-report", {.ttl = 1s, .renew = redlock::renewal::automatic}, asio::use_future).get();
+        while (held.held()) {  // before each step that must not be done by two
+            std::this_thread::sleep_for(100ms);
+            if (locks.stats().renewals >= 2)  // long enough for this example
+                break;
+        }
+        held.async_release(asio::use_future).get();
+        return true;
+    } catch (redlock::system_error const& e) {
+        if (e.code() != redlock::errc::contended)
+            throw;
+        return false;  // somebody else is writing it
+    }
+}
+//]
+
+//[main
+int main(int argc, char** argv)
+{
+    std::vector<std::string> nodes(argv + 1, argv + argc);
+    if (nodes.empty())
+        nodes = {"memory://a", "memory://b", "memory://c"};
+
+    asio::thread_pool pool(1);
+    redlock::lock_manager locks(pool, {.nodes = nodes});
+    bool const written = write_report(locks);
+    locks.async_shutdown(asio::use_future).get();
+    pool.join();
+
+    std::cout << (written ? "written\n" : "somebody else is writing\n");
+    return written ? 0 : 1;
+}
+//]

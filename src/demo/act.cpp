@@ -1,0 +1,89 @@
+#include "demo/act.hpp"
+
+#include "demo/signals.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace redlock::demo {
+
+using namespace std::chrono_literals;
+
+act::act(progress& p, servers& s, std::int64_t first_delivery)
+    : progress_(p), servers_(s), shop_(build_shop(first_delivery))
+{
+}
+
+child_process& act::admit(crowd const& c)
+{
+    return processes_.emplace_back([this, &c] { run_buyers(*shop_, c); });
+}
+
+void act::open_doors()
+{
+    auto const everybody = static_cast<std::int64_t>(processes_.size());
+    if (!watch_until([&] { return shop_->ready == everybody; }, 30s))
+        throw std::runtime_error("the buyers' processes do not get ready");
+    opened_ = steady::now();
+    shop_->open = true;
+}
+
+void act::close_doors()
+{
+    shop_->closed = true;
+}
+
+bool act::watch_until(std::function<bool()> const& condition, std::chrono::milliseconds limit)
+{
+    auto const deadline = steady::now() + limit;
+    while (!condition()) {
+        if (steady::now() >= deadline)
+            return false;
+        all_ended();  // throws if one has failed
+        progress_.show(*shop_, servers_.states());
+        sleep_unless_interrupted(5ms);
+    }
+    return true;
+}
+
+void act::watch_for(std::chrono::milliseconds duration)
+{
+    watch_until([] { return false; }, duration);
+}
+
+void act::watch_to_the_end()
+{
+    for (std::int64_t before = -1;;) {
+        auto const happened = shop_->sold + shop_->sent_away + shop_->no_quorum + shop_->contended;
+        if (happened == before)
+            throw std::runtime_error("the sale stands still");
+        before = happened;
+        if (watch_until([this] { return all_ended(); }, 30s))
+            break;
+    }
+    ended_ = steady::now();
+}
+
+act_result act::result(std::string name, std::size_t buyers) const
+{
+    auto const sold = shop_->sold.load();
+    auto const delivered = shop_->delivered.load();
+    return {.name = std::move(name),
+            .buyers = buyers,
+            .delivered = delivered,
+            .sold = sold,
+            .oversold = std::max<std::int64_t>(sold - delivered, 0),
+            .sent_away = shop_->sent_away,
+            .no_quorum = shop_->no_quorum,
+            .seconds = std::chrono::duration<double>(ended_ - opened_).count()};
+}
+
+bool act::all_ended()
+{
+    std::size_t running = 0;
+    for (auto& p : processes_)
+        running += p.ended() ? 0 : 1;
+    return running == 0;
+}
+
+}  // namespace redlock::demo

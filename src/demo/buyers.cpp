@@ -1,0 +1,184 @@
+#include "demo/buyers.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <optional>
+
+namespace redlock::demo {
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::awaitable;
+
+/// Counts up, and down again on every way out.
+class presence {
+public:
+    explicit presence(shop::number& n) : number_(n) { ++number_; }
+    ~presence() { --number_; }
+    presence(presence const&) = delete;
+    presence& operator=(presence const&) = delete;
+
+private:
+    shop::number& number_;
+};
+
+class buyers_process {
+public:
+    buyers_process(shop& s, crowd const& c) : shop_(s), crowd_(c)
+    {
+        if (!crowd_.nodes.empty())
+            locks_.emplace(context_, config{.nodes = crowd_.nodes, .owner = "redlock_demo"});
+    }
+
+    void run()
+    {
+        asio::co_spawn(context_, all(), [this](std::exception_ptr e) { end(e); });
+        // Not run(): buyers who are at home when the shop closes need not be told.
+        while (!ended_)
+            context_.run_one();
+        if (failure_)
+            std::rethrow_exception(failure_);
+    }
+
+private:
+    awaitable<void> all()
+    {
+        ++shop_.ready;
+        while (!shop_.open)
+            co_await pause(1ms);
+        opened_ = std::chrono::steady_clock::now();
+        for (std::size_t i = 0; i < crowd_.buyers; ++i)
+            asio::co_spawn(context_, buyer(i), [this](std::exception_ptr e) { leave(e); });
+        while (left_ < crowd_.buyers && !shop_.closed)
+            co_await pause(2ms);
+        while (trying_ > 0)
+            co_await pause(2ms);
+        // What cannot be released by now runs out with its ttl.
+        if (locks_)
+            co_await locks_->async_shutdown(asio::as_tuple(asio::use_awaitable));
+    }
+
+    awaitable<void> buyer(std::size_t number)
+    {
+        auto arrival = opened_ + crowd_.first_arrival + crowd_.arrival_interval * number;
+        do {
+            asio::steady_timer way(context_, arrival);
+            co_await way.async_wait(asio::use_awaitable);
+            co_await visit();
+            arrival += crowd_.arrival_interval * crowd_.buyers;
+        } while (crowd_.come_again && !shop_.closed);
+    }
+
+    /// Tries until the buyer was served or sent away, or the shop has closed.
+    awaitable<void> visit()
+    {
+        presence const waiting(shop_.waiting);
+        ++trying_;
+        bool done = false;
+        while (!done && !shop_.closed) {
+            try {
+                co_await buy();
+                done = true;
+            } catch (system_error const& e) {
+                count(e.code());  // and try again; what else it may be ends the process
+            }
+        }
+        --trying_;
+    }
+
+    awaitable<void> buy()
+    {
+        if (!locks_)
+            co_return co_await sell(nullptr);
+        auto body = [this](lock& held) { return sell(&held); };
+        co_await locks_->with_lock("stock:hair-dryer", crowd_.lock, body);
+    }
+
+    /// Reads the stock and writes it back a little later: wrong as soon as somebody else does so in between.
+    awaitable<void> sell(lock const* held)
+    {
+        presence const paying(shop_.paying);
+        auto left = shop_.stock.load();
+        bool const reorder = left == 0 && crowd_.reorder > 0;
+        if (left == 0 && !reorder) {
+            ++shop_.sent_away;
+            co_return;
+        }
+        do
+            co_await pause(crowd_.database_time);
+        while (shop_.database_hangs);
+
+        // This process may have stood still since; then the lock, and with it what was read, is out of date.
+        if (held && !held->held())
+            throw system_error(errc::lost);
+        if (reorder) {
+            left = crowd_.reorder;
+            shop_.delivered += crowd_.reorder;
+        }
+        shop_.stock = left - 1;
+        ++shop_.sold;
+    }
+
+    void count(error_code ec)
+    {
+        if (ec == errc::no_quorum)
+            ++shop_.no_quorum;
+        else if (ec == errc::contended)
+            ++shop_.contended;
+        else if (ec == errc::validity_exhausted)
+            ++shop_.validity_exhausted;
+        else if (ec == errc::lost)
+            ++shop_.lost;
+        else
+            throw system_error(ec);
+    }
+
+    awaitable<void> pause(std::chrono::microseconds duration)
+    {
+        asio::steady_timer timer(context_, duration);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+
+    void leave(std::exception_ptr e)
+    {
+        ++left_;
+        if (e)
+            end(e);
+    }
+
+    void end(std::exception_ptr e)
+    {
+        ended_ = true;
+        if (!failure_)
+            failure_ = e;
+    }
+
+    shop& shop_;
+    crowd const& crowd_;
+    asio::io_context context_{1};
+    std::optional<lock_manager> locks_;
+    std::chrono::steady_clock::time_point opened_;
+    std::size_t left_ = 0;    // buyers who will not come again
+    std::size_t trying_ = 0;  // buyers who are in the shop
+    bool ended_ = false;
+    std::exception_ptr failure_;
+};
+
+}  // namespace
+
+void run_buyers(shop& s, crowd const& c)
+{
+    buyers_process(s, c).run();
+}
+
+}  // namespace redlock::demo

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "demo/shop.hpp"
+
+#include <redlock/options.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace redlock::demo {
+
+/// Buyers who come to the shop from one process, each of them a coroutine.
+struct crowd {
+    std::vector<std::string> nodes;                ///< the lock servers; empty: they buy without a lock
+    acquire_options lock;                          ///< how they acquire
+    std::size_t buyers = 1;
+    std::chrono::microseconds first_arrival{0};    ///< after the doors have opened
+    std::chrono::microseconds arrival_interval{0};
+    std::chrono::microseconds database_time{0};    ///< between reading the stock and writing it back
+    bool come_again = false;                       ///< they buy one after the other, over and over, until the shop closes
+    std::int64_t reorder = 0;                      ///< who finds the stock gone has this many delivered; 0: is sent away
+};
+
+/// Runs the coroutines until every buyer was served or sent away, or the shop has closed.
+void run_buyers(shop& s, crowd const& c);
+
+}  // namespace redlock::demo

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "testbed/local_server.hpp"
+
+#include <cstddef>
+#include <list>
+#include <string>
+#include <vector>
+
+namespace redlock::demo {
+
+/// The lock servers, and what has been done to them.
+class servers {
+public:
+    enum class state { up, paused, killed };
+
+    /// @throws std::runtime_error if a server does not start
+    servers(std::size_t count, std::string const& program);
+
+    std::vector<std::string> urls() const;
+    std::vector<state> const& states() const noexcept { return states_; }
+
+    void kill(std::size_t index);     ///< SIGKILL
+    void restart(std::size_t index);  ///< again after kill, on the same port, knowing nothing
+    void pause(std::size_t index);    ///< SIGSTOP; returns when it stands still
+    void resume(std::size_t index);   ///< SIGCONT
+
+private:
+    testbed::local_server& at(std::size_t index);
+
+    std::list<testbed::local_server> servers_;
+    std::vector<state> states_;
+};
+
+}  // namespace redlock::demo

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace redlock::test {
+
+/// A server on loopback that answers whatever it receives as the test says. It runs in the test's own event loop.
+class fake_server {
+public:
+    /// Returns the bytes to send for the bytes that came.
+    using answer = std::function<std::string(std::string_view)>;
+
+    fake_server(boost::asio::io_context& context, answer a)
+        : acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0}), answer_(std::move(a))
+    {
+        accept();
+    }
+
+    std::string url() const { return "redis://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+
+    int connections = 0;
+
+private:
+    struct session {
+        boost::asio::ip::tcp::socket socket;
+        std::array<char, 4096> buffer{};
+        std::string out;
+    };
+
+    void accept()
+    {
+        acceptor_.async_accept([this](boost::system::error_code ec, boost::asio::ip::tcp::socket socket) {
+            if (ec)
+                return;
+            ++connections;
+            read(std::make_shared<session>(session{std::move(socket), {}, {}}));
+            accept();
+        });
+    }
+
+    void read(std::shared_ptr<session> s)
+    {
+        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s](boost::system::error_code ec, std::size_t n) {
+            if (ec)
+                return;
+            s->out = answer_({s->buffer.data(), n});
+            boost::asio::async_write(s->socket, boost::asio::buffer(s->out), [this, s](boost::system::error_code failed, std::size_t) {
+                if (!failed)
+                    read(s);
+            });
+        });
+    }
+
+    boost::asio::ip::tcp::acceptor acceptor_;
+    answer answer_;
+};
+
+}  // namespace redlock::test

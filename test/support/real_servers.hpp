@@ -1,0 +1,130 @@
+#pragma once
+
+#include "testbed/local_server.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+using testbed::local_server;
+
+/// Real servers, and an event loop that runs until a condition holds.
+class real_servers {
+public:
+    explicit real_servers(std::size_t count, std::vector<std::string> options = {})
+    {
+        for (std::size_t i = 0; i < count; ++i)
+            servers.push_back(std::make_unique<local_server>(options));
+    }
+
+    local_server& operator[](std::size_t i) { return *servers[i]; }
+
+    config settings() const
+    {
+        config c;
+        for (auto& s : servers)
+            c.nodes.push_back(s->url());
+        return c;
+    }
+
+    /// Runs the loop until @p done; what takes longer than @p patience has failed.
+    template <class Condition>
+    bool run_to(Condition done, std::chrono::milliseconds patience = 10s)
+    {
+        auto const end = std::chrono::steady_clock::now() + patience;
+        context.restart();
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > end)
+                return false;
+            context.run_one_for(5ms);
+            if (context.stopped())
+                context.restart();
+        }
+        return true;
+    }
+
+    struct outcome {
+        error_code ec;
+        lock held;
+        attempt_report report;
+        std::chrono::steady_clock::duration took{};
+    };
+
+    outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
+    {
+        outcome o;
+        options.report = &o.report;
+        auto const begin = std::chrono::steady_clock::now();
+        auto [ec, held] = wait_for<lock>([&](auto done) { locks.async_acquire(std::move(resource), options, std::move(done)); });
+        o.ec = ec;
+        o.held = std::move(held);
+        o.took = std::chrono::steady_clock::now() - begin;
+        return o;
+    }
+
+    error_code release(lock& l)
+    {
+        return wait([&](auto done) { l.async_release(std::move(done)); });
+    }
+
+    error_code release(lock&& l) { return release(l); }
+
+    error_code extend(lock& l, std::chrono::milliseconds ttl)
+    {
+        return wait([&](auto done) { l.async_extend(ttl, std::move(done)); });
+    }
+
+    error_code shutdown(lock_manager& m)
+    {
+        return wait([&](auto done) { m.async_shutdown(std::move(done)); });
+    }
+
+    template <class Start>
+    error_code wait(Start start)
+    {
+        std::optional<error_code> result;
+        start([&](error_code ec) { result = ec; });
+        if (!run_to([&] { return result.has_value(); }, 30s))
+            throw std::runtime_error("an operation hangs");
+        return *result;
+    }
+
+    template <class T, class Start>
+    std::pair<error_code, T> wait_for(Start start)
+    {
+        std::optional<std::pair<error_code, T>> result;
+        start([&](error_code ec, T value) { result.emplace(ec, std::move(value)); });
+        if (!run_to([&] { return result.has_value(); }, 30s))
+            throw std::runtime_error("an operation hangs");
+        return std::move(*result);
+    }
+
+    /// On how many of the running servers @p key exists.
+    std::size_t keys(std::string const& key) const
+    {
+        std::size_t n = 0;
+        for (auto& s : servers)
+            n += s->pid() > 0 && s->ask({"EXISTS", key}) == "1";
+        return n;
+    }
+
+    std::vector<std::unique_ptr<local_server>> servers;
+    asio::io_context context;
+};
+
+}  // namespace redlock::test
