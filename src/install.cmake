@@ -15,5 +15,5 @@ install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/r
     DESTINATION ${package_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(REDLOCK_BUILD_TOOLS)
-    install(TARGETS redlock_bench DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS redlock_demo redlock_bench DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -23,7 +23,8 @@ struct acquire_options {
     std::chrono::milliseconds ttl{10'000};
 
     /// For how long new rounds are started, counted from the call. Zero: one round, win or fail at once.
-    /// The operation takes at most `wait` plus `config::node_timeout`. @ref wait_forever: until cancelled.
+    /// The operation takes at most `wait` plus `config::node_timeout`; as long as the manager has never been
+    /// connected to a majority, also `config::connect_timeout`. @ref wait_forever: until cancelled.
     std::chrono::milliseconds wait{0};
 
     redlock::renewal renew = renewal::none;

@@ -12,6 +12,7 @@
 
 #include <exception>
 #include <optional>
+#include <random>
 
 namespace redlock::demo {
 
@@ -115,7 +116,7 @@ private:
             co_return;
         }
         do
-            co_await pause(crowd_.database_time);
+            co_await pause(database_answer_time());
         while (shop_.database_hangs);
 
         // This process may have stood still since; then the lock, and with it what was read, is out of date.
@@ -127,6 +128,13 @@ private:
         }
         shop_.stock = left - 1;
         ++shop_.sold;
+    }
+
+    /// Half as much or half as long again as the crowd says, as databases do.
+    std::chrono::microseconds database_answer_time()
+    {
+        auto const usual = crowd_.database_time.count();
+        return std::chrono::microseconds(std::uniform_int_distribution(usual / 2, usual * 3 / 2)(random_));
     }
 
     void count(error_code ec)
@@ -167,6 +175,7 @@ private:
     crowd const& crowd_;
     asio::io_context context_{1};
     std::optional<lock_manager> locks_;
+    std::minstd_rand random_{std::random_device()()};
     std::chrono::steady_clock::time_point opened_;
     std::size_t left_ = 0;    // buyers who will not come again
     std::size_t trying_ = 0;  // buyers who are in the shop

@@ -18,7 +18,7 @@ struct crowd {
     std::size_t buyers = 1;
     std::chrono::microseconds first_arrival{0};    ///< after the doors have opened
     std::chrono::microseconds arrival_interval{0};
-    std::chrono::microseconds database_time{0};    ///< between reading the stock and writing it back
+    std::chrono::microseconds database_time{0};    ///< between reading the stock and writing it back, more or less
     bool come_again = false;                       ///< they buy one after the other, over and over, until the shop closes
     std::int64_t reorder = 0;                      ///< who finds the stock gone has this many delivered; 0: is sent away
 };

@@ -27,6 +27,8 @@ clock::time_point give_up_at(clock::time_point called, std::chrono::milliseconds
 
 void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
 {
+    if (e->abandoned())
+        return handler(asio::error::operation_aborted, lock());
     auto a = std::make_shared<acquisition>(e, std::move(resource), options, std::move(handler));
     if (!core::check_resource(a->resource).empty() || !core::check(options, e->settings()).empty())
         return a->complete(errc::invalid_argument);

@@ -122,12 +122,18 @@ bool engine::place_in_queue::first() const
 
 void engine::add(std::shared_ptr<held_lock> held)
 {
-    held_.insert_or_assign(held->resource, held.get());
-    held->keep();
-    locks_.push_back(*held);
-    held->kept = std::move(held);
-    bump(count.acquired);
+    auto& h = *held;
+    locks_.push_back(h);
+    h.kept = std::move(held);
     bump<std::size_t>(count.held, 1);
+    try {
+        held_.insert_or_assign(h.resource, &h);
+        h.keep();
+    } catch (...) {
+        remove(h);
+        throw;
+    }
+    bump(count.acquired);
 }
 
 void engine::remove(held_lock& held)

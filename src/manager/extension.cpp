@@ -10,7 +10,7 @@ namespace redlock::detail {
 
 void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, error_handler done)
 {
-    if (!held)
+    if (!held || held->engine->abandoned())
         return done(make_error_code(errc::not_held));
     if (!core::check_ttl(ttl, held->engine->settings()).empty())
         return done(make_error_code(errc::invalid_argument));

@@ -33,7 +33,7 @@ public:
     standing give_up(standing to) noexcept;  ///< @return how it stood before; any thread
 
     // On the strand.
-    std::shared_ptr<round const> const& grant() const noexcept { return grant_; }
+    std::shared_ptr<round> const& grant() const noexcept { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept { return longest_ttl_; }
     void keep();                                ///< sets the alarm
     error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
@@ -65,7 +65,7 @@ private:
     void end_waits(error_code);
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
 
-    std::shared_ptr<round const> const grant_;
+    std::shared_ptr<round> const grant_;
     std::chrono::milliseconds const ttl_;
     bool const renew_;
     clock::time_point const renew_until_;

@@ -101,6 +101,8 @@ private:
 
 void start_inspect(std::shared_ptr<engine> e, std::string resource, inspect_handler handler)
 {
+    if (e->abandoned())
+        return handler(asio::error::operation_aborted, lock_info());
     auto i = std::make_shared<inspection>(e, std::move(resource), std::move(handler));
     i->done.on_cancel(i);
     run_operation(*e, i, inspection::ask_nodes(i));

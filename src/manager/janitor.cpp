@@ -37,12 +37,13 @@ bool is_settled(ballot const& b)
 
 janitor::janitor(engine& e) : engine_(e), alarm_([this] { try_again(); }) {}
 
-std::shared_ptr<round> janitor::make_release(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl)
+std::shared_ptr<round> janitor::make_release(std::shared_ptr<round> grant, std::chrono::milliseconds ttl)
 {
     auto release = std::make_shared<round>(node_operation::kind::release, grant, ttl);
     for (std::size_t i = 0; i < grant->ballots.size(); ++i) {
-        auto const& acquired = grant->ballots[i];
+        auto& acquired = grant->ballots[i];
         if (!acquired.may_hold()) {
+            acquired.withdraw();
             release->skip(i, vote::denied);
             continue;
         }
@@ -54,11 +55,9 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<round const> grant,
     return release;
 }
 
-void janitor::clean_up(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl)
+void janitor::clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds ttl)
 {
-    bool const anything = std::any_of(grant->ballots.begin(), grant->ballots.end(), [](auto& b) { return b.may_hold(); });
-    if (anything)
-        make_release(std::move(grant), ttl)->send();
+    make_release(std::move(grant), ttl)->send();
 }
 
 void janitor::settle(ballot& b)

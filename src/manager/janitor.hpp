@@ -26,10 +26,10 @@ public:
 
     /// Prepares to release, on every node that may have it, the key of @p grant, a round of acquisition.
     /// @p ttl is the longest time to live that the key was ever given. The caller must send or gather the round.
-    std::shared_ptr<round> make_release(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl);
+    std::shared_ptr<round> make_release(std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
 
     /// The same, sent at once and without waiting.
-    void clean_up(std::shared_ptr<round const> grant, std::chrono::milliseconds ttl);
+    void clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
 
     /// Called with each answer to a release.
     void settle(ballot&);

@@ -7,6 +7,7 @@
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <stdexcept>
 #include <utility>
@@ -57,8 +58,7 @@ lock_manager::lock_manager(std::shared_ptr<detail::engine> e) : engine_(std::mov
 
 lock_manager::~lock_manager()
 {
-    if (engine_ && !engine_->abandoned())
-        detail::start_shutdown(engine_, {});
+    detail::start_shutdown(engine_, {});
 }
 
 stats lock_manager::stats() const
@@ -70,6 +70,8 @@ namespace detail {
 
 asio::any_io_executor executor_of(std::shared_ptr<engine> const& e) noexcept
 {
+    if (e->abandoned())
+        return asio::system_executor();
     return e->user_executor();
 }
 
@@ -110,6 +112,11 @@ private:
 
 void start_shutdown(std::shared_ptr<engine> e, error_handler handler)
 {
+    if (e->abandoned()) {
+        if (handler)
+            handler(error_code());
+        return;
+    }
     std::make_shared<shutdown_wait>(std::move(e), std::move(handler))->start();
 }
 

@@ -25,8 +25,10 @@ void ballot::complete(node_reply r)
 
 void ballot::stop_waiting()
 {
-    if (what != kind::release)
-        withdrawn_ = true;
+    // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
+    // key more is a failure more that the lock survives. The release withdraws it.
+    if (what != kind::acquire || round->votes.verdict() != core::verdict::won)
+        withdraw();
     finish(vote::unknown);
 }
 
@@ -59,7 +61,7 @@ round::round(detail::engine& e, node_operation::kind what, std::string key, std:
     fill_in_ballots();
 }
 
-round::round(node_operation::kind what, std::shared_ptr<round const> grant, std::chrono::milliseconds t)
+round::round(node_operation::kind what, std::shared_ptr<round> grant, std::chrono::milliseconds t)
     : engine(grant->engine),
       ttl(t),
       votes(grant->ballots.size()),
@@ -113,7 +115,7 @@ void round::submit(std::size_t i)
 void round::send()
 {
     prepare();
-    for (std::size_t i = 0; i < ballots.size(); ++i) {
+    for (std::size_t i = 0; i < ballots.size() && !engine.closed(); ++i) {
         if (!ballots[i].skipped)
             submit(i);
     }
@@ -136,7 +138,7 @@ void round::start_gathering()
         if (!ballots[i].skipped)
             asked.push_back({this, i});
     }
-    if (asked.empty() || decided()) {
+    if (asked.empty() || decided() || engine.closed()) {
         send();
         asio::post(engine.strand(), [self = shared_from_this()] { self->finish(); });
         return;
@@ -198,6 +200,7 @@ void round::abandon()
 
 void round::stop_waiting()
 {
+    auto const self = shared_from_this();  // the last one to stop may let go of the round
     for (auto& b : ballots)
         b.stop_waiting();
 }

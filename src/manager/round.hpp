@@ -39,7 +39,10 @@ class ballot final : public node_operation {
 public:
     void complete(node_reply reply) override;
 
-    /// Nobody waits any more. What was not sent yet will not be, except a release: that is always wanted.
+    /// What was not sent yet will not be, unless it is a release: that is always wanted.
+    void withdraw() noexcept { withdrawn_ = withdrawn_ || what != kind::release; }
+
+    /// Nobody waits any more.
     void stop_waiting();
 
     /// Of an acquisition: whether the node may have the key now or later.
@@ -76,7 +79,7 @@ public:
           std::chrono::milliseconds ttl);
 
     /// About the key and value of @p grant, a round of acquisition.
-    round(node_operation::kind what, std::shared_ptr<round const> grant, std::chrono::milliseconds ttl);
+    round(node_operation::kind what, std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
@@ -136,7 +139,7 @@ private:
     void count(vote);
 
     node_operation::kind const what_;
-    std::shared_ptr<round const> const grant_;
+    std::shared_ptr<round> const grant_;
     std::string const key_;
     std::string const value_;
     inline_function<void()> done_;

@@ -8,7 +8,7 @@ namespace redlock::detail {
 
 void start_wait_lost(std::shared_ptr<held_lock> held, error_handler done)
 {
-    if (!held)
+    if (!held || held->engine->abandoned())
         return done(make_error_code(errc::not_held));
     auto const& strand = held->engine->strand();
     auto w = std::make_shared<held_lock::wait>(held, std::move(done));

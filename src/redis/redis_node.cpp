@@ -1,6 +1,7 @@
 #include "redis/redis_node.hpp"
 
 #include "redis/batch.hpp"
+#include "redis/command.hpp"
 #include "redis/reply.hpp"
 #include "redis/scripts.hpp"
 #include "redis/tls.hpp"
@@ -29,6 +30,7 @@ namespace redlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 using strand = asio::strand<asio::any_io_executor>;
 using connection = boost::redis::basic_connection<strand>;
 
@@ -383,16 +385,16 @@ private:
         auto const answer = b.request.get_commands();
         switch (o.what) {
         case node_operation::kind::acquire:
-            b.request.push("SET", o.key, o.value, "NX", "PX", o.ttl.count());
+            push_command(b.request, "SET", o.key, o.value, "NX"sv, "PX"sv, o.ttl.count());
             break;
         case node_operation::kind::extend:
             push_script(b, extend_script, q.load_script, o.key, o.value, o.ttl.count());
             break;
         case node_operation::kind::release:
             if (deletion_ == deletion::delifeq)
-                b.request.push("DELIFEQ", o.key, o.value);
+                push_command(b.request, "DELIFEQ", o.key, o.value);
             else if (deletion_ == deletion::delex)
-                b.request.push("DELEX", o.key, "IFEQ", o.value);
+                push_command(b.request, "DELEX", o.key, "IFEQ"sv, o.value);
             else
                 push_script(b, release_script, q.load_script, o.key, o.value);
             break;
@@ -410,8 +412,8 @@ private:
     static void push_script(batch& b, script const& s, bool load, Args const&... args)
     {
         if (load)
-            b.request.push("SCRIPT", "LOAD", s.source);
-        b.request.push("EVALSHA", s.sha1, 1, args...);
+            push_command(b.request, "SCRIPT", "LOAD"sv, s.source);
+        push_command(b.request, "EVALSHA", s.sha1, "1"sv, args...);
     }
 
     void answered(std::shared_ptr<batch> const& b)

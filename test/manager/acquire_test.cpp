@@ -110,6 +110,29 @@ BOOST_AUTO_TEST_CASE(one_of_three_dead_works_and_leaves_nothing)
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_is_late_still_gets_the_key_of_a_won_lock_but_not_after_its_release)
+{
+    for (bool release_first : {false, true}) {
+        lock_world w(3);
+        auto locks = w.manager();
+        w.acquire(*locks, "warm-up");
+        w[2].connecting = true;  // what is sent waits for the connection
+
+        auto won = w.acquire(*locks, "stock");
+        BOOST_TEST(w.keys("lock:stock") == 2u);
+        if (release_first)
+            w.release(won.held);
+        w.run_for(20ms);
+        w[2].connecting = false;
+        w.run_for(10ms);
+
+        BOOST_TEST(w.keys("lock:stock") == (release_first ? 0u : 3u));
+        won.held = {};
+        w.run_for(10ms);
+        BOOST_TEST(w.keys("lock:stock") == 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing)
 {
     lock_world w(3);

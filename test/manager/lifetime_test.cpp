@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
@@ -172,6 +173,45 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
         }
         for (auto& h : handles)
             BOOST_TEST_REQUIRE((!h.held()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_calls_after_the_context_has_gone_are_harmless)
+{
+    std::unique_ptr<lock_manager> locks;
+    lock held;
+    {
+        lock_world w(3);
+        locks = w.manager();
+        held = std::move(w.acquire(*locks, "stock").held);
+    }
+    std::vector<std::future<void>> results;
+    results.push_back(held.async_extend(10s, asio::use_future));
+    results.push_back(held.async_wait_lost(asio::use_future));
+    results.push_back(held.async_release(asio::use_future));
+    for (auto& r : results)
+        BOOST_CHECK_EXCEPTION(r.get(), system_error, [](auto& e) { return e.code() == errc::not_held; });
+    BOOST_CHECK_EXCEPTION(locks->async_acquire("stock", {}, asio::use_future).get(), system_error,
+                          [](auto& e) { return e.code() == asio::error::operation_aborted; });
+    BOOST_CHECK_NO_THROW(locks->async_shutdown(asio::use_future).get());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_races_with_the_shutdown_completes)
+{
+    for (int order = 0; order < 2; ++order) {
+        lock_world w(3);
+        auto locks = w.manager();
+        auto won = w.acquire(*locks, "stock");
+        std::vector<error_code> results;
+        auto const release = [&] { won.held.async_release([&](error_code ec) { results.push_back(ec); }); };
+        if (order == 0)
+            release();
+        locks->async_shutdown([&](error_code ec) { results.push_back(ec); });
+        if (order == 1)
+            release();
+        w.run_for(2s);
+        BOOST_TEST(results.size() == 2u);
+        BOOST_TEST(w.keys("lock:stock") == 0u);
     }
 }
 

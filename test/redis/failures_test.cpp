@@ -183,10 +183,12 @@ BOOST_AUTO_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and
     cycles(2000);
     r[2].kill();
     cycles(2000);
-    auto const before = resident_kib();
+    [[maybe_unused]] auto const before = resident_kib();
     cycles(20'000);
-    auto const after = resident_kib();
+    [[maybe_unused]] auto const after = resident_kib();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what is freed
     BOOST_TEST(after < before + 8 * 1024);  // 20,000 forgotten requests would cost more
+#endif
 
     r[2].start();
     auto const back = std::chrono::steady_clock::now();

@@ -136,6 +136,7 @@ public:
     clock::duration request_delay = 100us;  ///< until it is carried out
     clock::duration reply_delay = 100us;    ///< until its answer arrives
     bool reachable = true;                  ///< otherwise nothing is sent
+    bool connecting = false;                ///< what is to be sent waits until it is over
     bool deaf = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     error_code refusal;                     ///< answers everything with this error, without carrying it out
@@ -251,6 +252,13 @@ private:
     {
         if (closed_)
             return;
+        if (server_.connecting && server_.reachable && !o->withdrawn() && world_.now <= o->not_after) {
+            world_.at(world_.now + 1ms, [self = shared_from_this(), o] {
+                if (!self->closed_)
+                    asio::post(self->executor_, [self, o] { self->send(o); });
+            });
+            return;
+        }
         if (!server_.reachable || o->withdrawn() || world_.now > o->not_after)
             return answer(o, failed(errc::node_unreachable, true));
         o->mark_sent(server_.connection);

@@ -91,10 +91,11 @@ private:
 
         void complete(Results... results) override
         {
+            box_allocator const own(asio::get_associated_allocator(handler));  // a moved-from handler must not be asked
             auto taken = std::move(handler);
             auto const otherwise = std::move(io_executor);
             auto const busy = std::move(work);
-            destroy();  // before the handler runs: it may use the memory again
+            destroy(own);  // before the handler runs: it may use the memory again
             // The short way where it exists; asio::post would wrap the handler once more.
             if constexpr (asio::can_require<handler_executor, asio::execution::blocking_t::never_t>::value) {
                 auto const allocator = asio::get_associated_allocator(taken);
@@ -117,9 +118,10 @@ private:
             });
         }
 
-        void destroy() noexcept override
+        void destroy() noexcept override { destroy(box_allocator(asio::get_associated_allocator(handler))); }
+
+        void destroy(box_allocator allocator) noexcept
         {
-            box_allocator allocator(asio::get_associated_allocator(handler));
             std::allocator_traits<box_allocator>::destroy(allocator, this);
             std::allocator_traits<box_allocator>::deallocate(allocator, this, 1);
         }

@@ -1,0 +1,277 @@
+// A flash sale in four acts: what goes wrong without a lock, and what the lock keeps right while servers and buyers fail.
+
+#include "demo/act.hpp"
+#include "demo/options.hpp"
+#include "demo/progress.hpp"
+#include "demo/servers.hpp"
+#include "demo/signals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace redlock::demo;
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class flash_sale {
+public:
+    flash_sale(options const& o, progress& p)
+        : options_(o), progress_(p), servers_(5, o.server),
+          // So that one act takes about a second, whether few or many are sold.
+          database_time_(std::clamp<microseconds>(microseconds(400ms) / std::min<std::size_t>(o.stock, o.buyers), 1ms, 50ms))
+    {
+    }
+
+    void play()
+    {
+        without_lock();
+        with_lock();
+        while_servers_fail();
+        with_a_stopped_holder();
+        progress_.summary(results_);
+    }
+
+private:
+    void without_lock()
+    {
+        progress_.begin_act("Act 1: without a lock",
+                            fmt::format("{} buyers in two processes want {} hair dryers.", options_.buyers, options_.stock));
+        act a(progress_, servers_, options_.stock);
+        admit_in_two_processes(a, rush());
+        a.open_doors();
+        a.watch_to_the_end();
+
+        auto const r = finish(a, "1 without a lock", options_.buyers);
+        if (static_cast<std::int64_t>(options_.buyers) > options_.stock)
+            claim(r.oversold > 0, "it oversells: {} sold, but there were only {}", r.sold, r.delivered);
+        else  // There is one for everybody, so only the books can go wrong.
+            claim(r.sold + a.books().stock > r.delivered, "the books are wrong: {} sold, {} left, but there were only {}",
+                  r.sold, a.books().stock.load(), r.delivered);
+    }
+
+    void with_lock()
+    {
+        progress_.begin_act("Act 2: with the lock", "The same again, but each buyer holds the lock on \"stock:hair-dryer\".");
+        act a(progress_, servers_, options_.stock);
+        auto buyers = rush();
+        buyers.nodes = servers_.urls();
+        buyers.lock = {.ttl = 3s, .wait = 10s, .renew = redlock::renewal::automatic};
+        admit_in_two_processes(a, buyers);
+        a.open_doors();
+        a.watch_to_the_end();
+
+        auto const r = finish(a, "2 with the lock", options_.buyers);
+        claim_that_books_are_right(a);
+        claim(r.sold + r.sent_away == static_cast<std::int64_t>(options_.buyers),
+              "every buyer was served or sent away: {} + {}", r.sold, r.sent_away);
+    }
+
+    void while_servers_fail()
+    {
+        progress_.begin_act("Act 3: with the lock, while servers fail",
+                            "Buyers come again and again. Who finds the stock gone has more delivered.");
+        act a(progress_, servers_, options_.stock);
+        crowd const buyers{.nodes = servers_.urls(),
+                           .lock = {.ttl = 3s, .wait = 500ms, .renew = redlock::renewal::automatic},
+                           .arrival_interval = database_time_ * 3 / 2,  // leaves the lock some time to change hands
+                           .database_time = database_time_,
+                           .come_again = true,
+                           .reorder = options_.stock};
+        admit_in_two_processes(a, buyers);
+        a.open_doors();
+        sales(a, 500ms);
+
+        kill_two_servers(a);
+        stop_a_third(a);
+        bring_the_two_back(a);
+
+        a.close_doors();
+        a.watch_to_the_end();
+        finish(a, "3 servers fail", options_.buyers);
+        claim_that_books_are_right(a);
+    }
+
+    void kill_two_servers(act& a)
+    {
+        servers_.kill(0);
+        servers_.kill(1);
+        progress_.event("two of five servers were killed (SIGKILL)");
+        auto const sold = sales(a, 1200ms);
+        claim(sold > 0, "sales go on with three of five: {} sold", sold);
+    }
+
+    void stop_a_third(act& a)
+    {
+        auto const& books = a.books();
+        auto const errors_before = books.no_quorum.load();
+        servers_.pause(2);
+        progress_.event("a third was stopped (SIGSTOP)");
+        a.watch_for(300ms);  // whoever had the lock already may finish
+        auto const sold_before = books.sold.load();
+        a.watch_for(1000ms);
+        a.watch_until([&] { return books.no_quorum > errors_before; }, 10s);
+        auto const errors = books.no_quorum - errors_before;
+        auto const sold = books.sold - sold_before;
+        servers_.resume(2);
+        claim(errors > 0, "two of five are no majority, and the buyers are told so: {} times no_quorum", errors);
+        claim(sold == 0, "nothing is sold then: {} sold", sold);
+
+        progress_.event("the third goes on (SIGCONT)");
+        auto const sold_after = sales(a, 700ms);
+        claim(sold_after > 0, "so do the sales: {} sold", sold_after);
+    }
+
+    void bring_the_two_back(act& a)
+    {
+        servers_.restart(0);
+        servers_.restart(1);
+        progress_.event("the two killed servers were started again, empty");
+        auto const sold = sales(a, 1200ms);
+        claim(sold > 0, "sales go on with all five: {} sold", sold);
+    }
+
+    void with_a_stopped_holder()
+    {
+        progress_.begin_act("Act 4: a lock holder stands still",
+                            "Two buyers want the last hair dryer. The first has the lock, for one second at a time.");
+        act a(progress_, servers_, 1);
+        auto const& books = a.books();
+        crowd const buyer{.nodes = servers_.urls(),
+                          .lock = {.ttl = 1s, .wait = 20s, .renew = redlock::renewal::automatic},
+                          .database_time = 10ms};
+        a.books().database_hangs = true;  // until the holder stands still
+        auto& holder = a.admit(buyer);
+        a.open_doors();
+        if (!a.watch_until([&] { return books.paying == 1; }, 20s))
+            throw std::runtime_error("the first buyer does not get the lock");
+        holder.pause();
+        auto const stopped = std::chrono::steady_clock::now();
+        a.books().database_hangs = false;
+        progress_.event("it has read that there is one, and its process is stopped (SIGSTOP)");
+
+        a.admit(buyer);
+        bool const other_sold = a.watch_until([&] { return books.sold == 1; }, 20s);
+        auto const waited = std::chrono::steady_clock::now() - stopped;
+        claim(other_sold, "the second buyer gets the lock when it has run out, and buys: after {:.1f} s",
+              std::chrono::duration<double>(waited).count());
+        a.watch_for(500ms);
+        progress_.event("the first goes on (SIGCONT), and still believes that there is one");
+        holder.resume();
+        a.watch_to_the_end();
+
+        auto const r = finish(a, "4 holder stands still", 2);
+        claim(books.lost > 0 && r.sent_away == 1, "it finds out that it has lost the lock before it sells, and is sent away");
+        claim_that_books_are_right(a);
+    }
+
+    /// All buyers at nearly the same time: the next comes while those before are still paying.
+    crowd rush() const
+    {
+        auto const interval = std::min<microseconds>(database_time_ / 4, microseconds(2s) / options_.buyers);
+        return {.arrival_interval = interval, .database_time = database_time_};
+    }
+
+    /// @p c says how all buyers come, who then come from either process in turn.
+    void admit_in_two_processes(act& a, crowd c)
+    {
+        auto const interval = c.arrival_interval;
+        c.arrival_interval = 2 * interval;
+        c.buyers = options_.buyers - options_.buyers / 2;
+        a.admit(c);
+        c.first_arrival = interval;
+        c.buyers = options_.buyers / 2;
+        a.admit(c);
+    }
+
+    /// How many are sold within @p duration, and until the first one is, but not for ever. Those under way do not count.
+    std::int64_t sales(act& a, milliseconds duration)
+    {
+        a.watch_for(300ms);
+        auto const& sold = a.books().sold;
+        auto const before = sold.load();
+        a.watch_for(duration);
+        a.watch_until([&] { return sold > before; }, 10s);
+        return sold - before;
+    }
+
+    act_result finish(act& a, std::string name, std::size_t buyers)
+    {
+        results_.push_back(a.result(std::move(name), buyers));
+        return results_.back();
+    }
+
+    void claim_that_books_are_right(act& a)
+    {
+        auto const& books = a.books();
+        claim(books.sold <= books.delivered, "nothing is oversold: {} sold of {}", books.sold.load(), books.delivered.load());
+        claim(books.sold + books.stock == books.delivered, "the books are right: {} left", books.stock.load());
+    }
+
+    template <class... Args>
+    void claim(bool held, fmt::format_string<Args...> text, Args&&... args)
+    {
+        progress_.claim(held, fmt::format(text, std::forward<Args>(args)...));
+    }
+
+    options const& options_;
+    progress& progress_;
+    servers servers_;
+    microseconds const database_time_;
+    std::vector<act_result> results_;
+};
+
+/// One line, also of a message that has a log below its first line.
+std::string one_line(std::string text)
+{
+    while (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
+int run(options const& o)
+{
+    progress p;
+    // Whatever ends the sale, its processes and folders are gone when the exception arrives here.
+    auto const stop = [&p](std::string const& why) {
+        try {
+            p.erase();
+        } catch (std::exception const&) {  // then nobody reads it
+        }
+        fmt::print(stderr, "redlock_demo: {}\n", one_line(why));
+    };
+    try {
+        flash_sale(o, p).play();
+        return p.failed_claims() == 0 ? 0 : 1;
+    } catch (interrupted const& i) {
+        stop("interrupted");
+        return 128 + i.signal;
+    } catch (std::exception const& e) {
+        stop(e.what());
+        return 1;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    auto const o = parse({argv + 1, argv + argc});
+    if (!o)
+        return 2;
+    if (o->help) {
+        fmt::print("{}", usage);
+        return 0;
+    }
+    hold_back_signals();
+    return run(*o);
+}
