@@ -9,7 +9,6 @@
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>

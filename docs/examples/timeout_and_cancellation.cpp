@@ -1,55 +1,40 @@
-// How an acquisition ends when it does not win: by its own wait, by cancellation, by silent nodes.
+// How an acquisition ends that does not win: by its own wait, by cancellation, by silent nodes.
 
 #include <redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancel_after.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
-#include <chrono>
-#include <exception>
 #include <iostream>
-#include <string>
-#include <vector>
 
 namespace asio = boost::asio;
-using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 int surprises = 0;
 
 //[wait
-asio::awaitable<void> give_way(redlock::lock_manager& locks)
+asio::awaitable<void> wait_a_little(redlock::lock_manager& locks)
 {
     redlock::attempt_report report;
     auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report}, asio::as_tuple);
-    std::cout << report.message << " after " << report.rounds << " rounds\n";
+    std::cout << report.message << '\n';
     for (redlock::node_report const& node : report.nodes)
-        std::cout << "  " << node.name << ": " << to_string(node.vote) << ' ' << node.message << '\n';
+        std::cout << node.name << ' ' << to_string(node.vote) << ' ' << node.error.message() << '\n';
     surprises += ec != redlock::errc::contended;
 }
 //]
 
-//[cancel_after
-asio::awaitable<void> give_up(redlock::lock_manager& locks)
+//[cancel
+asio::awaitable<void> wait_until_cancelled(redlock::lock_manager& locks)
 {
-    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = redlock::wait_forever},
-                                                   asio::cancel_after(100ms, asio::as_tuple));
+    redlock::acquire_options const patient{.wait = redlock::wait_forever};
+    auto [ec, held] = co_await locks.async_acquire("stock", patient, asio::cancel_after(100ms, asio::as_tuple));
     surprises += ec != asio::error::operation_aborted;
-}
-//]
 
-//[either
-asio::awaitable<void> whichever_comes_first(redlock::lock_manager& locks)
-{
+    using namespace asio::experimental::awaitable_operators;
     asio::steady_timer closing_time(co_await asio::this_coro::executor, 100ms);
-    auto first = co_await (locks.async_acquire("stock", {.wait = redlock::wait_forever}, asio::use_awaitable)
+    auto first = co_await (locks.async_acquire("stock", patient, asio::use_awaitable)
                            || closing_time.async_wait(asio::use_awaitable));
-    surprises += first.index() != 1;  // the other one was cancelled
+    surprises += first.index() != 1;  // it is closing time; the acquisition was cancelled
 }
 //]
 
@@ -58,17 +43,16 @@ asio::awaitable<void> nobody_there()
 {
     auto const executor = co_await asio::this_coro::executor;
     redlock::lock_manager locks(executor, {.nodes = {"localhost:1", "localhost:2", "localhost:3"}});
-    auto [ec, held] = co_await locks.async_acquire("stock", {}, asio::as_tuple);
+    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms}, asio::as_tuple);
     surprises += ec != redlock::errc::no_quorum;
 }
 //]
 
 asio::awaitable<void> run(redlock::lock_manager& locks)
 {
-    auto held = co_await locks.async_acquire("stock", {.ttl = 10s});
-    co_await give_way(locks);
-    co_await give_up(locks);
-    co_await whichever_comes_first(locks);
+    auto somebody_else = co_await locks.async_acquire("stock", {.ttl = 10s});
+    co_await wait_a_little(locks);
+    co_await wait_until_cancelled(locks);
     co_await nobody_there();
     co_await locks.async_shutdown();
 }

@@ -21,7 +21,7 @@ bool write_report(redlock::lock_manager& locks)
         redlock::lock held =
             locks.async_acquire("nightly-report", {.ttl = 1s, .renew = redlock::renewal::automatic}, asio::use_future).get();
         while (held.held()) {  // before each step that must not be done by two
-            std::this_thread::sleep_for(100ms);
+            std::this_thread::sleep_for(100ms);  // one step of the work
             if (locks.stats().renewals >= 2)  // long enough for this example
                 break;
         }

@@ -2,13 +2,8 @@
 
 #include <redlock.hpp>
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio.hpp>
 
-#include <chrono>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>

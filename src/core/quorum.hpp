@@ -41,8 +41,9 @@ public:
     /// Whether denials alone make a majority impossible, whatever the silent nodes would say.
     constexpr bool refused() const noexcept { return denied_ > nodes_ - majority(nodes_); }
 
-    /// Of a lost round: whether it was other holders, and not silent nodes, that prevented the win.
-    constexpr bool contended() const noexcept { return refused() || granted_ + denied_ >= majority(nodes_); }
+    /// Of a lost round: whether it was other holders that prevented the win. Otherwise it was the nodes: those that are
+    /// missing leave no majority, whatever the others say.
+    constexpr bool contended() const noexcept { return missed_ <= nodes_ - majority(nodes_); }
 
     constexpr std::size_t granted() const noexcept { return granted_; }
 

@@ -18,9 +18,9 @@ struct crowd {
     std::size_t buyers = 1;
     std::chrono::microseconds first_arrival{0};    ///< after the doors have opened
     std::chrono::microseconds arrival_interval{0};
-    std::chrono::microseconds database_time{0};    ///< between reading the stock and writing it back, more or less
-    bool come_again = false;                       ///< they buy one after the other, over and over, until the shop closes
-    std::int64_t reorder = 0;                      ///< who finds the stock gone has this many delivered; 0: is sent away
+    std::chrono::microseconds database_time{0};    ///< from reading the stock to writing it back, more or less
+    bool come_again = false;                       ///< they buy over and over, until the shop closes
+    std::int64_t reorder = 0;                      ///< what is delivered when all are sold; 0: buyers are sent away
 };
 
 /// Runs the coroutines until every buyer was served or sent away, or the shop has closed.

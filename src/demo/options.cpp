@@ -34,7 +34,8 @@ bool take(std::string_view option, std::string_view text, Number low, Number hig
 {
     Number value = 0;
     auto const result = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool const good = result.ec == std::errc() && result.ptr == text.data() + text.size() && value >= low && value <= high;
+    bool const whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+    bool const good = whole && value >= low && value <= high;
     if (good)
         into = value;
     else

@@ -87,7 +87,8 @@ void progress::show(shop const& s, std::vector<servers::state> const& states)
 std::string progress::two_lines(shop const& s, std::vector<servers::state> const& states, double seconds) const
 {
     auto const left = s.stock.load();
-    return fmt::format("  {} {:>6} left   servers {}   {:5.1f} s\n  sold {:<6} waiting {:<6} sent away {:<6} no_quorum {}",
+    return fmt::format("  {} {:>6} left   servers {}   {:5.1f} s\n"
+                       "  sold {:<6} waiting {:<6} sent away {:<6} no_quorum {}",
                        paint("36", bar(left, std::max(left, s.first_delivery))), left, dots(states), seconds,
                        s.sold.load(), s.waiting.load(), s.sent_away.load(), s.no_quorum.load());
 }
@@ -132,13 +133,13 @@ void progress::claim(bool held, std::string_view text)
 void progress::summary(std::vector<act_result> const& results)
 {
     erase();
-    auto const head = fmt::format("{:<22}{:>7}{:>7}{:>7}{:>9}{:>10}{:>10}{:>8}{:>8}", "", "buyers", "stock", "sold",
+    auto const head = fmt::format("{:<14}{:>7}{:>7}{:>7}{:>9}{:>10}{:>10}{:>8}{:>8}", "", "buyers", "stock", "sold",
                                   "oversold", "sent away", "no_quorum", "seconds", "sales/s");
     write(fmt::format("\n{}\n", paint("1", head)));
     for (auto const& r : results)
-        write(fmt::format("{:<22}{:>7}{:>7}{:>7}{}{:>10}{:>10}{:>8.1f}{:>8.0f}\n", r.name, r.buyers, r.delivered, r.sold,
-                          paint(r.oversold ? "31" : "32", fmt::format("{:>9}", r.oversold)), r.sent_away, r.no_quorum,
-                          r.seconds, static_cast<double>(r.sold) / r.seconds));
+        write(fmt::format("{:<14}{:>7}{:>7}{:>7}{}{:>10}{:>10}{:>8.1f}{:>8.0f}\n", r.name, r.buyers, r.delivered,
+                          r.sold, paint(r.oversold ? "31" : "32", fmt::format("{:>9}", r.oversold)), r.sent_away,
+                          r.no_quorum, r.seconds, static_cast<double>(r.sold) / r.seconds));
     if (failed_)
         write(fmt::format("\n{} of {} claims did not hold.\n", failed_, claims_));
     else

@@ -2,15 +2,34 @@
 
 #include "demo/signals.hpp"
 
+#include <cerrno>
+#include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 
 namespace redlock::demo {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// A full disk would show only as a server that ends without a word: there is no room for its log either.
+void check_that_there_is_room()
+{
+    testbed::temporary_folder const folder;
+    auto const name = folder.path + "/room";
+    std::ofstream file(name);
+    file << std::string(64 * 1024, '.') << std::flush;
+    if (!file)
+        throw std::system_error(errno, std::generic_category(), "cannot write " + name);
+}
+
+}  // namespace
+
 servers::servers(std::size_t count, std::string const& program)
 {
+    check_that_there_is_room();
     while (servers_.size() < count) {
         sleep_unless_interrupted(0ms);
         servers_.emplace_back(std::vector<std::string>(), program);

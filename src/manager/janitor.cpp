@@ -18,15 +18,19 @@ clock::duration retry_pause(std::uint32_t retries)
     return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
 }
 
-// Whether a node's answer to a release settles it. "Not there" does not, if the acquisition's answer is unknown and
-// travelled on another connection: the server may still have its bytes and carry them out after the release.
+// Whether a node's answer to a release settles it.
 bool is_settled(ballot const& b)
 {
+    auto const& acquired = b.round->grant()->ballots[b.node];
+    if (!acquired.may_hold())  // its answer has come meanwhile: it never had the key
+        return true;
     switch (b.reply.vote) {
     case vote::granted:
         return true;
     case vote::denied:
-        return b.acquired_on == 0 || b.acquired_on == b.sent_on();
+        // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
+        // server may still have its bytes, and carry them out after the release.
+        return acquired.answered_with_a_vote() || acquired.sent_on() == b.sent_on();
     case vote::unknown:
         return false;
     }
@@ -47,8 +51,6 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<round> grant, std::
             release->skip(i, vote::denied);
             continue;
         }
-        bool const known = acquired.answered && acquired.reply.vote == vote::granted;
-        release->ballots[i].acquired_on = known ? 0 : acquired.sent_on();
         ++pending_;
     }
     engine_.count.cleaning.store(pending_, std::memory_order_relaxed);

@@ -51,13 +51,13 @@ public:
         return sent_on() != 0 && !(answered && (reply.vote == vote::denied || reply.untouched));
     }
 
+    bool answered_with_a_vote() const noexcept { return answered && reply.vote != vote::unknown; }
+
     detail::round* round = nullptr;
     node_reply reply;
     std::uint32_t node = 0;
     std::uint32_t round_trip_us = 0;    ///< if the round is timed
-    // Of a release only, for the janitor.
-    std::uint32_t acquired_on = 0;      ///< the connection of an acquisition whose answer is unknown; 0: it is known
-    std::uint8_t retries = 0;
+    std::uint8_t retries = 0;           ///< of a release
     bool answered = false;              ///< by the node, however late
     bool skipped = false;               ///< the node is not asked; its vote was known before
 
@@ -113,6 +113,9 @@ public:
 
     std::string const& key() const noexcept { return grant_ ? grant_->key_ : key_; }
     std::string const& value() const noexcept { return grant_ ? grant_->value_ : value_; }
+
+    /// The round of acquisition that this one is about, if any.
+    std::shared_ptr<round> const& grant() const noexcept { return grant_; }
 
     detail::engine& engine;
     std::chrono::milliseconds const ttl;

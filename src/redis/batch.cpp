@@ -28,7 +28,6 @@ void batch::clear()
     for (std::size_t i = 0; i < complete_ && i < replies.size(); ++i) {
         replies[i].text.clear();
         replies[i].elements.clear();
-        replies[i].nulls.clear();
     }
     complete_ = 0;
 }
@@ -55,7 +54,6 @@ void batch::take(boost::redis::any_adapter::parse_event event, boost::redis::res
             r.text = node.value.substr(0, text_max);
         } else if (node.depth == 1 && r.elements.size() < elements_max) {
             r.elements.emplace_back(node.value.substr(0, text_max));
-            r.nulls.push_back(node.data_type == boost::redis::resp3::type::null);
         }
         break;
     }

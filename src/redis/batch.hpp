@@ -25,6 +25,7 @@ public:
         std::shared_ptr<node_operation> operation;
         std::size_t answer;
         bool script_loaded;  ///< the script was sent along: not to be repaired a second time
+        bool native;         ///< a release without a script
     };
 
     batch();

@@ -223,7 +223,7 @@ private:
         else
             r.push("HELLO", "3", "AUTH", url_.user.empty() ? "default" : url_.user, url_.password, "SETNAME", "redlock");
         r.push("INFO", "server");
-        r.push("COMMAND", "INFO", "DELIFEQ", "DELEX");
+        r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
         for (auto const& script : {release_script, extend_script, inspect_script})
             r.push("SCRIPT", "LOAD", script.source);
         if (url_.database != 0)
@@ -294,12 +294,9 @@ private:
                 return {.error = errc::node_read_only, .text = "its role is " + presentable(welcome.elements[i + 1])};
         }
 
-        auto const& known = greeting.replies[native_commands].nulls;
-        deletion_ = deletion::script;
-        if (known.size() == 2 && !known[0])
-            deletion_ = deletion::delifeq;
-        else if (known.size() == 2 && !known[1])
-            deletion_ = deletion::delex;
+        auto const& known = greeting.replies[native_commands].elements;
+        auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+        deletion_ = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
 
         // A server that may not tell who it is cannot be told from another; the operator chose so.
         auto const run_id = value_after(greeting.replies[server_info].text, "run_id:");
@@ -405,7 +402,9 @@ private:
             return;
         }
         o.mark_sent(link_number_);
-        b.entries.push_back({std::move(q.operation), answer + (q.load_script ? 1 : 0), q.load_script});
+        bool const native = o.what == node_operation::kind::release && deletion_ != deletion::script;
+        bool const loaded = q.load_script && !native;
+        b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0), loaded, native});
     }
 
     template <class... Args>
@@ -425,8 +424,12 @@ private:
                 continue;
             }
             auto r = interpret(e.operation->what, b->replies[e.answer]);
-            if (r.error == errc::script_missing && !e.script_loaded && !closed_) {
-                queue_.push_back({std::move(e.operation), true});  // nothing was carried out: it may go again
+            bool const forbidden = r.error == errc::permission_denied && e.native;
+            bool const forgotten = r.error == errc::script_missing && !e.script_loaded;
+            if (forbidden)
+                deletion_ = deletion::script;  // an access list from before the server knew the command
+            if ((forbidden || forgotten) && !closed_) {
+                queue_.push_back({std::move(e.operation), forgotten});  // nothing was carried out: it may go again
                 continue;
             }
             e.operation->complete(std::move(r));

@@ -15,7 +15,6 @@ struct reply {
     boost::redis::resp3::type type = boost::redis::resp3::type::invalid;
     std::string text;
     std::vector<std::string> elements;  ///< of an array or a map
-    std::vector<bool> nulls;            ///< which of them are null
 
     bool is_error() const noexcept
     {

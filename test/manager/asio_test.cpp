@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
     {
         asio::thread_pool pool(4);
         lock_manager locks(pool, {.nodes = m.urls});
-        auto worker = [&](int i) -> asio::awaitable<void> {
+        auto worker = [&](int i) -> asio::awaitable<void> {  // no test macros in it: they are for one thread
             for (int round = 0; round < 50; ++round) {
                 auto const resource = "r" + std::to_string((i + round) % 3);
                 attempt_report report;
@@ -223,7 +223,8 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
                 }
                 if (resource == "r0" && ++inside != 1)
                     ++failed;
-                BOOST_TEST_REQUIRE((held.held()));
+                if (!held.held())
+                    ++failed;
                 if (resource == "r0")
                     --inside;
                 ++acquired;

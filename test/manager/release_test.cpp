@@ -175,6 +175,22 @@ BOOST_AUTO_TEST_CASE(cancelling_a_release_does_not_stop_it)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w.run_for(1ms);
+    w[2].refusal = errc::wrong_cluster_node;
+    w[2].reply_delay = 5ms;  // its refusal comes after the lock has been given back
+
+    auto won = w.acquire(*locks, "stock", {.ttl = 60s});
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(1s);
+
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_refused_is_not_asked_to_release)
 {
     lock_world w(3);

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         client.ask({"SELECT", "5"});
         BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "1");
         client.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
-                    "+get", "+del", "+pexpire", "+pttl", "+info", "+command|info", "+ping", "+select"});
+                    "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+select"});
         r.shutdown(locks);
     }
     {

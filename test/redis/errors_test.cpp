@@ -18,7 +18,7 @@ namespace {
 // The error of the one server in question, while the other two make the majority.
 node_report odd_one(real_servers& r, std::string const& url)
 {
-    lock_manager locks(r.context, {.nodes = {url, r[0].url(), r[1].url()}, .connect_timeout = 300ms});
+    lock_manager locks(r.context, {.nodes = {url, r[0].url(), r[1].url()}, .node_timeout = 250ms, .connect_timeout = 300ms});
     node_report last;
     BOOST_TEST(r.run_to([&] {
         auto won = r.acquire(locks, "stock", {.wait = 1s});
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
     int requests = 0;
     fake_server liar(r.context, [&](std::string_view) -> std::string {
         if (++requests % 2 == 1)  // the greeting: seven commands or six
-            return "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nhi\r\n*2\r\n_\r\n_\r\n+a\r\n+b\r\n+c\r\n";
+            return "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nhi\r\n*1\r\n$3\r\ndel\r\n+a\r\n+b\r\n+c\r\n";
         return ":12\r\n$-1zzz\r\n";
     });
     lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}});

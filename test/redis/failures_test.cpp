@@ -167,7 +167,9 @@ BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
 BOOST_AUTO_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and_votes_again_soon)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings());
+    auto settings = r.settings();
+    settings.node_timeout = 2s;
+    lock_manager locks(r.context, settings);
     auto const cycles = [&](int count) {
         int done = 0;
         for (int i = 0; i < count; ++i) {
@@ -206,7 +208,9 @@ BOOST_AUTO_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and
 BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_up)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings());
+    auto settings = r.settings();
+    settings.node_timeout = 50ms;
+    lock_manager locks(r.context, settings);
     r.release(r.acquire(locks, "warm-up").held);
     r[2].pause();
     int won = 0;

@@ -39,6 +39,7 @@ public:
         config c;
         for (auto& s : servers)
             c.nodes.push_back(s->url());
+        c.node_timeout = 250ms;  // so that a busy machine is not taken for a broken server
         return c;
     }
 

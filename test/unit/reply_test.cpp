@@ -14,7 +14,7 @@ namespace {
 
 redis::reply make(type t, std::string text, std::vector<std::string> elements = {})
 {
-    return {t, std::move(text), std::move(elements), {}};
+    return {t, std::move(text), std::move(elements)};
 }
 
 }  // namespace
