@@ -11,6 +11,13 @@
 
 namespace redlock::detail {
 
+namespace {
+
+// How long a process that overslept a deadline takes at most to read what has arrived.
+constexpr clock::duration grace = std::chrono::milliseconds(5);
+
+}  // namespace
+
 void ballot::complete(node_reply r)
 {
     reply = std::move(r);
@@ -56,7 +63,7 @@ round::round(detail::engine& e, node_operation::kind what, std::string key, std:
       what_(what),
       key_(std::move(key)),
       value_(std::move(value)),
-      deadline_([this] { abandon(); })
+      deadline_([this] { out_of_time(); })
 {
     fill_in_ballots();
 }
@@ -68,7 +75,7 @@ round::round(node_operation::kind what, std::shared_ptr<round> grant, std::chron
       ballots(grant->ballots.size()),
       what_(what),
       grant_(std::move(grant)),
-      deadline_([this] { abandon(); })
+      deadline_([this] { out_of_time(); })
 {
     fill_in_ballots();
 }
@@ -187,6 +194,15 @@ asio::cancellation_type round::decide(vote v)
             stop_waiting();
     }
     return asio::cancellation_type::none;
+}
+
+// Who lost the processor for longer than the deadline reads what has arrived meanwhile before declaring a vote missing.
+void round::out_of_time()
+{
+    auto const now = engine.now();
+    if (now - (started + patience()) >= grace && !std::exchange(overslept_, true))
+        return engine.set(deadline_, now + grace);
+    abandon();
 }
 
 void round::abandon()

@@ -134,6 +134,7 @@ private:
     void start_group(group const&, std::index_sequence<I...>);
     void finish();
     asio::cancellation_type decide(vote);
+    void out_of_time();
     void stop_waiting();
     clock::duration patience() const;
     void prepare();
@@ -147,6 +148,7 @@ private:
     std::string const value_;
     inline_function<void()> done_;
     core::alarm<clock::time_point> deadline_;
+    bool overslept_ = false;
 };
 
 }  // namespace redlock::detail

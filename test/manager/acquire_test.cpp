@@ -217,6 +217,65 @@ BOOST_AUTO_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer)
     BOOST_TEST((report.nodes[1].error == errc::node_timeout));
 }
 
+BOOST_AUTO_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before_missing_a_vote)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    for (auto& s : w.servers)
+        s->reading_time = 1ms;
+    lock_world::outcome won;
+    w.start_acquire(won, *locks, "stock", {});
+    w.run_for(0ms);  // the requests leave
+
+    w.stall_for(2s);  // the answers arrive, and nobody is there to read them
+    w.run_to([&] { return won.done; });
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(who_overslept_the_deadline_waits_no_second_time)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[1].hung = w[2].hung = true;
+    lock_world::outcome lost;
+    w.start_acquire(lost, *locks, "stock", {});
+    w.run_for(0ms);
+
+    w.stall_for(2s);
+    auto const before = w.now;
+    w.run_to([&] { return lost.done; });
+
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST((w.now - before <= 5ms));
+}
+
+// More nodes than the round has fixed-size groups for are included.
+BOOST_AUTO_TEST_CASE(any_number_of_nodes_needs_its_majority_and_no_more)
+{
+    for (std::size_t count = 1; count <= 9; ++count) {
+        BOOST_TEST_CONTEXT(count << " nodes") {
+            auto const majority = count / 2 + 1;
+            lock_world w(count);
+            auto locks = w.manager();
+            w.acquire(*locks, "warm-up");
+
+            for (std::size_t i = majority; i < count; ++i)
+                w[i].deaf = true;
+            auto won = w.acquire(*locks, "stock");
+            BOOST_TEST(!won.ec);
+            BOOST_TEST(won.held.held());
+
+            w[0].hung = true;  // one more is missing
+            auto lost = w.acquire(*locks, "other");
+            BOOST_TEST((lost.ec == errc::no_quorum));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released)
 {
     lock_world w(3);

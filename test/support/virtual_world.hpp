@@ -54,6 +54,15 @@ public:
 
     void run_for(clock::duration d) { run_until(now + d); }
 
+    /// The process loses the processor while the world goes on.
+    void stall_for(clock::duration d)
+    {
+        auto const end = now + d;
+        while (!events_.empty() && events_.begin()->first.first <= end)
+            step();
+        now = end;
+    }
+
     /// Lets things happen until @p done says so. @return whether it did within a virtual day
     template <class Condition>
     bool run_to(Condition done)
@@ -135,6 +144,7 @@ public:
 
     clock::duration request_delay = 100us;  ///< until it is carried out
     clock::duration reply_delay = 100us;    ///< until its answer arrives
+    clock::duration reading_time{0};        ///< from then until the client has understood it
     bool reachable = true;                  ///< otherwise nothing is sent
     bool connecting = false;                ///< what is to be sent waits until it is over
     bool deaf = false;                      ///< carries out, but its answers never arrive
@@ -294,8 +304,15 @@ private:
             return;
         world_.at(world_.now + server_.reply_delay, [self = shared_from_this(), o, reply] {
             if (!self->closed_)
-                asio::post(self->executor_, [self, o, reply] { self->answer(o, reply); });
+                asio::post(self->executor_, [self, o, reply] { self->read(o, reply); });
         });
+    }
+
+    void read(std::shared_ptr<node_operation> const& o, node_reply const& reply)
+    {
+        if (server_.reading_time == 0ms)
+            return answer(o, reply);
+        world_.at(world_.now + server_.reading_time, [self = shared_from_this(), o, reply] { self->answer(o, reply); });
     }
 
     void answer(std::shared_ptr<node_operation> const& o, node_reply reply)
