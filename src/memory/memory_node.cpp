@@ -1,5 +1,6 @@
 #include <redlock/memory_node.hpp>
 
+#include "memory/lock_table.hpp"
 #include "memory/memory_connection.hpp"
 
 #include <boost/asio/post.hpp>
@@ -14,70 +15,12 @@
 
 namespace redlock {
 
-namespace {
-
-struct entry {
-    std::string value;
-    clock::time_point expires;  // max: never
-};
-
-}  // namespace
-
 struct memory_node::state {
     mutable std::mutex mutex;
-    std::map<std::string, entry, std::less<>> entries;
+    detail::lock_table keys;
     memory_node::mood mood = memory_node::mood::well;
     std::chrono::milliseconds delay{0};
     std::deque<std::function<void()>> held_back;  // what a hung node has not carried out yet
-
-    entry* find(std::string_view key)
-    {
-        auto const it = entries.find(key);
-        if (it == entries.end())
-            return nullptr;
-        if (it->second.expires > clock::now())
-            return &it->second;
-        entries.erase(it);
-        return nullptr;
-    }
-
-    node_reply carry_out(node_operation const& o)
-    {
-        std::lock_guard guard(mutex);
-        node_reply r;
-        auto* e = find(o.key);
-        bool const ours = e && e->value == o.value;
-        switch (o.what) {
-        case node_operation::kind::acquire:
-            r.vote = e ? vote::denied : vote::granted;
-            if (!e)
-                entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), clock::now() + o.ttl});
-            break;
-        case node_operation::kind::extend:
-            r.vote = ours ? vote::granted : vote::denied;
-            if (ours && e->expires != clock::time_point::max())
-                e->expires = std::max(e->expires, clock::now() + o.ttl);
-            break;
-        case node_operation::kind::release:
-            r.vote = ours ? vote::granted : vote::denied;
-            if (ours)
-                entries.erase(entries.find(o.key));
-            break;
-        case node_operation::kind::inspect:
-            r.vote = e ? vote::granted : vote::denied;
-            if (e) {
-                r.text = e->value;
-                r.remaining = e->expires == clock::time_point::max()
-                                ? std::chrono::milliseconds(-1)
-                                : std::chrono::duration_cast<std::chrono::milliseconds>(e->expires - clock::now());
-            }
-            break;
-        case node_operation::kind::connect:
-            r.vote = vote::granted;
-            break;
-        }
-        return r;
-    }
 };
 
 memory_node::memory_node() : state_(std::make_unique<state>()) {}
@@ -119,20 +62,20 @@ void memory_node::set_delay(std::chrono::milliseconds delay)
 void memory_node::clear()
 {
     std::lock_guard guard(state_->mutex);
-    state_->entries.clear();
+    state_->keys.entries.clear();
 }
 
 std::size_t memory_node::size() const
 {
     std::lock_guard guard(state_->mutex);
-    std::erase_if(state_->entries, [now = clock::now()](auto& e) { return e.second.expires <= now; });
-    return state_->entries.size();
+    std::erase_if(state_->keys.entries, [now = clock::now()](auto& e) { return e.second.expires <= now; });
+    return state_->keys.entries.size();
 }
 
 std::optional<std::string> memory_node::value(std::string_view key) const
 {
     std::lock_guard guard(state_->mutex);
-    auto const* e = state_->find(key);
+    auto const* e = state_->keys.find(key, clock::now());
     return e ? std::optional(e->value) : std::nullopt;
 }
 
@@ -140,7 +83,7 @@ void memory_node::set(std::string_view key, std::string_view value, std::chrono:
 {
     std::lock_guard guard(state_->mutex);
     auto const expires = ttl.count() > 0 ? clock::now() + ttl : clock::time_point::max();
-    state_->entries.insert_or_assign(std::string(key), entry{std::string(value), expires});
+    state_->keys.entries.insert_or_assign(std::string(key), detail::lock_table::entry{std::string(value), expires});
 }
 
 namespace {
@@ -234,8 +177,8 @@ private:
         if (it == pending_.end())
             return;
         auto& s = server_->internals();
-        auto reply = s.carry_out(*it->second);
         std::unique_lock guard(s.mutex);
+        auto reply = s.keys.carry_out(*it->second, clock::now());
         bool const deaf = s.mood == memory_node::mood::deaf;
         guard.unlock();
         if (deaf)

@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -113,6 +114,18 @@ public:
         if (!run_to([&] { return result.has_value(); }, 30s))
             throw std::runtime_error("an operation hangs");
         return std::move(*result);
+    }
+
+    /// Connects @p locks to all servers: otherwise a slow one may miss a lock that the others have granted.
+    void connect(lock_manager& locks)
+    {
+        release(acquire(locks, "warm-up").held);
+        auto const all_connected = [&] {
+            auto const nodes = locks.stats().nodes;
+            return std::all_of(nodes.begin(), nodes.end(), [](auto& n) { return n.connected; });
+        };
+        if (!run_to([&] { return all_connected() && locks.stats().cleaning == 0; }, 30s))
+            throw std::runtime_error("a server cannot be connected to");
     }
 
     /// On how many of the running servers @p key exists.

@@ -3,6 +3,7 @@
 #include "manager/context_guard.hpp"
 #include "manager/engine.hpp"
 #include "manager/runtime.hpp"
+#include "memory/lock_table.hpp"
 
 #include <redlock.hpp>
 
@@ -125,14 +126,9 @@ private:
 };
 
 /// A lock server in virtual time that does what the test says.
-class scripted_server {
+class scripted_server : public detail::lock_table {
 public:
     explicit scripted_server(virtual_world& world) : world_(world) {}
-
-    struct entry {
-        std::string value;
-        clock::time_point expires;
-    };
 
     /// One request as it arrived.
     struct request {
@@ -152,18 +148,9 @@ public:
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
 
-    std::map<std::string, entry> entries;
     std::vector<request> requests;
 
-    entry* find(std::string const& key)
-    {
-        auto const it = entries.find(key);
-        if (it != entries.end() && it->second.expires <= world_.now) {
-            entries.erase(it);
-            return nullptr;
-        }
-        return it == entries.end() ? nullptr : &it->second;
-    }
+    entry* find(std::string const& key) { return lock_table::find(key, world_.now); }
 
     std::size_t count(node_operation::kind what) const
     {
@@ -172,43 +159,12 @@ public:
 
     node_reply carry_out(node_operation const& o)
     {
-        auto const key = std::string(o.key);
-        requests.push_back({o.what, key, std::string(o.value), world_.now});
+        requests.push_back({o.what, std::string(o.key), std::string(o.value), world_.now});
+        if (!refusal)
+            return lock_table::carry_out(o, world_.now);
         node_reply r;
-        if (refusal) {
-            r.error = refusal;
-            r.untouched = true;
-            return r;
-        }
-        auto* e = find(key);
-        bool const ours = e && e->value == o.value;
-        switch (o.what) {
-        case node_operation::kind::acquire:
-            r.vote = e ? vote::denied : vote::granted;
-            if (!e)
-                entries[key] = {std::string(o.value), world_.now + o.ttl};
-            break;
-        case node_operation::kind::extend:
-            r.vote = ours ? vote::granted : vote::denied;
-            if (ours)
-                e->expires = std::max(e->expires, world_.now + o.ttl);
-            break;
-        case node_operation::kind::release:
-            r.vote = ours ? vote::granted : vote::denied;
-            if (ours)
-                entries.erase(key);
-            break;
-        case node_operation::kind::inspect:
-            r.vote = e ? vote::granted : vote::denied;
-            if (e) {
-                r.text = e->value;
-                r.remaining = std::chrono::duration_cast<std::chrono::milliseconds>(e->expires - world_.now);
-            }
-            break;
-        case node_operation::kind::connect:
-            r.vote = vote::granted;
-            break;
-        }
+        r.error = refusal;
+        r.untouched = true;
         return r;
     }
 
