@@ -52,7 +52,8 @@ struct config {
     /// well below the ttl.
     std::chrono::milliseconds node_timeout{50};
 
-    /// For name resolution, for connecting, and for the first answer of a server; each. 1 ms to a minute.
+    /// For name resolution, for connecting and for the TLS handshake; each. 1 ms to a minute. After three times this (four
+    /// with TLS) the server must have answered for the first time.
     std::chrono::milliseconds connect_timeout{1000};
 
     /// Clock drift between client and servers, 0 to 0.5: a lock's validity is shortened by
@@ -66,7 +67,8 @@ struct config {
     tls_options tls;
 
     /// Called with each log line, on the manager's own strand: it must neither block nor throw.
-    /// Lines never hold passwords or lock tokens. Empty: nothing is logged.
+    /// Lines never hold passwords or lock tokens. It is called until the shutdown has completed, which a destroyed
+    /// manager does in the background. Empty: nothing is logged.
     std::function<void(log_level, std::string_view)> log;
 };
 

@@ -131,7 +131,7 @@ public:
         - @ref errc::not_held : released before, lost, expired, or deleted on the servers by somebody else.
           The work that it protected may not have been alone.
         - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
-        - `asio::error::operation_aborted` : cancelled. The release goes on in the background.
+        - `asio::error::operation_aborted` : cancelled, or the manager was stopped. The release goes on in the background.
 
         @par Cancellation
         Terminal and partial: completes at once.

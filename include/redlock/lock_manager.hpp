@@ -51,6 +51,22 @@ struct initiate_on_engine {
     }
 };
 
+template <class Signature, class Start, class CompletionToken, class... Args>
+auto initiate(std::shared_ptr<engine> const& e, Start start, CompletionToken& token, Args... args)
+{
+    return asio::async_initiate<CompletionToken, Signature>(initiate_on_engine<Signature, Start>{e, start}, token,
+                                                            std::move(args)...);
+}
+
+template <class CompletionToken>
+auto acquire(std::shared_ptr<engine> const& e, std::string resource, acquire_options options, CompletionToken& token)
+{
+    auto start = [](auto const& on, std::string name, acquire_options how, acquire_handler handler) {
+        start_acquire(on, std::move(name), how, std::move(handler));
+    };
+    return initiate<void(error_code, lock)>(e, start, token, std::move(resource), options);
+}
+
 }  // namespace detail
 
 /** Acquires locks on a majority of lock servers.
@@ -133,16 +149,14 @@ public:
     template <class CompletionToken = asio::deferred_t>
     auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = {})
     {
-        auto start = [](auto const& engine, std::string name, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire(engine, std::move(name), how, std::move(handler));
-        };
-        return initiate<void(error_code, lock)>(start, token, std::move(resource), options);
+        return detail::acquire(engine_, std::move(resource), options, token);
     }
 
     /** Holds @p resource while @p body runs, and gives it back on every path.
 
-        @p body is called with the lock and runs on the caller's executor. It is cancelled (all types; a
-        coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over.
+        @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled (all types; a
+        coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over. The
+        lock stays with the operation: @p body may extend it, but neither releases it nor moves it away.
 
         @return what @p body returns
         @throws system_error with the error of @ref async_acquire, or with @ref errc::lost if the lock was lost
@@ -151,6 +165,9 @@ public:
 
         @par Cancellation
         Terminal: cancels the acquisition or @p body; the release then goes on in the background.
+
+        @par Lifetime
+        @p resource is copied. The manager may be destroyed meanwhile, which cancels @p body.
 
         @param body `awaitable<T>(lock&)`; it is moved into the operation.
     */
@@ -176,7 +193,7 @@ public:
         auto start = [](auto const& engine, std::string name, detail::inspect_handler handler) {
             detail::start_inspect(engine, std::move(name), std::move(handler));
         };
-        return initiate<void(error_code, lock_info)>(start, token, std::move(resource));
+        return detail::initiate<void(error_code, lock_info)>(engine_, start, token, std::move(resource));
     }
 
     /** Stops the manager: no new locks, waiting operations are aborted, held locks are released, what is left
@@ -198,20 +215,13 @@ public:
         auto start = [](auto const& engine, detail::error_handler handler) {
             detail::start_shutdown(engine, std::move(handler));
         };
-        return initiate<void(error_code)>(start, token);
+        return detail::initiate<void(error_code)>(engine_, start, token);
     }
 
     /// Counters and the present load.
     redlock::stats stats() const;
 
 private:
-    template <class Signature, class Start, class CompletionToken, class... Args>
-    auto initiate(Start start, CompletionToken& token, Args... args)
-    {
-        return asio::async_initiate<CompletionToken, Signature>(
-            detail::initiate_on_engine<Signature, Start>{engine_, start}, token, std::move(args)...);
-    }
-
     std::shared_ptr<detail::engine> engine_;
 };
 

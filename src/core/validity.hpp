@@ -26,6 +26,14 @@ TimePoint valid_until(TimePoint started, milliseconds ttl, double drift_factor) 
     return started + ttl - drift(ttl, drift_factor);
 }
 
+/// @p d after @p from; the end of time if that is later.
+template <class TimePoint>
+TimePoint later(TimePoint from, milliseconds d) noexcept
+{
+    auto const room = std::chrono::duration_cast<milliseconds>(TimePoint::max() - from);
+    return d < room ? from + d : TimePoint::max();
+}
+
 /** How long before the end of its validity a lock counts as lost, so that its user has time to stop.
 
     At least 50 ms or a twentieth of the ttl, as long as that leaves four fifths of the ttl to work in.

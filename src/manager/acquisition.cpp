@@ -15,16 +15,6 @@
 
 namespace redlock::detail {
 
-namespace {
-
-clock::time_point give_up_at(clock::time_point called, std::chrono::milliseconds wait)
-{
-    auto const room = clock::time_point::max() - called;
-    return wait < std::chrono::duration_cast<std::chrono::milliseconds>(room) ? called + wait : clock::time_point::max();
-}
-
-}  // namespace
-
 void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
 {
     if (e->abandoned())
@@ -44,7 +34,7 @@ acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, ac
       engine_(std::move(e)),
       options_(options),
       called_(engine_->now()),
-      give_up_at_(give_up_at(called_, options.wait)),
+      give_up_at_(core::later(called_, options.wait)),
       alarm_([this] { wake(); })
 {
 }
@@ -90,6 +80,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.round_->timed = a.options_.report != nullptr;
         ++a.rounds_;
         bump(e.count.rounds);
+        a.leaves_traces_ = true;
         co_await a.round_->gather();
 
         auto const ec = a.judge();
@@ -97,7 +88,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             a.hand_out();
             co_return ec;
         }
-        e.janitor().clean_up(a.round_, a.options_.ttl);
+        a.clean_up();
         if (a.stopped() || a.round_->started >= a.give_up_at_)
             co_return ec;
         co_await a.sleep(std::min(e.now() + core::pause_after(a.rounds_, e.random()), a.give_up_at_));
@@ -132,6 +123,13 @@ void acquisition::hand_out()
     auto held = std::make_shared<held_lock>(engine_, resource, round_, options_);
     engine_->add(held);
     won_ = lock(std::move(held));
+    leaves_traces_ = false;
+}
+
+void acquisition::clean_up()
+{
+    leaves_traces_ = false;
+    engine_->janitor().clean_up(round_, options_.ttl);
 }
 
 flow<void> acquisition::sleep(clock::time_point until)
@@ -156,7 +154,7 @@ void acquisition::cancel(asio::cancellation_type type)
     if (sleeper_) {
         cancelled_ = true;
         wake();
-    } else if (may_leave_traces(type) || !round_) {
+    } else if (may_leave_traces(type) || rounds_ == 0) {
         cancelled_ = true;
         if (round_ && !won_.held())
             round_->abandon();
@@ -172,6 +170,12 @@ void acquisition::drop()
 
 void acquisition::complete(error_code ec)
 {
+    if (leaves_traces_) {  // the flow has failed, out of memory
+        try {
+            clean_up();
+        } catch (...) {  // the keys stay until their ttl is over
+        }
+    }
     engine_->count_outcome(ec);
     if (options_.report)
         fill_report(ec);

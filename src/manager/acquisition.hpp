@@ -36,6 +36,7 @@ private:
     std::optional<clock::time_point> blocked_until() const;
     error_code judge() const;
     void hand_out();
+    void clean_up();
     flow<void> sleep(clock::time_point until);
     void fill_report(error_code) const;
 
@@ -50,6 +51,7 @@ private:
     std::size_t rounds_ = 0;
     lock won_;
     bool cancelled_ = false;
+    bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet
     asio::any_completion_handler<void()> sleeper_;
     core::alarm<clock::time_point> alarm_;
 };

@@ -94,6 +94,7 @@ void engine::leave(operation& s)
         return;
     running_.erase(running_.iterator_to(s));
     bump<std::size_t>(count.running, -1);
+    finish_if_clean();
 }
 
 // Contenders
@@ -127,26 +128,31 @@ void engine::add(std::shared_ptr<held_lock> held)
     h.kept = std::move(held);
     bump<std::size_t>(count.held, 1);
     try {
-        held_.insert_or_assign(h.resource, &h);
+        // The key is the lock's own; one that the servers forgot may still be there under the same name.
+        held_.erase(h.resource);
+        held_.emplace(h.resource, &h);
         h.keep();
     } catch (...) {
+        set_free(h);
         remove(h);
         throw;
     }
     bump(count.acquired);
 }
 
-void engine::remove(held_lock& held)
+void engine::set_free(held_lock& held)
 {
-    if (!held.is_linked())
-        return;
+    bump<std::size_t>(count.held, -1);
     if (auto it = held_.find(held.resource); it != held_.end() && it->second == &held) {
         held_.erase(it);
         if (auto queue = contenders_.find(held.resource); queue != contenders_.end())
             queue->second.front()->wake();
     }
+}
+
+void engine::remove(held_lock& held)
+{
     locks_.erase(locks_.iterator_to(held));
-    bump<std::size_t>(count.held, -1);
     held.kept.reset();
 }
 
@@ -186,8 +192,7 @@ void engine::shut_down(std::function<void(error_code)> done)
     while (!locks_.empty()) {
         auto const held = locks_.front().kept;
         held->give_up(held_lock::standing::released);
-        held->retire();
-        bump(count.released);
+        held->let_go();
         janitor_.clean_up(held->grant(), held->longest_ttl());
     }
     set(closing_deadline_, now() + settings_.connect_timeout + settings_.node_timeout);
@@ -196,7 +201,7 @@ void engine::shut_down(std::function<void(error_code)> done)
 
 void engine::finish_if_clean()
 {
-    if (phase_ != phase::closing || janitor_.pending() > 0)
+    if (phase_ != phase::closing || janitor_.pending() > 0 || !running_.empty())
         return;
     // Not at once: we may be called from within a node that is handing out answers.
     set(closing_deadline_, now());

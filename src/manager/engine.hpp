@@ -27,6 +27,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -74,7 +75,7 @@ public:
     void abandon();
 
     void enter(operation&);  ///< unless it is there already
-    void leave(operation&);
+    void leave(operation&);  ///< if it is there
 
     /// An acquisition's place among those that may wait for the same resource; only the first asks the nodes.
     class place_in_queue {
@@ -92,12 +93,13 @@ public:
         std::list<acquisition*>::iterator place_;
     };
 
-    /// A held lock's place among those held; it owns itself while it is there.
+    /// The place of a lock that was handed out and not given back; it owns itself while it is there.
     struct keepable : boost::intrusive::list_base_hook<> {
         std::shared_ptr<held_lock> kept;
     };
     void add(std::shared_ptr<held_lock>);
-    void remove(held_lock&);
+    void set_free(held_lock&);  ///< it is not held any more
+    void remove(held_lock&);    ///< it was given back
     /// Until when @p resource is held by this manager itself; nothing if it is not.
     std::optional<clock::time_point> held_until(std::string const& resource) const;
 
@@ -173,13 +175,25 @@ void bump(std::atomic<T>& counter, T by = 1) noexcept
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
+/// What may go wrong in a flow: no memory, or no random numbers.
+inline error_code error_of(std::exception_ptr const& failure) noexcept
+{
+    try {
+        std::rethrow_exception(failure);
+    } catch (std::system_error const& e) {
+        return e.code();
+    } catch (...) {
+        return make_error_code(boost::system::errc::not_enough_memory);
+    }
+}
+
 /// Runs the @p flow of an operation on the strand, and completes the operation with the outcome on every path.
 template <class Operation>
 void run_operation(engine& e, std::shared_ptr<Operation> o, flow<error_code> steps)
 {
     asio::co_spawn(e.strand(), std::move(steps), [&e, o](std::exception_ptr failure, error_code ec) {
         e.leave(*o);
-        o->complete(failure ? make_error_code(boost::system::errc::not_enough_memory) : ec);
+        o->complete(failure ? error_of(failure) : ec);
     });
 }
 

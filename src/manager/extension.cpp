@@ -45,7 +45,10 @@ flow<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     e.enter(*self);
     if (self->cancelled_ || !e.open())
         co_return asio::error::operation_aborted;
+    if (auto const ec = held.check())
+        co_return ec;
 
+    held.may_live_for(self->ttl_);
     auto const& grant = held.grant();
     auto const extension = std::make_shared<round>(node_operation::kind::extend, grant, self->ttl_);
     for (std::size_t i = 0; i < grant->ballots.size(); ++i) {

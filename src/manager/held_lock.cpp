@@ -19,7 +19,7 @@ held_lock::held_lock(std::shared_ptr<detail::engine> e, std::string name, std::s
       grant_(std::move(grant)),
       ttl_(options.ttl),
       renew_(options.renew == renewal::automatic),
-      renew_until_(options.max_hold.count() > 0 ? grant_->started + options.max_hold : clock::time_point::max()),
+      renew_until_(options.max_hold.count() > 0 ? core::later(grant_->started, options.max_hold) : clock::time_point::max()),
       renew_at_(renew_ ? core::renewal_due(grant_->started, ttl_, engine->random()) : clock::time_point::max()),
       longest_ttl_(ttl_),
       margin_(core::stop_margin(ttl_)),
@@ -59,14 +59,16 @@ void held_lock::ring()
     auto const now = engine->now();
     if (now >= lost_at())
         return lose("its validity is about to end");
-    if (!renewing_ && now >= renew_at_ && now < renew_until_) {
+    if (now >= renew_until_)
+        renew_at_ = clock::time_point::max();
+    if (!renewing_ && now >= renew_at_) {
         renewing_ = true;
         extension::start(shared_from_this(), ttl_, {});
     }
     keep();
 }
 
-error_code held_lock::judge(round const& extension)
+error_code held_lock::check()
 {
     switch (standing_.load(std::memory_order_acquire)) {
     case standing::released:
@@ -76,13 +78,18 @@ error_code held_lock::judge(round const& extension)
     case standing::held:
         break;
     }
+    if (engine->now() < lost_at())
+        return {};
+    lose("its validity is about to end");
+    return errc::lost;
+}
+
+error_code held_lock::judge(round const& extension)
+{
     // A majority that comes when the old validity is over may have been granted to somebody else in between.
-    if (engine->now() >= lost_at()) {
-        lose("its validity is about to end");
-        return errc::lost;
-    }
+    if (auto const ec = check())
+        return ec;
     if (extension.votes.verdict() == core::verdict::won) {
-        longest_ttl_ = std::max(longest_ttl_, extension.ttl);
         auto const until = core::valid_until(extension.started, extension.ttl, engine->settings().drift_factor);
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
@@ -122,16 +129,25 @@ void held_lock::lose(std::string_view why)
         return;
     bump(engine->count.lost);
     engine->log(log_level::warning, "lost \"{}\": {}", resource, why);
+    free_ = true;
     alarm_.clear();
-    engine->remove(*this);
+    engine->set_free(*this);
     end_waits(errc::lost);
 }
 
-void held_lock::retire()
+bool held_lock::let_go()
 {
-    alarm_.clear();
+    if (!is_linked())
+        return false;
+    auto const self = shared_from_this();
+    bump(engine->count.released);
+    if (!std::exchange(free_, true)) {
+        alarm_.clear();
+        engine->set_free(*this);
+        end_waits(asio::error::operation_aborted);
+    }
     engine->remove(*this);
-    end_waits(asio::error::operation_aborted);
+    return true;
 }
 
 void held_lock::drop()
@@ -174,9 +190,8 @@ void give_back(std::shared_ptr<held_lock> const& held) noexcept
         return;
     try {
         asio::post(e.strand(), [held] {
-            held->retire();
-            bump(held->engine->count.released);
-            held->engine->janitor().clean_up(held->grant(), held->longest_ttl());
+            if (held->let_go())
+                held->engine->janitor().clean_up(held->grant(), held->longest_ttl());
         });
     } catch (...) {  // out of memory: the key stays until its ttl is over
     }

@@ -4,6 +4,7 @@
 #include "manager/engine.hpp"
 #include "manager/round.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -36,9 +37,11 @@ public:
     std::shared_ptr<round> const& grant() const noexcept { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept { return longest_ttl_; }
     void keep();                                ///< sets the alarm
+    error_code check();                         ///< an error if it is not held; it may turn out to be lost
+    void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
-    void retire();                              ///< it was given back: nobody holds it and nobody waits
+    bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
 
     /// One call of `lock::async_wait_lost`.
@@ -73,6 +76,7 @@ private:
     std::chrono::milliseconds longest_ttl_;
     std::chrono::milliseconds margin_;
     bool renewing_ = false;
+    bool free_ = false;              ///< lost or let go
     std::atomic<standing> standing_{standing::held};
     std::atomic<clock::rep> valid_until_;
     core::alarm<clock::time_point> alarm_;

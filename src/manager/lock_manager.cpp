@@ -9,6 +9,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -47,6 +48,9 @@ lock_manager::lock_manager(asio::any_io_executor executor, config settings, std:
     for (auto const& n : nodes) {
         if (!n)
             refuse("one of the nodes given as objects is null");
+        if (std::count(nodes.begin(), nodes.end(), n) > 1 ||
+            std::count(settings.nodes.begin(), settings.nodes.end(), n->name()) > 0)
+            refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
         settings.nodes.push_back(n->name());
     }
     if (auto const wrong = core::check(settings); !wrong.empty())

@@ -21,8 +21,8 @@ public:
         auto& held = *self->held_;
         auto& e = *held.engine;
         e.enter(*self);
-        held.retire();
-        bump(e.count.released);
+        if (!held.let_go())  // by the manager, which was stopped meanwhile; it cleans up
+            co_return asio::error::operation_aborted;
         if (self->cancelled_ || !self->was_held_) {
             e.janitor().clean_up(held.grant(), held.longest_ttl());
             co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : errc::not_held;
@@ -73,7 +73,7 @@ private:
 
 void start_release(std::shared_ptr<held_lock> held, error_handler done)
 {
-    if (!held)
+    if (!held || held->engine->abandoned())
         return done(make_error_code(errc::not_held));
     bool const was_held = held->held();
     if (held->give_up(held_lock::standing::released) == held_lock::standing::released)

@@ -1,15 +1,18 @@
 #include <redlock/memory_node.hpp>
 
+#include "core/validity.hpp"
 #include "memory/lock_table.hpp"
 #include "memory/memory_connection.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -82,7 +85,7 @@ std::optional<std::string> memory_node::value(std::string_view key) const
 void memory_node::set(std::string_view key, std::string_view value, std::chrono::milliseconds ttl)
 {
     std::lock_guard guard(state_->mutex);
-    auto const expires = ttl.count() > 0 ? clock::now() + ttl : clock::time_point::max();
+    auto const expires = ttl.count() > 0 ? core::later(clock::now(), ttl) : clock::time_point::max();
     state_->keys.entries.insert_or_assign(std::string(key), detail::lock_table::entry{std::string(value), expires});
 }
 
@@ -105,101 +108,110 @@ public:
 
     void submit(std::shared_ptr<node_operation> o) override
     {
-        auto const number = ++last_number_;
-        pending_.emplace(number, o);
-        asio::post(executor_, [self = shared_from_this(), number] { self->send(number); });
+        arriving_.push_back(std::move(o));
+        asio::post(executor_, [self = shared_from_this()] { self->send(); });
     }
 
     void close() override
     {
-        for (auto& [number, o] : std::exchange(pending_, {}))
-            o->complete({.untouched = o->sent_on() == 0, .error = errc::node_closed});
-        for (auto& [number, timer] : std::exchange(timers_, {}))
-            timer->cancel();
-        std::lock_guard guard(server_->internals().mutex);
-        executor_ = {};
+        auto const sent = std::exchange(sent_, {});
+        auto const arriving = std::exchange(arriving_, {});
+        for (auto& s : sent)
+            s.operation->complete({.error = errc::node_closed});
+        for (auto& o : arriving)
+            o->complete({.untouched = true, .error = errc::node_closed});
+        abandon();
     }
 
     void abandon() override
     {
-        pending_.clear();
-        timers_.clear();
+        arriving_.clear();
+        sent_.clear();
+        timer_.reset();
         std::lock_guard guard(server_->internals().mutex);
         executor_ = {};
     }
 
     // Called by whoever makes the node well again, perhaps on another thread, perhaps after we were closed.
-    void resume(std::uint64_t number)
+    void resume()
     {
         std::unique_lock guard(server_->internals().mutex);
         auto const executor = executor_;
         guard.unlock();
         if (executor)
-            asio::post(executor, [self = shared_from_this(), number] { self->carry_out(number); });
+            asio::post(executor, [self = shared_from_this()] { self->carry_out(); });
     }
 
 private:
-    void send(std::uint64_t number)
+    struct sent {
+        std::shared_ptr<node_operation> operation;
+        clock::time_point arrives;
+    };
+
+    void send()
     {
-        auto const it = pending_.find(number);
-        if (it == pending_.end())
+        if (arriving_.empty())
             return;
-        auto& o = *it->second;
+        auto const o = std::move(arriving_.front());
+        arriving_.pop_front();
         auto& s = server_->internals();
         std::unique_lock guard(s.mutex);
-        if (o.withdrawn() || clock::now() > o.not_after || s.mood == memory_node::mood::unreachable) {
+        auto const now = clock::now();
+        if (o->withdrawn() || now > o->not_after || s.mood == memory_node::mood::unreachable) {
             guard.unlock();
-            return answer(number, {.untouched = true, .error = errc::node_unreachable});
+            return o->complete({.untouched = true, .error = errc::node_unreachable});
         }
-        o.mark_sent(1);
-        if (s.mood == memory_node::mood::hung) {
-            s.held_back.push_back([weak = weak_from_this(), number] {
-                if (auto self = weak.lock())
-                    self->resume(number);
-            });
-            return;
-        }
-        auto const delay = s.delay;
+        o->mark_sent(1);
+        // As on a connection: what was sent later does not arrive earlier.
+        auto const arrives = core::later(now, s.delay);
+        sent_.push_back({o, sent_.empty() ? arrives : std::max(arrives, sent_.back().arrives)});
         guard.unlock();
-        if (delay.count() == 0)
-            return carry_out(number);
-        auto timer = std::make_shared<asio::steady_timer>(executor_, delay);
-        timers_.emplace(number, timer);
-        timer->async_wait([self = shared_from_this(), number](error_code) {
-            self->timers_.erase(number);
-            self->carry_out(number);
-        });
+        if (!timer_ && !held_back_)
+            carry_out();
     }
 
-    void carry_out(std::uint64_t number)
+    // Carries out what has arrived, in its order, as long as the server is not hung.
+    void carry_out()
     {
-        auto const it = pending_.find(number);
-        if (it == pending_.end())
-            return;
         auto& s = server_->internals();
-        std::unique_lock guard(s.mutex);
-        auto reply = s.keys.carry_out(*it->second, clock::now());
-        bool const deaf = s.mood == memory_node::mood::deaf;
-        guard.unlock();
-        if (deaf)
-            reply = {.error = errc::connection_lost};
-        answer(number, std::move(reply));
-    }
-
-    void answer(std::uint64_t number, node_reply reply)
-    {
-        auto const it = pending_.find(number);
-        auto const o = std::move(it->second);
-        pending_.erase(it);
-        o->complete(std::move(reply));
+        timer_.reset();
+        held_back_ = false;
+        while (!sent_.empty()) {
+            std::unique_lock guard(s.mutex);
+            if (s.mood == memory_node::mood::hung) {
+                held_back_ = true;
+                s.held_back.push_back([weak = weak_from_this()] {
+                    if (auto self = weak.lock())
+                        self->resume();
+                });
+                return;
+            }
+            auto const now = clock::now();
+            if (auto const left = sent_.front().arrives - now; left > clock::duration::zero()) {
+                timer_.emplace(executor_, left);
+                timer_->async_wait([self = shared_from_this()](error_code ec) {
+                    if (!ec)
+                        self->carry_out();
+                });
+                return;
+            }
+            auto const o = std::move(sent_.front().operation);
+            sent_.pop_front();
+            auto reply = s.keys.carry_out(*o, now);
+            if (s.mood == memory_node::mood::deaf)
+                reply = {.error = errc::connection_lost};
+            guard.unlock();
+            o->complete(std::move(reply));
+        }
     }
 
     std::string const name_;
     std::shared_ptr<memory_node> const server_;
     asio::any_io_executor executor_;  // guarded by the server's mutex once started
-    std::uint64_t last_number_ = 0;
-    std::map<std::uint64_t, std::shared_ptr<node_operation>> pending_;
-    std::map<std::uint64_t, std::shared_ptr<asio::steady_timer>> timers_;
+    std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
+    std::deque<sent> sent_;
+    std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives
+    bool held_back_ = false;                                ///< by a hung server
 };
 
 }  // namespace

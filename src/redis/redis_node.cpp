@@ -10,7 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -65,6 +65,13 @@ bool is_nonsense(error_code ec)
         && ec != error::pong_timeout && ec != error::write_timeout;
 }
 
+bool is_address(std::string const& host)
+{
+    error_code ec;
+    asio::ip::make_address(host, ec);
+    return !ec;
+}
+
 std::string value_after(std::string_view text, std::string_view label)
 {
     auto const begin = text.find(label);
@@ -112,7 +119,9 @@ public:
         queue_.push_back({std::move(operation), false});
         if (!running_) {
             running_ = true;
-            asio::co_spawn(*strand_, run(shared_from_this()), asio::detached);
+            asio::co_spawn(*strand_, run(shared_from_this()), [self = shared_from_this()](std::exception_ptr) {
+                self->ready_ = self->up_ = self->running_ = false;  // out of memory; the next operation tries again
+            });
         }
         if (up_ || trouble_)
             flush_soon();
@@ -214,7 +223,7 @@ private:
 
     void greet(std::shared_ptr<connection> const& link)
     {
-        if (url_.transport == transport::tls)
+        if (url_.transport == transport::tls && !is_address(url_.host))  // a server name is no address (RFC 6066)
             SSL_set_tlsext_host_name(ssl_of(*link), url_.host.c_str());
         auto const greeting = std::make_shared<batch>();
         auto& r = greeting->request;

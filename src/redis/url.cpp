@@ -1,5 +1,6 @@
 #include "redis/url.hpp"
 
+#include <boost/asio/ip/address_v6.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,22 +41,45 @@ std::optional<std::string> percent_decode(std::string_view text)
     return plain;
 }
 
-/// The text as it may be shown: whatever stands between "://" and the last '@' is left out.
+/// The text as it may be shown: without what is, or by a slip of the pen could be, a user's secret.
 std::string shown(std::string_view text)
 {
     auto const scheme_end = text.find("://");
-    auto const begin = scheme_end == std::string_view::npos ? 0 : scheme_end + 3;
-    auto const at = text.rfind('@');
-    std::string result;
-    if (at == std::string_view::npos || at < begin)
-        result = std::string(text);
+    auto const scheme = text.substr(0, scheme_end == std::string_view::npos ? 0 : scheme_end + 3);
+    auto rest = text.substr(scheme.size());
+    std::string result(scheme);
+    if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
+        result += "***";
+        rest.remove_prefix(at);
+    } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
+               scheme != "unix://" && colon != std::string_view::npos) {
+        auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
+        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without '@'?
+            result += std::string(rest.substr(0, colon + 1)) + "***";
+            rest = {};
+        }
+    }
+    if (auto const query = rest.find_first_of("?#"); scheme != "unix://" && query != std::string_view::npos)
+        result += std::string(rest.substr(0, query + 1)) + "***";
     else
-        result = std::string(text.substr(0, begin)) + "***" + std::string(text.substr(at));
+        result += rest;
     for (auto& c : result) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
             c = '?';
     }
     return result;
+}
+
+bool is_host_name(std::string_view host)
+{
+    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string_view::npos;
+}
+
+bool is_v6_address(std::string_view host)
+{
+    boost::system::error_code ec;
+    boost::asio::ip::make_address_v6(host, ec);
+    return !ec;
 }
 
 class parser {
@@ -149,8 +173,8 @@ private:
         }
         if (host.empty())
             return refuse("it names no host");
-        if (host.find_first_of(" \t\r\n?#") != std::string_view::npos || host.find('\0') != std::string_view::npos)
-            return refuse("its host holds a character that no host name has");
+        if (rest.front() == '[' ? !is_v6_address(host) : !is_host_name(host))
+            return refuse("its host is neither a name nor an address");
         url_.host = host;
         std::transform(url_.host.begin(), url_.host.end(), url_.host.begin(),
                        [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });

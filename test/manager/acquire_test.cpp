@@ -427,6 +427,42 @@ BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
     }
 }
 
+BOOST_AUTO_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_ends_it)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    for (auto& s : w.servers)
+        s->connecting = true;
+    asio::cancellation_signal cancel;
+    error_code ec;
+    locks->async_acquire("stock", {}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code e, lock) { ec = e; }));
+    w.run_for(20ms);
+    BOOST_TEST(!ec);
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(0ms);
+    BOOST_TEST((ec == asio::error::operation_aborted));
+}
+
+BOOST_AUTO_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto forgotten = w.acquire(*locks, "stock");
+    for (auto& s : w.servers)
+        s->entries.clear();
+    auto won = w.acquire(*locks, "stock");
+    BOOST_TEST(won.held.held());
+
+    forgotten.held = {};
+    w.run_for(10ms);
+
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    auto const asked = w[0].count(kind::acquire);
+    auto waiting = w.acquire(*locks, "stock", {.wait = 1s});  // the manager knows the new holder
+    BOOST_TEST((waiting.ec == errc::contended));
+    BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // the last round, at the end of the wait
+}
+
 BOOST_AUTO_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent)
 {
     lock_world w(1);

@@ -105,6 +105,41 @@ BOOST_AUTO_TEST_CASE(rule_7_extending_never_revives)
     BOOST_TEST((w.extend(released.held, 10s) == errc::not_held));
 }
 
+BOOST_AUTO_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(960ms);  // lost, and still on the servers
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+
+    BOOST_TEST((w.extend(won.held, 30s) == errc::lost));
+    w.run_for(100ms);
+
+    BOOST_TEST(w[0].count(kind::extend) == 0u);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_without_an_answer_is_cleaned_up_for_longer_too)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    for (auto& s : w.servers)
+        s->deaf = true;
+    BOOST_TEST((w.extend(won.held, 20s) == errc::no_quorum));  // carried out all the same
+    for (auto& s : w.servers)
+        s->deaf = s->reachable = false;
+
+    won.held = {};
+    w.run_for(10s);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    for (auto& s : w.servers)
+        s->reachable = true;
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer)
 {
     lock_world w(3);

@@ -2,6 +2,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -45,6 +46,47 @@ BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_releas
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST((w.release(won.held) == errc::not_held));
     BOOST_TEST(blocker.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_lock_whose_handle_is_left_is_cleaned_up_by_the_shutdown)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 60s});
+    w.run_for(1ms);
+    w[0].entries.clear();
+    w[1].entries.clear();
+    BOOST_TEST((w.extend(won.held, 60s) == errc::lost));
+    BOOST_TEST(w.keys("lock:stock") == 1u);
+
+    BOOST_TEST(!w.shutdown(*locks));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+
+    won.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+    BOOST_TEST(locks->stats().held == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_a_lost_lock_outlives_its_context)
+{
+    asio::io_context elsewhere;
+    lock survivor;
+    error_code released, extended, waited;
+    {
+        lock_world w(3);
+        auto locks = w.manager();
+        survivor = std::move(w.acquire(*locks, "stock", {.ttl = 1s}).held);
+        w.run_for(2s);
+        BOOST_TEST(!survivor.held());
+    }
+    survivor.async_release(asio::bind_executor(elsewhere, [&](error_code ec) { released = ec; }));
+    survivor.async_extend(1s, asio::bind_executor(elsewhere, [&](error_code ec) { extended = ec; }));
+    survivor.async_wait_lost(asio::bind_executor(elsewhere, [&](error_code ec) { waited = ec; }));
+    elsewhere.run();
+    BOOST_TEST((released == errc::not_held));
+    BOOST_TEST((extended == errc::not_held));
+    BOOST_TEST((waited == errc::not_held));
 }
 
 BOOST_AUTO_TEST_CASE(rule_11_a_handle_outlives_its_manager_and_its_context)

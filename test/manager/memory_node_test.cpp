@@ -1,4 +1,4 @@
-#include <redlock.hpp>
+#include "support/virtual_world.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 using namespace redlock;
-using namespace std::chrono_literals;
+using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(memory_nodes)
 
@@ -82,6 +82,42 @@ BOOST_AUTO_TEST_CASE(moods_make_failures_for_a_users_tests)
     run(context, locks.async_shutdown(asio::use_future));
     for (auto const* name : {"m1", "m2", "m3"})
         BOOST_TEST(memory_node::at(name)->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_sent_later_does_not_arrive_earlier)
+{
+    asio::io_context context;
+    auto node = memory_node::at("slow");
+    lock_manager locks(context, {.nodes = {"memory://slow"}, .node_timeout = 20ms});
+    auto const connected = run(context, locks.async_acquire("warm-up", {}, asio::use_future));
+    node->set_delay(200ms);
+    auto acquiring = locks.async_acquire("stock", {.ttl = 30s}, asio::use_future);
+    context.poll();
+    node->set_delay(0ms);
+    BOOST_CHECK_THROW(run(context, std::move(acquiring)), system_error);  // it took too long, and is released
+    context.restart();
+    context.run_for(300ms);
+    BOOST_TEST(!node->value("lock:stock"));
+    run(context, locks.async_shutdown(asio::use_future));
+    BOOST_TEST(node->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_node_has_one_vote)
+{
+    asio::io_context context;
+    memory_node::at("twice");
+    auto const refuses = [&](std::vector<std::shared_ptr<redlock::node>> nodes) {
+        try {
+            lock_manager locks(context.get_executor(), {}, std::move(nodes));
+        } catch (std::invalid_argument const& e) {
+            return std::string_view(e.what()).find("twice") != std::string_view::npos;
+        }
+        return false;
+    };
+    lock_world w(2);
+    auto const node = std::make_shared<scripted_node>(w, w[0], "a");
+    BOOST_TEST(refuses({node, node}));
+    BOOST_TEST(refuses({node, std::make_shared<scripted_node>(w, w[1], "a")}));
 }
 
 BOOST_AUTO_TEST_CASE(keys_expire)

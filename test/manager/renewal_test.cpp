@@ -68,6 +68,29 @@ BOOST_AUTO_TEST_CASE(renewal_stops_at_max_hold)
     BOOST_TEST(!won.held.held());
 }
 
+BOOST_AUTO_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic, .max_hold = 1050ms});
+    loss l;
+    watch(w, won.held, l);
+    w.run_for(800ms);
+    w.stall_for(300ms);  // the renewal was due, and then max_hold was over
+    w.run_for(2s);
+    BOOST_TEST(l.calls == 1);
+    BOOST_TEST(locks->stats().renewals == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_max_hold_beyond_the_end_of_time_is_no_limit)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic, .max_hold = std::chrono::milliseconds::max()});
+    w.run_for(5s);
+    BOOST_TEST(won.held.held());
+}
+
 BOOST_AUTO_TEST_CASE(rule_9_failing_is_not_losing)
 {
     lock_world w(3);

@@ -4,10 +4,15 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <future>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -230,6 +235,49 @@ BOOST_AUTO_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases)
     BOOST_TEST(r.done);
     BOOST_TEST((r.code() == asio::error::operation_aborted));
     BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_manager_may_go_before_the_operation_begins)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    result<int> r;
+    auto operation = locks->with_lock("stock", {}, [](lock&) -> asio::awaitable<int> { co_return 1; });
+    locks.reset();
+    w.run_for(1s);
+    spawn(w, std::move(operation), r);
+    w.run_to([&] { return r.done; });
+    BOOST_TEST((r.code() == asio::error::operation_aborted));
+}
+
+// Under the thread sanitizer this shows that a loss reaches a body that is running on another thread.
+BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
+{
+    auto const nodes = {memory_node::at("pool1"), memory_node::at("pool2"), memory_node::at("pool3")};
+    asio::thread_pool pool(4);
+    lock_manager locks(pool, {.nodes = {"memory://pool1", "memory://pool2", "memory://pool3"}});
+    auto const client = [&](int number) -> asio::awaitable<bool> {
+        auto const body = [](lock&) -> asio::awaitable<void> {
+            asio::steady_timer timer(co_await asio::this_coro::executor);
+            for (;;) {
+                timer.expires_after(50us);
+                co_await timer.async_wait(asio::use_awaitable);
+            }
+        };
+        try {
+            co_await locks.with_lock("stock:" + std::to_string(number), {.ttl = 60ms}, body);
+        } catch (system_error const& e) {
+            co_return e.code() != asio::error::operation_aborted;  // on a busy machine not even acquired
+        }
+        co_return false;
+    };
+    std::vector<std::future<bool>> lost;
+    for (int i = 0; i < 40; ++i)
+        lost.push_back(asio::co_spawn(pool, client(i), asio::use_future));
+    for (auto& l : lost)
+        BOOST_TEST(l.get());
+    locks.async_shutdown(asio::use_future).get();
+    pool.join();
 }
 
 BOOST_AUTO_TEST_CASE(the_manager_may_go_while_the_body_runs)

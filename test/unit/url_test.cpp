@@ -62,6 +62,9 @@ BOOST_AUTO_TEST_CASE(broken_urls_say_why)
     BOOST_TEST(wrong("redis://[::1").find("']'") != std::string::npos);
     BOOST_TEST(wrong("redis://[::1]x").find("port") != std::string::npos);
     BOOST_TEST(wrong("redis://a b").find("host") != std::string::npos);
+    for (auto const* text : {"redis://a,b", "redis://h%41", "redis://[nonsense]", "redis://[127.0.0.1]", "redis://h;x", "redis://hôte"})
+        BOOST_TEST(wrong(text).find("neither a name nor an address") != std::string::npos);
+    BOOST_TEST(wrong("redis://h:99999").find("h:99999") != std::string::npos);
     BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
     BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);
     BOOST_TEST(wrong("unix://relative").find("absolute") != std::string::npos);
@@ -72,7 +75,8 @@ BOOST_AUTO_TEST_CASE(broken_urls_say_why)
 BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
 {
     for (auto const* text : {"redis://user:hunter2@h:99999", "redis://:hunter2@h/x", "bad://u:hunter2@h", "redis://u:hunter2%zz@h",
-                             "redis://u:hunter2@x@h:0", "u:hunter2@h:0"}) {
+                             "redis://u:hunter2@x@h:0", "u:hunter2@h:0", "redis://user:hunter2", "redis://:hunter2", "user:hunter2",
+                             "redis://h?password=hunter2", "redis://h:70000#hunter2", "rediss://u:hunter2/0"}) {
         auto const u = parse_url(text);
         BOOST_TEST(u.wrong != "");
         BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);
