@@ -65,12 +65,15 @@ void janitor::clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds t
 void janitor::settle(ballot& b)
 {
     bool const settled = is_settled(b);
-    if (settled || engine_.closed() || engine_.now() >= b.not_after) {
+    auto const now = engine_.now();
+    // The last try comes when the ttl is over: what the server carried out before, however late, is then deleted, too.
+    auto const last_try = b.not_after - engine_.settings().node_timeout;
+    if (settled || engine_.closed() || now >= last_try) {
         --pending_;
         engine_.cleaned(settled);
         return;
     }
-    auto const at = engine_.now() + retry_pause(b.retries);
+    auto const at = std::min(now + retry_pause(b.retries), last_try);
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
     engine_.set(alarm_, later_.begin()->first);

@@ -109,7 +109,7 @@ clock::duration round::patience() const
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
-    auto const use = what_ == node_operation::kind::release ? engine.key_lifetime(ttl) : patience();
+    auto const use = what_ == node_operation::kind::release ? engine.key_lifetime(ttl) + patience() : patience();
     for (auto& b : ballots)
         b.not_after = started + use;
 }

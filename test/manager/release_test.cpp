@@ -123,6 +123,26 @@ BOOST_AUTO_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over)
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_deleted_too)
+{
+    for (auto late = 1ms; late < 2s; late += 10ms) {
+        lock_world w(3);
+        auto locks = w.manager();
+        w.acquire(*locks, "warm-up");
+        auto const begun = w.now;
+        w[2].request_delay = late;
+        auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+        w[2].request_delay = 100us;
+        ++w[2].connection;  // the request is overtaken, and its answer is lost
+        w.at(begun + late - 20us, [&] { w[2].reply_delay = 1h; });
+        w.at(begun + late + 20us, [&] { w[2].reply_delay = 100us; });
+        w.release(won.held);
+        w.run_until(begun + 2100ms);
+        BOOST_TEST(w[2].count(kind::acquire) == 2u);
+        BOOST_TEST(w.keys("lock:stock") == 0u, "late by " << late.count() << " ms");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one)
 {
     lock_world w(3);

@@ -1,0 +1,262 @@
+#include "sim/link.hpp"
+
+#include "sim/process.hpp"
+#include "sim/world.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::sim {
+
+namespace {
+
+constexpr clock::duration patience = 2s;  // after which a connection that is silent is given up
+
+}  // namespace
+
+link::link(world& w, process& p, server& s) : world_(w), process_(p), server_(s) {}
+
+void link::submit(std::shared_ptr<node_operation> o)
+{
+    process_.checks_submission(*o, server_);
+    queue_.push_back(std::move(o));
+    if (state_ == state::idle)
+        connect();
+    if (state_ == state::up || trouble_)
+        flush_soon();
+}
+
+void link::close()
+{
+    auto const queue = std::exchange(queue_, {});
+    auto const sent = std::exchange(in_flight_, {});
+    abandon();
+    for (auto& o : queue)
+        o->complete({.untouched = true, .error = errc::node_closed});
+    for (auto& f : sent)
+        f.operation->complete({.error = errc::connection_lost});
+}
+
+void link::abandon()
+{
+    state_ = state::closed;
+    if (connection_)
+        connection_->broken = true;
+    queue_.clear();
+    in_flight_.clear();
+    executor_ = {};
+}
+
+// Something reaches the process: it is there when the process next runs.
+void link::on_process(std::function<void()> what)
+{
+    if (state_ == state::closed)
+        return;
+    asio::post(executor_, [self = shared_from_this(), what = std::move(what)] {
+        if (self->state_ != state::closed)
+            what();
+    });
+    process_.run();
+}
+
+// When a message that leaves now arrives, if not before @p earliest.
+clock::time_point link::arrival(clock::time_point earliest)
+{
+    auto const& w = world_.weather;
+    auto delay = world_.random.between(w.delay_min, w.delay_max);
+    if (world_.stormy() && world_.random.chance(w.tail_chance))
+        delay = world_.random.spread(w.delay_max, w.tail_max);
+    auto const healed = world_.partition(process_, server_);
+    if (healed > world_.now)  // TCP sends it again, with growing pauses
+        return std::max(earliest, healed + world_.random.between(0ms, std::max<clock::duration>(healed - world_.now, 1ms)));
+    return std::max(earliest, world_.now + delay);
+}
+
+void link::connect()
+{
+    state_ = state::connecting;
+    auto const self = shared_from_this();
+    auto const give_up = world_.now + process_.settings().connect_timeout;
+    auto const there = arrival({});
+    auto const back = there + world_.random.between(world_.weather.delay_min, world_.weather.delay_max);
+    auto const finish = [self](bool success) { self->on_process([self, success] { self->connected(success); }); };
+    world_.at(std::min(back, give_up), [self, finish, in_time = back < give_up, give_up] {
+        auto& s = self->server_;
+        if (!in_time || !s.alive())
+            return finish(false);
+        if (!s.paused())
+            return finish(true);
+        self->world_.at(give_up, [finish, &s] { finish(s.alive() && !s.paused()); });
+    });
+}
+
+void link::connected(bool success)
+{
+    if (!success || !server_.alive()) {
+        trouble_ = true;
+        state_ = state::down;
+        ++failures_;
+        flush_soon();
+        auto const ceiling = std::min<clock::duration>(10ms * (1 << std::min(failures_, 6u)), 500ms);
+        auto const self = shared_from_this();
+        return world_.after(world_.random.between(ceiling / 2, ceiling), [self] {
+            self->on_process([self] {
+                if (self->state_ == state::down)
+                    self->connect();
+            });
+        });
+    }
+    failures_ = 0;
+    trouble_ = false;
+    state_ = state::up;
+    connection_ = std::make_shared<connection>(connection{++connections_, server_.life()});
+    world_.tell("{} connects to {} ({})", process_.name(), server_.name, connections_);
+    process_.contact_changed();
+    flush_soon();
+    watch();
+}
+
+void link::flush_soon()
+{
+    if (std::exchange(flush_due_, true))
+        return;
+    asio::post(executor_, [self = shared_from_this()] {
+        self->flush_due_ = false;
+        if (self->state_ != state::closed)
+            self->flush();
+    });
+}
+
+void link::flush()
+{
+    if (state_ != state::up)
+        return trouble_ ? refuse_queue() : void();
+    for (auto& o : std::exchange(queue_, {})) {
+        if (o->what == node_operation::kind::connect)
+            o->complete({.vote = vote::granted});
+        else if (o->withdrawn() || process_.clock_now() > o->not_after)
+            o->complete({.untouched = true, .error = errc::node_unreachable});
+        else
+            send(std::move(o));
+    }
+}
+
+// Only releases wait for a server to come back.
+void link::refuse_queue()
+{
+    for (auto& o : std::exchange(queue_, {})) {
+        if (o->what == node_operation::kind::release && process_.clock_now() <= o->not_after)
+            queue_.push_back(std::move(o));
+        else
+            o->complete({.untouched = true, .error = errc::node_unreachable});
+    }
+}
+
+void link::send(std::shared_ptr<node_operation> o)
+{
+    auto const c = connection_;
+    auto const packet = ++c->last_packet;
+    o->mark_sent(c->number);
+    process_.checks_sending(*o, server_);
+    auto const copy = std::make_shared<request>(*o, world_.now);
+    in_flight_.push_back({packet, std::move(o), world_.now});
+    c->last_arrival = arrival(c->last_arrival);
+    world_.at(c->last_arrival, [self = shared_from_this(), c, packet, copy] { self->deliver(c, packet, copy); });
+    if (world_.stormy() && world_.random.chance(world_.weather.break_chance)) {
+        world_.after(world_.random.spread(10us, 10ms), [self = shared_from_this(), c] {
+            if (!c->broken)
+                self->on_process([self, c] {
+                    if (!c->broken)
+                        self->break_off("it breaks");
+                });
+        });
+    }
+}
+
+void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, std::shared_ptr<request> const& r)
+{
+    if (server_.life() != c->server_life)
+        return;
+    if (c->broken) {
+        if (packet > c->late_up_to)
+            return;
+        auto const late = std::exchange(c->late_by, clock::duration::zero());  // those behind it are late by as much
+        if (late > clock::duration::zero()) {
+            c->last_arrival = world_.now + late;
+            return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
+        }
+        if (world_.now < c->last_arrival)
+            return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
+    }
+    server_.receive(r, [self = shared_from_this(), c, packet](node_reply reply) {
+        if (c->broken)
+            return;
+        c->last_reply = self->arrival(c->last_reply);
+        self->world_.at(c->last_reply, [self, c, packet, reply = std::move(reply)] {
+            if (!c->broken)
+                self->on_process([self, c, packet, reply] { self->answered(c, packet, reply); });
+        });
+    });
+}
+
+void link::answered(std::shared_ptr<connection> const& c, std::uint64_t packet, node_reply reply)
+{
+    if (c->broken || in_flight_.empty() || in_flight_.front().packet != packet)
+        return;
+    auto const o = std::move(in_flight_.front().operation);
+    in_flight_.pop_front();
+    o->complete(std::move(reply));
+}
+
+// Notices that the other side has gone, or says nothing any more.
+void link::watch()
+{
+    auto const self = shared_from_this();
+    world_.after(world_.random.between(50ms, 200ms), [self, c = connection_] {
+        if (c->broken || self->state_ != state::up)
+            return;
+        bool const gone = self->server_.life() != c->server_life && self->world_.partition(self->process_, self->server_) <= self->world_.now;
+        bool const silent = !self->in_flight_.empty() && self->world_.now - self->in_flight_.front().sent > patience;
+        if (!gone && !silent)
+            return self->watch();
+        self->on_process([self, c, gone] {
+            if (!c->broken)
+                self->break_off(gone ? "the server has gone" : "it says nothing");
+        });
+        if (!c->broken)
+            self->watch();
+    });
+}
+
+void link::break_off(std::string_view why)
+{
+    auto& c = *connection_;
+    world_.tell("{} loses its connection to {}: {}", process_.name(), server_.name, why);
+    c.broken = true;
+    // What is under way arrives late, or up to some packet, or not at all.
+    if (!in_flight_.empty()) {
+        auto const first = in_flight_.front().packet;
+        c.late_up_to = first - 1 + world_.random.below(in_flight_.size() + 1);
+        c.late_by = world_.random.chance(0.5) ? world_.random.spread(1ms, 3s) : 0ms;
+        process_.disturbed_until(server_, std::max(c.last_arrival, world_.now) + c.late_by);
+    }
+    state_ = state::connecting;
+    trouble_ = false;
+    auto const sent = std::exchange(in_flight_, {});
+    auto const self = shared_from_this();
+    world_.after(world_.random.between(1ms, 10ms), [self] {
+        self->on_process([self] {
+            if (self->state_ == state::connecting)
+                self->connect();
+        });
+    });
+    process_.contact_changed();
+    for (auto& f : sent)
+        f.operation->complete({.error = errc::connection_lost});
+}
+
+}  // namespace redlock::sim

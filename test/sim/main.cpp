@@ -1,0 +1,223 @@
+// Plays the library through many days, most of them bad, and checks what it promises. Run with --help.
+
+#include "sim/profile.hpp"
+#include "sim/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using namespace redlock::sim;
+
+constexpr char usage[] =
+    R"(usage: redlock_sim [OPTION]…
+
+Plays the library in virtual time against simulated servers: one world for each seed. Exit status 0 only if every
+promise was kept in every world.
+
+  --profile NAME  only this weather (--list tells which there are)
+  --seeds N       worlds for each profile (2000)
+  --first S       the first seed (1)
+  --minutes M     goes on with fresh seeds for so long instead
+  --jobs N        threads (as many as there are processors)
+  --seed S        one world only
+  --trace         prints its history
+  --twice         plays each world twice and compares the histories, byte for byte
+  --list          the profiles
+)";
+
+struct settings {
+    std::vector<profile> profiles;
+    std::uint64_t first = 1;
+    std::uint64_t seeds = 2000;
+    std::chrono::minutes minutes{0};
+    unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+    bool trace = false;
+    bool twice = false;
+};
+
+struct summary {
+    std::atomic<std::uint64_t> worlds{0}, acquired{0}, operations{0}, faults{0}, overlaps{0};
+    std::atomic<std::int64_t> milliseconds{0};
+};
+
+class player {
+public:
+    explicit player(settings s) : settings_(std::move(s)), summaries_(settings_.profiles.size()) {}
+
+    int run()
+    {
+        auto const begun = std::chrono::steady_clock::now();
+        if (settings_.minutes.count() > 0)
+            deadline_ = begun + settings_.minutes;
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < settings_.jobs; ++i)
+            threads.emplace_back([this] { play(); });
+        for (auto& t : threads)
+            t.join();
+        print(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+        return failures_ == 0 ? 0 : 1;
+    }
+
+private:
+    // Worlds are numbered through all profiles, so that all of them advance at the same pace.
+    void play()
+    {
+        auto const kinds = settings_.profiles.size();
+        for (;;) {
+            auto const n = next_++;
+            if (failures_ > 0 || (deadline_ ? std::chrono::steady_clock::now() > *deadline_ : n >= settings_.seeds * kinds))
+                return;
+            auto const& p = settings_.profiles[n % kinds];
+            auto const seed = settings_.first + n / kinds;
+            auto const o = simulate(p, seed, settings_.trace || settings_.twice);
+            if (settings_.trace)
+                std::fputs(o.trace.c_str(), stdout);
+            if (settings_.twice && simulate(p, seed, true).trace != o.trace)
+                fail(p, seed, "its history differs when it is played again");
+            if (!o.violation.empty())
+                fail(p, seed, o.violation);
+            auto& s = summaries_[n % kinds];
+            ++s.worlds;
+            s.acquired += o.acquired;
+            s.operations += o.operations;
+            s.faults += o.faults;
+            s.overlaps += o.overlaps > 0;
+            s.milliseconds += o.time / 1ms;
+            if (::isatty(2) && n % 100 == 0)
+                fmt::print(stderr, "\r{} worlds ", n);
+        }
+    }
+
+    void fail(profile const& p, std::uint64_t seed, std::string const& why)
+    {
+        std::lock_guard guard(mutex_);
+        ++failures_;
+        fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile {} --seed {} --trace\n",
+                   why, p.name, seed, seed - settings_.first + 1, p.name, seed);
+    }
+
+    void print(double seconds)
+    {
+        if (::isatty(2))
+            fmt::print(stderr, "\r                \r");
+        if (settings_.trace)
+            return;
+        fmt::print("{:<12}{:>8}{:>14}{:>14}{:>10}{:>12}  {}\n", "profile", "worlds", "virtual time", "acquired", "faults",
+                   "per minute", "two holders");
+        double hours_in_all = 0;
+        for (std::size_t i = 0; i < summaries_.size(); ++i) {
+            auto const& p = settings_.profiles[i];
+            auto const& s = summaries_[i];
+            auto const minutes = static_cast<double>(s.milliseconds) / 60'000;
+            auto const rate = minutes > 0 ? static_cast<double>(s.acquired) / minutes : 0;
+            hours_in_all += minutes / 60;
+            fmt::print("{:<12}{:>8}{:>12.1f} h{:>14}{:>10}{:>12.0f}  {}\n", p.name, s.worlds.load(), minutes / 60, s.acquired.load(),
+                       s.faults.load(), rate, p.exclusive ? "never" : fmt::format("in {} worlds; not promised", s.overlaps.load()));
+            if (failures_ > 0 || s.worlds < 100)  // too few to tell
+                continue;
+            if (rate < p.progress_min) {
+                ++failures_;
+                fmt::print("{}: too little progress; {} acquisitions a minute are wanted\n", p.name, p.progress_min);
+            }
+            if (!p.exclusive && s.overlaps == 0) {
+                ++failures_;
+                fmt::print("{}: no two holders were ever seen, so the check must be blind\n", p.name);
+            }
+        }
+        fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
+    }
+
+    settings const settings_;
+    std::optional<std::chrono::steady_clock::time_point> deadline_;
+    std::atomic<std::uint64_t> next_{0};
+    std::atomic<int> failures_{0};
+    std::mutex mutex_;
+    std::vector<summary> summaries_;
+};
+
+std::optional<settings> parse(std::vector<std::string_view> const& arguments)
+{
+    settings s;
+    bool fresh = false;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        auto const option = arguments[i];
+        if (option == "--trace") {
+            s.trace = true;
+            continue;
+        }
+        if (option == "--twice") {
+            s.twice = true;
+            continue;
+        }
+        auto const value = i + 1 < arguments.size() ? arguments[++i] : std::string_view();
+        if (option == "--profile") {
+            auto const* p = find_profile(value);
+            if (!p) {
+                fmt::print(stderr, "redlock_sim: there is no profile \"{}\"; --list tells which there are\n", value);
+                return std::nullopt;
+            }
+            s.profiles.push_back(*p);
+            continue;
+        }
+        std::uint64_t number = 0;
+        auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
+        if (ec != std::errc() || end != value.data() + value.size() || value.empty()) {
+            fmt::print(stderr, "redlock_sim: {} \"{}\" is not understood\n\n{}", option, value, usage);
+            return std::nullopt;
+        }
+        if (option == "--seeds")
+            s.seeds = number;
+        else if (option == "--first")
+            s.first = number;
+        else if (option == "--seed") {
+            s.first = number;
+            s.seeds = 1;
+        } else if (option == "--jobs")
+            s.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number, 1, 256));
+        else if (option == "--minutes") {
+            s.minutes = std::chrono::minutes(number);
+            fresh = true;
+        } else {
+            fmt::print(stderr, "redlock_sim: unknown option \"{}\"\n\n{}", option, usage);
+            return std::nullopt;
+        }
+    }
+    if (fresh && s.first == 1)
+        s.first = std::random_device{}();
+    if (s.profiles.empty())
+        s.profiles.assign(profiles().begin(), profiles().end());
+    return s;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    std::vector<std::string_view> const arguments(argv + 1, argv + argc);
+    if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
+        fmt::print("{}", usage);
+        return 0;
+    }
+    if (std::find(arguments.begin(), arguments.end(), "--list") != arguments.end()) {
+        for (auto& p : profiles())
+            fmt::print("{:<12}{}; two holders: {}\n", p.name, p.about, p.exclusive ? "never" : "not excluded");
+        return 0;
+    }
+    auto const s = parse(arguments);
+    return s ? player(*s).run() : 2;
+}

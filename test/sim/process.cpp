@@ -1,0 +1,370 @@
+#include "sim/process.hpp"
+
+#include "core/key.hpp"
+#include "manager/context_guard.hpp"
+#include "manager/engine.hpp"
+#include "manager/runtime.hpp"
+#include "sim/world.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace redlock::sim {
+
+process*& current_process() noexcept
+{
+    static thread_local process* current = nullptr;
+    return current;
+}
+
+namespace {
+
+/// What the manager takes from the world.
+class sim_runtime final : public detail::runtime {
+public:
+    sim_runtime(world& w, process& p, asio::any_io_executor executor) : world_(w), process_(p), strand_(std::move(executor)) {}
+
+    ~sim_runtime() override { stop(); }
+
+    detail::strand strand() const override { return strand_; }
+
+    // It may lose the processor before it has looked, and after.
+    clock::time_point now() const noexcept override
+    {
+        process_.may_stall();
+        auto const t = clock::now();  // the real function, on the process' clock
+        process_.may_stall();
+        return t;
+    }
+
+    std::array<std::uint64_t, 2> random() override { return {world_.random.roll(), world_.random.roll()}; }
+
+    void wake_at(clock::time_point at, std::function<void()> ring) override
+    {
+        auto const call = ++*calls_;
+        auto const when = process_.true_time(at) + world_.random.between(0us, 100us);
+        world_.at(when, [this, call, calls = calls_, ring = std::move(ring)] {
+            if (*calls != call)
+                return;
+            asio::post(strand_, ring);
+            process_.run();
+        });
+    }
+
+    void stop() override { ++*calls_; }
+
+private:
+    world& world_;
+    process& process_;
+    detail::strand const strand_;
+    std::shared_ptr<std::uint64_t> const calls_ = std::make_shared<std::uint64_t>(0);  // outlives this in events
+};
+
+double draw_rate(dice& random, double error)
+{
+    if (random.chance(0.5))  // the extremes are where the limits are
+        return random.chance(0.5) ? error : -error;
+    return error * (2 * random.fraction() - 1);
+}
+
+}  // namespace
+
+process::process(world& w, std::size_t index, unsigned incarnation)
+    : world_(w),
+      index_(index),
+      name_(fmt::format("p{}.{}", index, incarnation)),
+      rate_(draw_rate(w.random, w.weather.rate_error)),
+      offset_(w.random.between(0s, 1h)),
+      last_stall_(w.now - 1h),
+      last_change_(w.now)
+{
+    settings_.owner = name_;
+    settings_.node_timeout = 50ms;
+    settings_.connect_timeout = 300ms;
+    settings_.max_ttl = 10s;
+    clocks_of const clocks(*this);
+    std::vector<std::shared_ptr<node>> nodes;
+    for (auto& s : w.servers) {
+        nodes.push_back(std::make_shared<link>(w, *this, *s));
+        settings_.nodes.push_back(s->name);
+    }
+    work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
+    auto const e = std::make_shared<detail::engine>(
+        context_.get_executor(), std::make_unique<sim_runtime>(w, *this, context_.get_executor()), settings_, std::move(nodes));
+    detail::context_guard::watch(context_.get_executor(), e);
+    engine_ = e;
+    locks_ = std::make_unique<lock_manager>(e);
+    auto const count = 2 + w.random.below(2);
+    for (std::size_t i = 0; i < count; ++i) {
+        workers.push_back(std::make_unique<worker>(w, *this, i));
+        workers.back()->start();
+    }
+    world_.tell("{} begins", name_);
+}
+
+process::~process()
+{
+    world_.tell("{} ends", name_);
+    clocks_of const clocks(*this);
+    if (world_.random.chance(0.5))  // the manager outlives the context, or the other way round
+        survivor_ = std::move(locks_);
+    locks_.reset();
+    work_.reset();
+}
+
+// Steps
+
+void process::run()
+{
+    if (stalled_ || depth_ > 0)
+        return;
+    ++depth_;
+    {
+        clocks_of const clocks(*this);
+        context_.restart();
+        while (!world_.failed() && context_.poll_one() > 0) {
+            {
+                observation const observing(*this);
+                for (auto& w : workers)
+                    w->check();
+            }
+            world_.check_exclusion();
+            may_stall();
+        }
+    }
+    --depth_;
+}
+
+void process::may_stall()
+{
+    if (depth_ == 0 || observing_ || stalled_ || current_process() != this || !world_.stormy())
+        return;
+    if (world_.random.chance(world_.weather.stall_chance))
+        stall_for(world_.random.spread(100us, world_.weather.stall_max));
+}
+
+void process::stall_for(clock::duration d)
+{
+    auto const begun = world_.now;
+    auto* const before = std::exchange(current_process(), nullptr);
+    bool const asleep = world_.random.chance(0.3);
+    world_.tell("{} stands still for {} us{}", name_, d / 1us, asleep ? ", asleep" : "");
+    ++world_.result.faults;
+    stalled_ = true;
+    world_.run_until(begun + d);
+    stalled_ = false;
+    current_process() = before;
+    auto const passed = world_.now - begun;
+    if (asleep)
+        slept_ += passed;
+    stalled_in_all_ += passed;
+    ++stalls_;
+    last_stall_ = world_.now;
+    world_.tell("{} goes on", name_);
+}
+
+bool process::undisturbed_for(clock::duration d) const noexcept
+{
+    return !stalled_ && world_.now - last_stall_ > d;
+}
+
+// Clocks
+
+clock::time_point process::clock_now() const
+{
+    auto const passed = world_.now.time_since_epoch();
+    return world_.now + offset_ + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_));
+}
+
+clock::time_point process::steady_now() const
+{
+    return clock_now() - slept_;
+}
+
+clock::time_point process::true_time(clock::time_point local) const
+{
+    auto const shown = (local - offset_).time_since_epoch();
+    return clock::time_point(clock::duration(static_cast<clock::rep>(static_cast<double>(shown.count()) / (1 + rate_))));
+}
+
+void process::after(clock::duration d, std::function<void()> what)
+{
+    world_.after(d, [this, alive = std::weak_ptr(alive_), what = std::move(what)] {
+        if (alive.expired())
+            return;
+        asio::post(context_, what);
+        run();
+    });
+}
+
+// Checks
+
+void process::wants(std::string const& resource)
+{
+    ++interests_[resource].count;
+}
+
+void process::is_done_with(std::string const& resource)
+{
+    auto& i = interests_[resource];
+    if (--i.count == 0)
+        i.done = world_.now;
+}
+
+void process::has_released(std::string const& token)
+{
+    released_.emplace(token, world_.now);
+}
+
+void process::checks_submission(node_operation const& o, server const&)
+{
+    if (o.what != node_operation::kind::extend || !undisturbed_for(1s))
+        return;
+    auto const r = released_.find(std::string(o.value));
+    if (r != released_.end() && world_.now > r->second + 1ms)
+        world_.blame("{}: extends {}, which it has released", name_, o.key);
+}
+
+void process::checks_sending(node_operation const& o, server const& s)
+{
+    if (o.what == node_operation::kind::acquire && !tokens_.emplace(&s, std::string(o.value)).second)
+        world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, o.key, s.name);
+}
+
+void process::disturbed_until(server const& s, clock::time_point when)
+{
+    auto& known = disturbed_[&s];
+    known = std::max(known, when);
+}
+
+void process::contact_changed()
+{
+    last_change_ = world_.now;
+}
+
+bool process::owns(detail::lock_table::entry const& e) const
+{
+    return core::owner_in(e.value) == name_;
+}
+
+void process::check_leftovers()
+{
+    if (shutting_down_ || !locks_ || stalled_)
+        return;
+    for (auto& s : world_.servers) {
+        if (!s->alive() || s->paused() || s->refuses())
+            disturbed_until(*s, world_.now);
+        for (auto& [key, entry] : s->keys.entries) {
+            if (!owns(entry) || s->is_ghost(entry) || entry.expires <= s->clock_now())
+                continue;
+            auto const& i = interests_[key.substr(settings_.prefix.size())];
+            auto const since = std::max({i.done, disturbed_[s.get()], last_change_, last_stall_});
+            if (i.count == 0 && world_.now - since > world_.weather.leftover_bound)
+                world_.blame("{}: left {} on {} behind, {} ms ago", name_, key, s->name, (world_.now - since) / 1ms);
+        }
+    }
+}
+
+// The end
+
+void process::end_manager()
+{
+    world_.tell("{} destroys its manager", name_);
+    {
+        clocks_of const clocks(*this);
+        locks_.reset();
+    }
+    run();
+}
+
+void process::stop_workers()
+{
+    {
+        clocks_of const clocks(*this);
+        for (auto& w : workers)
+            w->stop();
+    }
+    run();
+}
+
+void process::shut_down()
+{
+    if (!locks_)
+        return;
+    world_.tell("{} shuts down", name_);
+    shutting_down_ = true;
+    {
+        clocks_of const clocks(*this);
+        auto const begun = world_.now;
+        locks_->async_shutdown([this, begun](error_code ec) {
+            world_.tell("{} has shut down: {}", name_, ec ? ec.message() : "done");
+            if (std::exchange(shut_down_, true))
+                world_.blame("{}: its shutdown completed twice", name_);
+            if (world_.now - begun > (settings_.connect_timeout + settings_.node_timeout) * 1.1 + 20ms)
+                world_.blame("{}: its shutdown took {} ms", name_, (world_.now - begun) / 1ms);
+            clean_ = !ec;
+            check_clean();
+        });
+    }
+    run();
+}
+
+// After a shutdown without an error no key of ours is on any server, nor will be.
+void process::check_clean() const
+{
+    if (!clean_)
+        return;
+    for (auto& s : world_.servers) {
+        for (auto& [key, entry] : s->keys.entries) {
+            if (owns(entry) && !s->is_ghost(entry) && entry.expires > s->clock_now())
+                world_.blame("{}: left {} on {} behind, in spite of its shutdown", name_, key, s->name);
+        }
+    }
+}
+
+void process::check_that_nothing_is_left()
+{
+    for (auto& w : workers)
+        w->check_all_completed();
+    if (locks_ && !shut_down_)
+        world_.blame("{}: its shutdown never completed", name_);
+    check_clean();
+    if (locks_) {
+        auto const s = locks_->stats();
+        if (s.held + s.running + s.cleaning > 0 && clean_)
+            world_.blame("{}: after its shutdown it has {} locks held, {} operations, {} keys to clean up", name_, s.held, s.running,
+                         s.cleaning);
+    }
+    {
+        clocks_of const clocks(*this);
+        for (auto& w : workers)
+            w->forget();
+        locks_.reset();
+        work_.reset();
+    }
+    run();
+    if (!context_.stopped())
+        world_.blame("{}: work is left on its event loop", name_);
+    if (!engine_.expired())
+        world_.blame("{}: its engine is still referred to", name_);
+}
+
+}  // namespace redlock::sim
+
+// In this program the clocks are those of the process that is running: what the library reads with the real functions is
+// virtual time, too.
+extern "C" int clock_gettime(clockid_t id, timespec* t) noexcept
+{
+    if (auto const* const p = redlock::sim::current_process(); p && (id == CLOCK_BOOTTIME || id == CLOCK_MONOTONIC)) {
+        auto const shown = (id == CLOCK_BOOTTIME ? p->clock_now() : p->steady_now()).time_since_epoch();
+        auto const seconds = std::chrono::floor<std::chrono::seconds>(shown);
+        t->tv_sec = static_cast<time_t>(seconds.count());
+        t->tv_nsec = static_cast<long>((shown - seconds).count());
+        return 0;
+    }
+    return static_cast<int>(::syscall(SYS_clock_gettime, id, t));
+}

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+
+#include <chrono>
+#include <span>
+#include <string_view>
+
+namespace redlock::sim {
+
+using namespace std::chrono_literals;
+
+/** A kind of bad weather. Each finds bugs that hide in the others.
+
+    Times are means unless they say otherwise; a mean of zero: it does not happen. Each seed draws for itself which of
+    its profile's faults it has, because a fault may hide the bug that another one shows.
+*/
+struct profile {
+    std::string_view name;
+    std::string_view about;
+
+    /// Whether mutual exclusion is promised. Where it is not, the checker must see violations, or it is blind.
+    bool exclusive = true;
+
+    // The network.
+    clock::duration delay_min = 50us;      ///< of a message, one way
+    clock::duration delay_max = 500us;
+    double tail_chance = 0;                ///< that a message takes longer, up to
+    clock::duration tail_max = 0ms;
+    double break_chance = 0;               ///< that a connection breaks, for each message
+    clock::duration partition_every = 0ms; ///< between one process and one server
+    clock::duration partition_max = 0ms;
+
+    // The servers.
+    clock::duration crash_every = 0ms;
+    clock::duration crash_max = 0ms;       ///< until it is back
+    bool amnesia = false;                  ///< whether it has forgotten its keys then
+    clock::duration pause_every = 0ms;     ///< the server stands still
+    clock::duration pause_max = 0ms;
+    clock::duration refusal_every = 0ms;   ///< it answers everything with an error
+    clock::duration refusal_max = 0ms;
+    clock::duration eviction_every = 0ms;  ///< a key goes
+
+    // The clients.
+    double stall_chance = 0;               ///< that a process loses the processor, at each look at the clock
+    clock::duration stall_max = 0ms;
+    clock::duration death_every = 0ms;     ///< a process or a manager ends, and another one begins
+
+    // The clocks.
+    double rate_error = 0.0048;            ///< of any clock, at most; drift_factor 0.01 covers twice that
+    clock::duration jump_every = 0ms;      ///< of a server's clock
+    clock::duration jump_max = 0ms;
+
+    /// Whether nothing goes wrong but that processes stand still.
+    constexpr bool is_calm() const
+    {
+        return tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
+            && refusal_every == 0ms && eviction_every == 0ms && jump_every == 0ms;
+    }
+
+    /// Once its owner is done with a key, it is gone from a server within this time of undisturbed contact.
+    clock::duration leftover_bound = 1s;
+
+    /// How many acquisitions a virtual minute must see at the least, on average over the seeds.
+    double progress_min = 100;
+};
+
+std::span<profile const> profiles();
+profile const* find_profile(std::string_view name);
+
+}  // namespace redlock::sim

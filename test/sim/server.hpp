@@ -1,0 +1,86 @@
+#pragma once
+
+#include "memory/lock_table.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/node.hpp>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace redlock::sim {
+
+class world;
+
+/// A request as it travels: a copy, because who asked may be gone before it arrives.
+struct request final : node_operation {
+    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value)
+    {
+        what = o.what;
+        key = key_;
+        value = value_;
+        ttl = o.ttl;
+    }
+    void complete(node_reply) override {}
+
+    clock::time_point const sent;
+
+private:
+    std::string const key_;
+    std::string const value_;
+};
+
+/// A lock server with a clock of its own.
+class server {
+public:
+    server(world&, std::size_t index, double rate);
+
+    std::string const name;
+
+    /// What its clock shows.
+    clock::time_point clock_now() const;
+
+    bool alive() const noexcept { return alive_; }
+    bool paused() const noexcept { return paused_; }
+    bool refuses() const noexcept { return refusal_.failed(); }
+    /// Changes with each crash: what was under way to an earlier life does not arrive.
+    std::uint32_t life() const noexcept { return life_; }
+
+    /// A request has arrived. It is carried out at once, or when the server goes on; then @p reply is called.
+    void receive(std::shared_ptr<request>, std::function<void(node_reply)> reply);
+
+    // Faults.
+    void crash(bool forget);
+    void start();
+    void pause(bool);
+    void refuse(error_code);
+    void evict();
+    void jump(clock::duration);
+
+    detail::lock_table keys;
+
+    /// Whether a key was set by a request that arrived later than its ttl: nobody promises to delete it.
+    bool is_ghost(detail::lock_table::entry const& e) const { return ghosts_.contains(e.value); }
+
+private:
+    void carry_out(request const&, std::function<void(node_reply)> const& reply);
+
+    world& world_;
+    double const rate_;
+    clock::duration offset_{0};
+    bool alive_ = true;
+    bool paused_ = false;
+    std::uint32_t life_ = 1;
+    error_code refusal_;
+    std::set<std::string, std::less<>> ghosts_;
+    struct waiting {
+        std::shared_ptr<request> what;
+        std::function<void(node_reply)> reply;
+    };
+    std::vector<waiting> inbox_;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,249 @@
+#include "sim/worker.hpp"
+
+#include "sim/process.hpp"
+#include "sim/world.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::sim {
+
+namespace {
+
+constexpr clock::duration slack = 20ms;  // for timers that ring a little late, and the like
+
+char const* text(error_code const& ec)
+{
+    static thread_local std::string words;
+    words = ec ? ec.message() : "done";
+    return words.c_str();
+}
+
+}  // namespace
+
+worker::worker(world& w, process& p, std::size_t number)
+    : world_(w), process_(p), name_(fmt::format("{}/w{}", p.name(), number)), private_resource_("of " + name_)
+{
+}
+
+void worker::stop()
+{
+    stopping_ = true;
+    if (cancel_)
+        cancel_->emit(asio::cancellation_type::terminal);
+}
+
+std::shared_ptr<worker::call> worker::begin(std::string what, clock::duration limit)
+{
+    world_.tell("{} {}", name_, what);
+    std::erase_if(calls_, [](auto& c) { return c->completions > 0; });
+    calls_.push_back(std::make_shared<call>(call{std::move(what), world_.now, limit, process_.stalled_in_all(),
+                                                 process_.stalls()}));
+    ++world_.result.operations;
+    return calls_.back();
+}
+
+void worker::end(call& c)
+{
+    if (++c.completions > 1)
+        world_.blame("{}: \"{}\" completed twice", name_, c.what);
+    auto const took = world_.now - c.begun - (process_.stalled_in_all() - c.stalled);
+    auto const allowed = c.limit + c.limit / 10 + slack + 10ms * static_cast<int>(process_.stalls() - c.stalls);
+    if (c.limit > 0ms && took > allowed)
+        world_.blame("{}: \"{}\" took {} ms, {} ms too long", name_, c.what, took / 1ms, (took - allowed) / 1ms);
+}
+
+void worker::check_all_completed() const
+{
+    for (auto& c : calls_) {
+        if (c->completions == 0)
+            world_.blame("{}: \"{}\" never completed", name_, c->what);
+    }
+}
+
+void worker::check() const
+{
+    if (told_ && held_.held())
+        world_.blame("{}: {} is held, although a loss was told", name_, resource_);
+    if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s) && process_.clock_now() > held_.valid_until())
+        world_.blame("{}: the loss of {} was not told", name_, resource_);
+}
+
+void worker::rest()
+{
+    idle_ = true;
+    if (!stopping_)
+        process_.after(world_.random.spread(1ms, 300ms), [this] { acquire(); });
+}
+
+void worker::acquire()
+{
+    if (stopping_ || !process_.has_manager())
+        return;
+    auto& random = world_.random;
+    idle_ = told_ = watching_ = released_ = false;
+    ++turn_;
+    auto const which = random.fraction();
+    resource_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+    options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
+    if (random.chance(0.6))
+        options_.wait = std::chrono::ceil<std::chrono::milliseconds>(random.spread(10ms, 3s));
+    if (random.chance(0.4))
+        options_.renew = renewal::automatic;
+    if (random.chance(0.1))
+        options_.max_hold = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 5s));
+
+    process_.wants(resource_);
+    cancel_ = std::make_shared<asio::cancellation_signal>();
+    auto const& s = process_.settings();
+    auto const limit = options_.wait + s.connect_timeout + 2 * s.node_timeout;
+    auto const c = begin(fmt::format("acquires {} for {} ms, waits {} ms{}", resource_, options_.ttl.count(), options_.wait.count(),
+                                     options_.renew == renewal::automatic ? ", renews" : ""), limit);
+    process_.locks().async_acquire(resource_, options_,
+                                   asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
+                                       end(*c);
+                                       acquired(*c, ec, std::move(l));
+                                   }));
+    if (random.chance(0.1))
+        cancel_some_time(100ms);
+}
+
+void worker::cancel_some_time(clock::duration within)
+{
+    asio::cancellation_type const types[] = {asio::cancellation_type::total, asio::cancellation_type::partial,
+                                             asio::cancellation_type::terminal};
+    auto const type = types[world_.random.below(3)];
+    process_.after(world_.random.spread(10us, within), [this, signal = cancel_, type] {
+        world_.tell("{} cancels", name_);
+        signal->emit(type);
+    });
+}
+
+void worker::acquired(call const& c, error_code ec, lock l)
+{
+    cancel_.reset();
+    world_.tell("{} {}: {}", name_, resource_, ec ? text(ec) : "acquired");
+    bool const undisturbed = c.stalls == process_.stalls();
+    if (ec) {
+        if (l.held())
+            world_.blame("{}: holds {} in spite of \"{}\"", name_, resource_, text(ec));
+        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || !undisturbed;
+        if (!excusable && ec != errc::contended)
+            world_.blame("{}: {}: \"{}\" in calm weather", name_, resource_, text(ec));
+        if (!excusable && resource_ == private_resource_)
+            world_.blame("{}: {} is its own, but \"{}\"", name_, resource_, text(ec));
+        return done();
+    }
+    ++world_.result.acquired;
+    held_ = std::move(l);
+    if (!held_.held() && undisturbed && c.stalls == process_.stalls())
+        world_.blame("{}: {} was handed out when it was over", name_, resource_);
+    world_.check_exclusion();
+    if (world_.random.chance(0.9))
+        watch();
+    steps_left_ = static_cast<int>(world_.random.below(4));
+    use();
+}
+
+void worker::watch()
+{
+    watching_ = true;
+    auto const c = begin("watches", 0ms);
+    held_.async_wait_lost([this, c, turn = turn_](error_code ec) {
+        end(*c);
+        if (turn != turn_)
+            return;
+        if (ec != errc::lost) {  // released, by us or by the manager's end
+            watching_ = false;
+            return;
+        }
+        told_ = true;
+        world_.tell("{} {}: lost", name_, resource_);
+        if (!released_ && process_.clock_now() >= held_.valid_until() && process_.undisturbed_for(1s))
+            world_.blame("{}: the loss of {} was told when it was over", name_, resource_);
+    });
+}
+
+void worker::use()
+{
+    process_.after(world_.random.spread(1ms, options_.ttl), [this] {
+        if (stopping_ || steps_left_-- == 0)
+            let_go();
+        else if (world_.random.chance(0.5))
+            extend([this] { use(); });
+        else
+            use();
+    });
+}
+
+void worker::extend(std::function<void()> next)
+{
+    auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
+    bool const was_held = held_.held();
+    auto const c = begin(fmt::format("extends {} to {} ms", resource_, ttl.count()), process_.settings().node_timeout);
+    held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
+        end(*c);
+        world_.tell("{} extended {}: {}", name_, resource_, text(ec));
+        if (!ec && !was_held)
+            world_.blame("{}: {} was not held, and was extended", name_, resource_);
+        world_.check_exclusion();
+        next();
+    });
+}
+
+void worker::let_go()
+{
+    auto& random = world_.random;
+    auto const way = random.fraction();
+    if (way < 0.2 && watching_ && !told_ && !stopping_ && waited_ < 5) {  // until it is lost
+        ++waited_;
+        return process_.after(500ms, [this] { let_go(); });
+    }
+    if (way < 0.45) {
+        world_.tell("{} drops {}", name_, resource_);
+        process_.has_released(held_.token());
+        released_ = true;
+        held_ = {};
+        return done();
+    }
+    auto const race = std::make_shared<int>(1);
+    auto const finish = [this, race] {
+        if (--*race > 0)
+            return;
+        held_ = {};
+        done();
+    };
+    if (way > 0.9) {
+        ++*race;
+        extend(finish);
+    }
+    cancel_ = std::make_shared<asio::cancellation_signal>();
+    auto const c = begin("releases " + resource_, process_.settings().node_timeout);
+    bool const was_held = held_.held();
+    process_.has_released(held_.token());
+    released_ = true;
+    held_.async_release(asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, finish, keep = cancel_](error_code ec) {
+        end(*c);
+        world_.tell("{} released {}: {}", name_, resource_, text(ec));
+        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || c->stalls != process_.stalls();
+        if (ec && was_held && !excusable)
+            world_.blame("{}: released {}: \"{}\" in calm weather", name_, resource_, text(ec));
+        finish();
+    }));
+    if (held_.held())
+        world_.blame("{}: {} is held after the call of the release", name_, resource_);
+    if (random.chance(0.2))
+        cancel_some_time(10ms);
+}
+
+void worker::done()
+{
+    waited_ = 0;
+    watching_ = false;
+    process_.is_done_with(resource_);
+    rest();
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <redlock.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::sim {
+
+class process;
+class world;
+
+/// A user of locks: acquires, holds, extends, releases, cancels, forgets; over and over, at random.
+class worker {
+public:
+    worker(world&, process&, std::size_t number);
+
+    void start() { rest(); }
+    void stop();                     ///< no new acquisitions; what is under way is cancelled
+    bool idle() const noexcept { return idle_; }
+
+    std::string const& name() const noexcept { return name_; }
+    std::string const& resource() const noexcept { return resource_; }
+    bool holds() const noexcept { return held_.held(); }
+    void forget() { held_ = {}; }
+
+    /// What must be true after each step of its process.
+    void check() const;
+
+    /// At the end.
+    void check_all_completed() const;
+
+private:
+    /// One asynchronous call: it must complete once, and in time.
+    struct call {
+        std::string what;
+        clock::time_point begun;
+        clock::duration limit;       ///< zero: it waits for as long as it takes
+        clock::duration stalled;
+        std::uint64_t stalls;
+        int completions = 0;
+    };
+    std::shared_ptr<call> begin(std::string what, clock::duration limit);
+    void end(call&);
+
+    void rest();
+    void acquire();
+    void acquired(call const&, error_code, lock);
+    void watch();
+    void use();
+    void extend(std::function<void()> next);
+    void let_go();
+    void done();
+    void cancel_some_time(clock::duration within);
+
+    world& world_;
+    process& process_;
+    std::string const name_;
+    std::string const private_resource_;
+    std::string resource_;
+    acquire_options options_;
+    lock held_;
+    bool idle_ = true;
+    bool stopping_ = false;
+    bool told_ = false;              ///< of a loss
+    bool watching_ = false;
+    bool released_ = false;
+    int steps_left_ = 0;
+    int waited_ = 0;
+    int turn_ = 0;
+    std::shared_ptr<asio::cancellation_signal> cancel_;
+    std::vector<std::shared_ptr<call>> calls_;
+};
+
+}  // namespace redlock::sim

@@ -1,0 +1,249 @@
+#include "sim/world.hpp"
+
+#include "sim/process.hpp"
+#include "sim/server.hpp"
+
+#include <redlock/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::sim {
+
+namespace {
+
+constexpr clock::duration stormy_time = 20s;
+
+// The heap's front is what happens first.
+constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.when, a.number) > std::pair(b.when, b.number); };
+
+}  // namespace
+
+world::world(profile const& p, std::uint64_t seed, bool tracing)
+    : weather(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), begin_(now)
+{
+    choose_weather(p);
+    std::size_t const counts[] = {1, 2, 3, 3, 3, 4, 5, 5};
+    auto const count = counts[random.below(std::size(counts))];
+    for (std::size_t i = 0; i < count; ++i) {
+        auto const extreme = random.chance(0.5);
+        auto const fraction = 2 * random.fraction() - 1;
+        servers.push_back(std::make_unique<server>(*this, i, weather.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction)));
+    }
+    processes.resize(2 + random.below(2));
+    partitions_.resize(processes.size() * servers.size());
+    for (std::size_t i = 0; i < processes.size(); ++i)
+        processes[i] = std::make_unique<process>(*this, i, 0);
+}
+
+world::~world()
+{
+    // Servers and events refer to processes; processes must go while the world is still there.
+    processes.clear();
+    events_.clear();
+}
+
+// Each seed goes without some of its profile's faults: one may hide what another would show.
+void world::choose_weather(profile const& p)
+{
+    auto const sometimes = [&](auto& fault) {
+        if (random.chance(0.3))
+            fault = {};
+    };
+    sometimes(weather.tail_chance);
+    sometimes(weather.break_chance);
+    sometimes(weather.partition_every);
+    sometimes(weather.pause_every);
+    sometimes(weather.refusal_every);
+    sometimes(weather.eviction_every);
+    sometimes(weather.stall_chance);
+    sometimes(weather.death_every);
+    if (p.exclusive) {
+        sometimes(weather.crash_every);
+        sometimes(weather.rate_error);
+    }
+}
+
+void world::at(clock::time_point when, std::function<void()> what)
+{
+    events_.push_back({std::max(when, now), ++last_number_, std::move(what)});
+    std::push_heap(events_.begin(), events_.end(), later);
+}
+
+void world::run_until(clock::time_point end)
+{
+    while (!failed() && !events_.empty() && events_.front().when <= end) {
+        std::pop_heap(events_.begin(), events_.end(), later);
+        auto const first = std::move(events_.back());
+        events_.pop_back();
+        now = std::max(now, first.when);
+        first.what();
+    }
+    now = std::max(now, end);
+}
+
+void world::write(std::string const& line)
+{
+    auto const passed = (now - begin_) / std::chrono::microseconds(1);
+    result.trace += fmt::format("{:>5}.{:06} {}\n", passed / 1'000'000, passed % 1'000'000, line);
+}
+
+clock::time_point& world::partition(process const& p, server const& s)
+{
+    auto const place = std::find_if(servers.begin(), servers.end(), [&](auto& one) { return one.get() == &s; }) - servers.begin();
+    return partitions_[p.index() * servers.size() + static_cast<std::size_t>(place)];
+}
+
+void world::check_exclusion()
+{
+    // A resource that two hold: asked of each under its own clock, also of one that stands still.
+    held_.clear();
+    for (auto& p : processes) {
+        if (!p)
+            continue;
+        process::observation const observing(*p);
+        for (auto& w : p->workers) {
+            if (!w->holds())
+                continue;
+            for (auto const* other : held_) {
+                if (other->resource() != w->resource())
+                    continue;
+                ++result.overlaps;
+                if (weather.exclusive)
+                    blame("{} is held by {} and by {}", w->resource(), other->name(), w->name());
+            }
+            held_.push_back(w.get());
+        }
+    }
+}
+
+// Faults
+
+void world::repeatedly(clock::duration mean, std::function<void()> fault)
+{
+    if (mean == 0ms)
+        return;
+    after(random.between(0ms, 2 * mean), [this, mean, fault = std::move(fault)] {
+        if (!stormy_)
+            return;
+        ++result.faults;
+        fault();
+        repeatedly(mean, fault);
+    });
+}
+
+void world::raise_storms()
+{
+    auto const any_server = [this]() -> server& { return *servers[random.below(servers.size())]; };
+    auto const disturb = [this](server& s) {
+        for (auto& p : processes) {
+            if (p)
+                p->disturbed_until(s, now);
+        }
+    };
+    repeatedly(weather.partition_every, [this] {
+        auto& p = *processes[random.below(processes.size())];
+        auto const length = random.spread(10ms, weather.partition_max);
+        // From one server, or from many.
+        auto const share = random.fraction();
+        for (auto& s : servers) {
+            if (random.chance(share)) {
+                tell("{} and {} lose sight of each other for {} ms", p.name(), s->name, length / 1ms);
+                partition(p, *s) = now + length;
+                p.disturbed_until(*s, now + 2 * length);
+            }
+        }
+    });
+    repeatedly(weather.crash_every, [this, any_server, disturb] {
+        auto& s = any_server();
+        s.crash(weather.amnesia);
+        disturb(s);
+        after(random.spread(10ms, weather.crash_max), [&s, disturb] {
+            s.start();
+            disturb(s);
+        });
+    });
+    repeatedly(weather.pause_every, [this, any_server, disturb] {
+        auto& s = any_server();
+        s.pause(true);
+        after(random.spread(1ms, weather.pause_max), [&s, disturb] {
+            s.pause(false);
+            disturb(s);
+        });
+    });
+    repeatedly(weather.refusal_every, [this, any_server, disturb] {
+        auto& s = any_server();
+        errc const why[] = {errc::node_loading, errc::node_busy, errc::node_read_only, errc::node_out_of_memory};
+        s.refuse(why[random.below(std::size(why))]);
+        after(random.spread(1ms, weather.refusal_max), [&s, disturb] {
+            s.refuse({});
+            disturb(s);
+        });
+    });
+    repeatedly(weather.eviction_every, [any_server] { any_server().evict(); });
+    repeatedly(weather.jump_every, [this, any_server] {
+        any_server().jump(random.between(-weather.jump_max, weather.jump_max));
+    });
+    repeatedly(weather.death_every, [this] {
+        auto const i = random.below(processes.size());
+        if (processes[i]->on_stack())
+            return;
+        if (random.chance(0.3))
+            return processes[i]->end_manager();
+        processes[i].reset();
+        processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
+    });
+}
+
+void world::calm_down()
+{
+    tell("the weather calms down");
+    stormy_ = false;
+    for (auto& healed : partitions_)
+        healed = std::min(healed, now);
+    for (auto& s : servers) {
+        s->start();
+        s->pause(false);
+        s->refuse({});
+    }
+}
+
+// The end
+
+outcome world::run()
+{
+    raise_storms();
+    for (auto t = begin_; t < begin_ + stormy_time && !failed(); t += 100ms) {
+        run_until(t);
+        for (auto& p : processes)
+            p->check_leftovers();
+    }
+    if (!failed())
+        end();
+    result.time = now - begin_;
+    return std::move(result);
+}
+
+void world::end()
+{
+    calm_down();
+    for (auto& p : processes) {
+        p->stop_workers();
+        after(random.between(0ms, 2s), [&p] { p->shut_down(); });
+    }
+    run_until(now + 10s);
+    for (auto& p : processes)
+        p->check_that_nothing_is_left();
+}
+
+outcome simulate(profile const& p, std::uint64_t seed, bool tracing)
+{
+    // One stream of chance for each profile and seed.
+    auto mixed = seed;
+    for (char const c : p.name)
+        mixed = mixed * 1099511628211u + static_cast<unsigned char>(c);
+    world w(p, mixed, tracing);
+    return w.run();
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,116 @@
+#pragma once
+
+#include "sim/dice.hpp"
+#include "sim/profile.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::sim {
+
+class process;
+class server;
+class worker;
+
+/// What one seed has led to.
+struct outcome {
+    std::string violation;          ///< of a promise; empty if all were kept
+    std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
+    std::uint64_t acquired = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t faults = 0;
+    clock::duration time{0};        ///< virtual
+    std::string trace;              ///< if it was asked for
+};
+
+/** Time, chance, and all that happens, in its order.
+
+    Time is true time; each process and each server has a clock of its own that is wrong in its own way.
+*/
+class world {
+public:
+    world(profile const& p, std::uint64_t seed, bool tracing);
+    ~world();
+    world(world const&) = delete;
+    world& operator=(world const&) = delete;
+
+    outcome run();
+
+    /// Runs @p what at @p when, or now if that is over. Events at the same moment happen in the order of the calls.
+    void at(clock::time_point when, std::function<void()> what);
+    void after(clock::duration d, std::function<void()> what) { at(now + d, std::move(what)); }
+
+    /// Lets everything happen up to @p end. May be called from within an event: somebody stands still meanwhile.
+    void run_until(clock::time_point end);
+
+    /// A line of the history.
+    template <class... Args>
+    void tell(fmt::format_string<Args...> format, Args&&... args)
+    {
+        if (tracing_)
+            write(fmt::format(format, std::forward<Args>(args)...));
+    }
+
+    /// A promise was broken. The first one counts.
+    template <class... Args>
+    void blame(fmt::format_string<Args...> format, Args&&... args)
+    {
+        if (!result.violation.empty())
+            return;
+        result.violation = fmt::format(format, std::forward<Args>(args)...);
+        if (tracing_)
+            write("VIOLATION: " + result.violation);
+    }
+
+    bool failed() const noexcept { return !result.violation.empty(); }
+
+    /// Whether a fault may happen still; the end of a world is quiet.
+    bool stormy() const noexcept { return stormy_; }
+
+    /// Messages between them are held up until then.
+    clock::time_point& partition(process const&, server const&);
+
+    /// Whether an exclusion was broken, everywhere.
+    void check_exclusion();
+
+    profile weather;                 ///< the profile, less what this seed goes without
+    dice random;
+    clock::time_point now;
+    std::vector<std::unique_ptr<server>> servers;
+    std::vector<std::unique_ptr<process>> processes;
+    outcome result;
+
+private:
+    struct event {
+        clock::time_point when;
+        std::uint64_t number;
+        std::function<void()> what;
+    };
+
+    void write(std::string const& line);
+    void choose_weather(profile const&);
+    void raise_storms();
+    void repeatedly(clock::duration mean, std::function<void()> fault);
+    void calm_down();
+    void end();
+
+    bool const tracing_;
+    bool stormy_ = true;
+    clock::time_point const begin_;
+    std::vector<event> events_;  // a heap
+    std::uint64_t last_number_ = 0;
+    unsigned incarnations_ = 0;
+    std::vector<worker const*> held_;  // kept for its memory
+    std::vector<clock::time_point> partitions_;
+};
+
+outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);
+
+}  // namespace redlock::sim
