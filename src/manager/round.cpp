@@ -192,6 +192,8 @@ asio::cancellation_type round::decide(vote v)
         count(v);
         if (decided())
             stop_waiting();
+    } else if (abandoned_) {
+        count(v);  // nobody else will answer: the outcome is judged by all who are missing, not by the first of them
     }
     return asio::cancellation_type::none;
 }
@@ -211,6 +213,7 @@ void round::abandon()
         if (!b.answered && !b.reply.error)
             b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
     }
+    abandoned_ = !decided();
     stop_waiting();
 }
 

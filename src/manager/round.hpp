@@ -149,6 +149,7 @@ private:
     inline_function<void()> done_;
     core::alarm<clock::time_point> deadline_;
     bool overslept_ = false;
+    bool abandoned_ = false;
 };
 
 }  // namespace redlock::detail

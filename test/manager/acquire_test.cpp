@@ -183,6 +183,17 @@ BOOST_AUTO_TEST_CASE(a_held_resource_is_contended_even_while_a_minority_is_down)
     BOOST_TEST(won.held.held());
 }
 
+BOOST_AUTO_TEST_CASE(one_denial_is_no_contention_when_the_silent_nodes_are_a_majority)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
+    w[1].hung = w[2].hung = true;
+
+    BOOST_TEST((w.acquire(*locks, "stock").ec == errc::no_quorum));
+}
+
 BOOST_AUTO_TEST_CASE(one_hung_node_delays_nobody)
 {
     lock_world w(3);

@@ -27,6 +27,7 @@ class virtual_world {
 public:
     asio::io_context context;
     clock::time_point now{std::chrono::hours(1)};
+    std::function<void()> each_step;  ///< called after each thing that happened
 
     std::uint64_t at(clock::time_point when, std::function<void()> what)
     {
@@ -44,8 +45,7 @@ public:
     void run_until(clock::time_point end)
     {
         for (;;) {
-            context.restart();
-            context.poll();
+            handle();
             if (events_.empty() || events_.begin()->first.first > end)
                 break;
             step();
@@ -70,8 +70,7 @@ public:
     {
         auto const end = now + std::chrono::hours(24);
         for (;;) {
-            context.restart();
-            context.poll();
+            handle();
             if (done())
                 return true;
             if (events_.empty() || events_.begin()->first.first > end)
@@ -86,6 +85,14 @@ private:
         auto first = events_.extract(events_.begin());
         now = first.key().first;
         first.mapped()();
+    }
+
+    void handle()
+    {
+        context.restart();
+        context.poll();
+        if (each_step)
+            each_step();
     }
 
     std::map<std::pair<clock::time_point, std::uint64_t>, std::function<void()>> events_;
@@ -122,7 +129,7 @@ private:
     virtual_world& world_;
     detail::strand strand_;
     std::uint64_t alarm_ = 0;
-    static inline std::uint64_t seed_ = 0;
+    static inline thread_local std::uint64_t seed_ = 0;
 };
 
 /// A lock server in virtual time that does what the test says.

@@ -1,0 +1,451 @@
+// Every small world there is: up to three servers and two clients, and all that may happen between them in one round:
+// the order in which the servers carry requests out, the order in which answers come, answers that come late, with a
+// broken connection or never, cancellation between any two of them, and an expiry before, at and after the other's attempt.
+// The code that decides is the one that ships.
+
+#include "memory/lock_table.hpp"
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace redlock;
+using namespace redlock::test;
+
+/// What becomes of one client's request to one server.
+struct fate {
+    enum class kind : std::uint8_t { answered, late, broken, silent } what = kind::answered;
+    std::uint8_t place = 0;  ///< of an answer, among those that come in time
+
+    friend bool operator==(fate, fate) = default;
+};
+
+enum class start : std::uint8_t { together, before_expiry, after_expiry };
+enum class manner : std::uint8_t { holds, extends, releases };
+
+/// One world.
+struct plan {
+    std::size_t servers = 1;
+    std::array<std::vector<fate>, 2> fates;          ///< of each client's request to each server
+    std::array<std::optional<unsigned>, 2> cancel;   ///< after how many answers
+    unsigned second_first = 0;                       ///< bit i: at server i the second client's request comes first
+    start second = start::together;
+    manner winner = manner::holds;
+    bool slow = false;                               ///< the last answer comes when the validity is as good as over
+
+    std::string describe() const
+    {
+        std::string text = fmt::format("{} servers, {} answers, second client {}, who wins {}", servers, slow ? "slow" : "fast",
+                                       second == start::together        ? "at once"
+                                       : second == start::before_expiry ? "just before the expiry"
+                                                                        : "just after the expiry",
+                                       winner == manner::holds ? "holds" : winner == manner::extends ? "extends" : "releases");
+        for (std::size_t c = 0; c < 2; ++c) {
+            text += fmt::format("; client {}:", c + 1);
+            for (std::size_t i = 0; i < servers; ++i) {
+                auto const f = fates[c][i];
+                text += f.what == fate::kind::answered ? fmt::format(" answer {}", f.place + 1)
+                      : f.what == fate::kind::late     ? " late"
+                      : f.what == fate::kind::broken   ? " broken"
+                                                       : " silent";
+                if (c == 1 && (second_first >> i & 1))
+                    text += " (first)";
+            }
+            if (cancel[c])
+                text += fmt::format(", cancelled after {}", *cancel[c]);
+        }
+        return text;
+    }
+};
+
+constexpr std::chrono::milliseconds ttl = 52ms;
+constexpr std::chrono::milliseconds node_timeout = 50ms;
+
+class small_world;
+
+/// A client's way to a server. Its first acquisition meets its fate; everything else is quick and in order.
+class planned_node final : public node, public std::enable_shared_from_this<planned_node> {
+public:
+    planned_node(small_world& w, std::size_t client, std::size_t server)
+        : world_(w), client_(client), server_(server), name_(fmt::format("s{}", server))
+    {
+    }
+
+    std::string const& name() const noexcept override { return name_; }
+    bool ready() const noexcept override { return true; }
+    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
+    void submit(std::shared_ptr<node_operation> o) override;
+    void close() override
+    {
+        closed_ = true;
+        for (auto const& o : std::exchange(pending_, {}))
+            o->complete({.untouched = o->sent_on() == 0, .error = errc::node_closed});
+        executor_ = {};
+    }
+    void abandon() override
+    {
+        closed_ = true;
+        pending_.clear();
+        executor_ = {};
+    }
+
+private:
+    void send(std::shared_ptr<node_operation> const&);
+    void answer_at(clock::time_point, std::shared_ptr<node_operation> const&, node_reply);
+
+    small_world& world_;
+    std::size_t const client_, server_;
+    std::string const name_;
+    asio::any_io_executor executor_;
+    std::vector<std::shared_ptr<node_operation>> pending_;
+    std::uint32_t connection_ = 1;
+    clock::time_point last_arrival_{};
+    bool met_its_fate_ = false;
+    bool closed_ = false;
+};
+
+/// Plays one plan.
+class small_world : public virtual_world {
+public:
+    explicit small_world(plan const& p) : the_plan(p), tables(p.servers), begin(now + 1s) {}
+
+    std::string run()
+    {
+        for (std::size_t c = 0; c < 2; ++c)
+            clients_[c].emplace(*this, c);
+        each_step = [this] { check(); };
+        for (std::size_t c = 0; c < 2; ++c)
+            at(starts(c), [this, c] { clients_[c]->acquire(); });
+        run_until(begin + 1s);
+        if (wrong_.empty())
+            check_end();
+        return wrong_;
+    }
+
+    clock::time_point starts(std::size_t client) const
+    {
+        if (client == 0 || the_plan.second == start::together)
+            return begin;
+        return begin + 100us + ttl + (the_plan.second == start::before_expiry ? -300us : 300us);
+    }
+
+    // When client @p c's request is carried out by a server.
+    clock::time_point carried_out(std::size_t c, std::size_t server) const
+    {
+        auto const f = the_plan.fates[c][server];
+        bool const first = c == 1 && (the_plan.second_first >> server & 1);
+        auto const quick = starts(c) + (c == 0 ? 100us : first ? 50us : 200us);
+        return f.what == fate::kind::broken ? quick + 20ms : quick;
+    }
+
+    clock::time_point answer_comes(std::size_t c, unsigned place) const
+    {
+        auto const gap = the_plan.slow ? clock::duration(45ms) / static_cast<int>(the_plan.servers) : clock::duration(1ms);
+        return starts(c) + 300us + gap * static_cast<int>(place + 1);
+    }
+
+    void blame(std::string why)
+    {
+        if (wrong_.empty())
+            wrong_ = std::move(why);
+    }
+
+    plan const& the_plan;
+    std::vector<detail::lock_table> tables;
+    clock::time_point const begin;
+
+private:
+    struct client {
+        client(small_world& w, std::size_t n) : world(w), number(n)
+        {
+            std::vector<std::shared_ptr<node>> nodes;
+            config settings{.owner = "c", .node_timeout = node_timeout};
+            for (std::size_t i = 0; i < w.the_plan.servers; ++i) {
+                nodes.push_back(std::make_shared<planned_node>(w, n, i));
+                settings.nodes.push_back(nodes.back()->name());
+            }
+            engine = std::make_shared<detail::engine>(w.context.get_executor(), std::make_unique<virtual_runtime>(w),
+                                                      std::move(settings), std::move(nodes));
+            detail::context_guard::watch(w.context.get_executor(), engine);
+            locks.emplace(engine);
+            engine->set_connected();
+        }
+
+        void acquire()
+        {
+            locks->async_acquire("r", {.ttl = ttl}, asio::bind_cancellation_slot(cancel.slot(), [this](error_code ec, lock l) {
+                                     ++completions;
+                                     result = ec;
+                                     completed = world.now;
+                                     held = std::move(l);
+                                     if (!ec)
+                                         use();
+                                 }));
+            if (auto const k = world.the_plan.cancel[number]) {
+                auto const when = *k == 0 ? world.starts(number) + 30us : world.answer_comes(number, *k - 1) + 100us;
+                world.at(when, [this] { cancel.emit(asio::cancellation_type::terminal); });
+            }
+        }
+
+        void use()
+        {
+            if (!held.held())
+                world.blame("a lock was handed out that is not held");
+            held.async_wait_lost([this](error_code ec) {
+                ++waits_over;
+                if (ec == errc::lost && world.now >= held.valid_until())
+                    world.blame("a loss was told when it was over");
+            });
+            switch (world.the_plan.winner) {
+            case manner::holds:
+                return;
+            case manner::extends:
+                return held.async_extend(ttl, [this](error_code) { ++extended; });
+            case manner::releases:
+                return held.async_release([this](error_code) { ++released; });
+            }
+        }
+
+        small_world& world;
+        std::size_t const number;
+        std::shared_ptr<detail::engine> engine;
+        std::optional<lock_manager> locks;
+        asio::cancellation_signal cancel;
+        lock held;
+        error_code result;
+        clock::time_point completed;
+        int completions = 0, waits_over = 0, extended = 0, released = 0;
+    };
+
+    void check()
+    {
+        if (clients_[0]->held.held() && clients_[1]->held.held())
+            blame("both hold it");
+    }
+
+    void check_end()
+    {
+        for (auto& c : clients_) {
+            auto const who = fmt::format("client {}: ", c->number + 1);
+            if (c->completions != 1)
+                return blame(fmt::format("{}the acquisition completed {} times", who, c->completions));
+            if (c->completed > starts(c->number) + node_timeout + 1ms)
+                return blame(who + "the acquisition took too long");
+            if (c->result && c->result != asio::error::operation_aborted && c->result != errc::contended &&
+                c->result != errc::no_quorum && c->result != errc::validity_exhausted)
+                return blame(who + c->result.message());
+            if (!c->result && (c->waits_over != 1 || c->extended != (the_plan.winner == manner::extends) ||
+                               c->released != (the_plan.winner == manner::releases)))
+                return blame(who + "an operation on the lock did not complete once");
+            if (c->held.held())
+                return blame(who + "still held a second later");
+            check_answers(*c, who);
+            c->held = {};
+        }
+        run_until(now + 1s);
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            if (tables[i].find("lock:r", now))
+                return blame(fmt::format("a key is left on server {}", i + 1));
+        }
+        for (auto& c : clients_) {
+            auto const s = c->locks->stats();
+            if (s.held + s.running + s.cleaning > 0)
+                return blame("something is still under way");
+        }
+    }
+
+    // The outcome must be the one that the votes allow.
+    void check_answers(client const& c, std::string const& who)
+    {
+        if (the_plan.cancel[c.number])
+            return;
+        std::size_t granted = 0, denied = 0, broken = 0;
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            auto const what = the_plan.fates[c.number][i].what;
+            if (what == fate::kind::broken)
+                ++broken;
+            else if (what == fate::kind::answered)
+                ++(votes[c.number][i] == vote::granted ? granted : denied);
+        }
+        auto const majority = tables.size() / 2 + 1;
+        auto const spare = tables.size() - majority;
+        // Decided before the time is over, or by those who have not answered until then.
+        auto const missing = broken + denied > spare ? broken : tables.size() - granted - denied;
+        if (!c.result && granted < majority)
+            return blame(fmt::format("{}won with {} of {} votes", who, granted, tables.size()));
+        if (c.result == errc::contended && missing > spare)
+            return blame(who + "contended, although too few nodes had answered");
+        if (c.result == errc::no_quorum && missing <= spare)
+            return blame(who + "no quorum, although enough nodes had answered");
+        if (c.result && c.result != errc::validity_exhausted && granted >= majority)
+            return blame(fmt::format("{}\"{}\" with {} of {} votes", who, c.result.message(), granted, tables.size()));
+        if (c.result == errc::validity_exhausted && (!the_plan.slow || granted < majority))
+            return blame(who + "validity exhausted");
+    }
+
+    friend class planned_node;
+    std::array<std::array<vote, 3>, 2> votes{};
+    std::array<std::optional<client>, 2> clients_;
+    std::string wrong_;
+};
+
+void planned_node::submit(std::shared_ptr<node_operation> o)
+{
+    pending_.push_back(o);
+    asio::post(executor_, [self = shared_from_this(), o] { self->send(o); });
+}
+
+void planned_node::send(std::shared_ptr<node_operation> const& o)
+{
+    if (closed_)
+        return;
+    if (o->withdrawn() || world_.now > o->not_after) {
+        if (std::erase(pending_, o) > 0)
+            o->complete({.untouched = true, .error = errc::node_unreachable});
+        return;
+    }
+    o->mark_sent(connection_);
+    auto const self = shared_from_this();
+    auto const carry_out = [self, o] { return self->world_.tables[self->server_].carry_out(*o, self->world_.now); };
+    if (o->what == node_operation::kind::acquire && !std::exchange(met_its_fate_, true)) {
+        auto const f = world_.the_plan.fates[client_][server_];
+        auto const when = world_.carried_out(client_, server_);
+        last_arrival_ = when;
+        switch (f.what) {
+        case fate::kind::answered:
+            return void(world_.at(when, [self, o, f, carry_out] {
+                auto const reply = carry_out();
+                self->world_.votes[self->client_][self->server_] = reply.vote;
+                self->answer_at(self->world_.answer_comes(self->client_, f.place), o, reply);
+            }));
+        case fate::kind::late:
+            return void(world_.at(when, [self, o, carry_out] {
+                self->answer_at(self->world_.starts(self->client_) + node_timeout + 10ms, o, carry_out());
+            }));
+        case fate::kind::broken:  // what follows takes another connection, and may overtake it
+            ++connection_;
+            last_arrival_ = {};
+            world_.at(when, [carry_out] { carry_out(); });
+            return answer_at(world_.now + 150us, o, {.error = errc::connection_lost});
+        case fate::kind::silent:
+            return void(world_.at(when, [carry_out] { carry_out(); }));
+        }
+    }
+    last_arrival_ = std::max(last_arrival_, world_.now + 20us);
+    world_.at(last_arrival_, [self, o, carry_out] { self->answer_at(self->world_.now + 20us, o, carry_out()); });
+}
+
+void planned_node::answer_at(clock::time_point when, std::shared_ptr<node_operation> const& o, node_reply reply)
+{
+    world_.at(when, [self = shared_from_this(), o, reply] {
+        if (self->closed_)
+            return;
+        asio::post(self->executor_, [self, o, reply] {
+            if (std::erase(self->pending_, o) > 0)
+                o->complete(reply);
+        });
+    });
+}
+
+// All fates of one client's requests to @p servers servers.
+std::vector<std::vector<fate>> all_fates(std::size_t servers)
+{
+    std::vector<std::vector<fate>> all;
+    std::vector<fate> one(servers);
+    auto const choose = [&](auto const& self, std::size_t i, unsigned taken) -> void {
+        if (i == servers) {
+            // Places without a gap: that the first answer is number two says nothing new.
+            unsigned const answered = static_cast<unsigned>(std::count_if(one.begin(), one.end(), [](fate f) { return f.what == fate::kind::answered; }));
+            if (taken == (1u << answered) - 1)
+                all.push_back(one);
+            return;
+        }
+        for (std::uint8_t place = 0; place < servers; ++place) {
+            if (taken >> place & 1)
+                continue;
+            one[i] = {fate::kind::answered, place};
+            self(self, i + 1, taken | 1u << place);
+        }
+        for (auto what : {fate::kind::late, fate::kind::broken, fate::kind::silent}) {
+            if (what == fate::kind::silent && servers == 3)
+                continue;  // to the manager it is the same as late, but for the clean-up, which two servers show
+            one[i] = {what, 0};
+            self(self, i + 1, taken);
+        }
+    };
+    choose(choose, 0, 0);
+    return all;
+}
+
+std::vector<plan> all_plans(std::size_t servers)
+{
+    std::vector<plan> all;
+    auto const fates = all_fates(servers);
+    for (auto const& first : fates)
+        for (auto const& second : fates)
+            for (unsigned first_cancel = 0; first_cancel <= servers + 1; ++first_cancel)
+                for (unsigned second_cancel = 0; second_cancel <= (servers < 3 ? servers + 1 : 1); ++second_cancel)
+                    for (auto begins : {start::together, start::before_expiry, start::after_expiry})
+                        for (unsigned order = 0; order < (begins == start::together ? 1u << servers : 1u); ++order)
+                            for (auto winner : {manner::holds, manner::extends, manner::releases})
+                                for (bool slow : {false, true}) {
+                                    plan p;
+                                    p.servers = servers;
+                                    p.fates = {first, second};
+                                    // 0: not cancelled; then after 0, 1, … answers
+                                    p.cancel = {first_cancel ? std::optional(first_cancel - 1) : std::nullopt,
+                                                second_cancel ? std::optional(second_cancel - 1) : std::nullopt};
+                                    p.second_first = order;
+                                    p.second = begins;
+                                    p.winner = winner;
+                                    p.slow = slow;
+                                    all.push_back(std::move(p));
+                                }
+    return all;
+}
+
+}  // namespace
+
+int main()
+{
+    std::atomic<int> failures{0};
+    std::mutex mutex;
+    std::size_t total = 0;
+    for (std::size_t servers = 1; servers <= 3; ++servers) {
+        auto const plans = all_plans(servers);
+        std::atomic<std::size_t> next{0};
+        auto const play = [&] {
+            for (std::size_t i; failures == 0 && (i = next++) < plans.size();) {
+                auto const wrong = small_world(plans[i]).run();
+                if (wrong.empty())
+                    continue;
+                std::lock_guard guard(mutex);
+                ++failures;
+                fmt::print("world {} of {}: {}\n  {}\n", i + 1, plans.size(), wrong, plans[i].describe());
+            }
+        };
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+            threads.emplace_back(play);
+        for (auto& t : threads)
+            t.join();
+        if (failures > 0)
+            return 1;
+        fmt::print("{} server{}, 2 clients: {} worlds, all of them\n", servers, servers > 1 ? "s" : "", plans.size());
+        total += plans.size();
+    }
+    fmt::print("{} worlds in all\n", total);
+    return 0;
+}
