@@ -186,7 +186,8 @@ private:
             if (self->closed_)
                 co_return;
 
-            failures = self->up_ ? 0 : failures + 1;
+            bool const worked = self->up_ && clock::now() - self->up_since_ > reconnect_pause_max;
+            failures = worked ? 0 : failures + 1;
             self->went_down(ec);
             self->link_.reset();
             self->pause_->expires_after(self->reconnect_pause(failures));
@@ -213,10 +214,10 @@ private:
         return c;
     }
 
-    // At once after a connection that had worked, then growing up to half a second; never in step with others.
+    // Soon after a connection that had worked for a while, then growing up to half a second; never in step with others.
     std::chrono::nanoseconds reconnect_pause(unsigned failures)
     {
-        auto const ceiling = std::min<std::chrono::milliseconds>(10ms * (1 << std::min(failures, 6u)), 500ms);
+        auto const ceiling = std::min<std::chrono::milliseconds>(10ms * (1 << std::min(failures, 6u)), reconnect_pause_max);
         std::uniform_real_distribution<> fraction(0.5, 1.0);
         return std::chrono::duration_cast<std::chrono::nanoseconds>(ceiling * fraction(jitter_));
     }
@@ -281,6 +282,7 @@ private:
             ++link_number_;
         trouble_ = {};
         ready_ = up_ = true;
+        up_since_ = clock::now();
         patience_->cancel();
         log(log_level::info, "connected");
         flush_soon();
@@ -492,6 +494,7 @@ private:
     }
 
     static constexpr std::size_t spare_max = 8;
+    static constexpr std::chrono::milliseconds reconnect_pause_max{500};
 
     url const url_;
     std::string const name_;
@@ -512,6 +515,7 @@ private:
     bool running_ = false;
     bool closed_ = false;
     bool up_ = false;
+    clock::time_point up_since_;
     std::atomic<bool> ready_{false};
     bool refused_ = false;         ///< this connection's server said, or showed, why it cannot vote
     error_code trouble_;           ///< why the latest attempt to connect failed; none while it is under way

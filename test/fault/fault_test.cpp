@@ -1,0 +1,283 @@
+// Real servers behind a network and under administrators that misbehave.
+
+#include "support/faulty_proxy.hpp"
+#include "support/real_servers.hpp"
+#include "testbed/plain_client.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(faults)
+
+namespace {
+
+/// Servers that are reached through proxies.
+struct proxied_servers : real_servers {
+    explicit proxied_servers(std::size_t count, std::vector<std::string> options = {}) : real_servers(count, std::move(options))
+    {
+        for (auto& s : servers)
+            proxies.push_back(std::make_unique<faulty_proxy>(s->port()));
+    }
+
+    config through_proxies() const
+    {
+        auto c = settings();
+        c.nodes.clear();
+        for (auto& p : proxies)
+            c.nodes.push_back(p->url());
+        c.node_timeout = 100ms;
+        return c;
+    }
+
+    void set_all(fault f)
+    {
+        for (auto& p : proxies)
+            p->set(f);
+    }
+
+    // Everything works again: all servers vote, and nothing is left.
+    void check_recovery(lock_manager& locks)
+    {
+        connect(locks);
+        BOOST_TEST(run_to([&] {
+            auto won = acquire(locks, "afterwards", {.wait = 5s});
+            bool const all = !won.ec && run_to([&] { return keys("lock:afterwards") == servers.size(); }, 300ms);
+            release(won.held);
+            return all;
+        }, 20s));
+        shutdown(locks);
+        for (auto& s : servers)
+            BOOST_TEST(s->ask({"DBSIZE"}) == "0");
+    }
+
+    std::vector<std::unique_ptr<faulty_proxy>> proxies;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
+{
+    proxied_servers r(3);
+    r.set_all(fault::trickle);
+    lock_manager locks(r.context, r.through_proxies());
+    for (int i = 0; i < 20; ++i) {
+        auto won = r.acquire(locks, "stock", {.wait = 5s});
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.extend(won.held, 20s));
+        BOOST_TEST(!r.release(won.held));
+    }
+    r.set_all(fault::none);
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    r.set_all(fault::delay);
+    for (auto& p : r.proxies)
+        p->delay_ms = 400;
+    auto lost = r.acquire(locks, "stock");
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    r.set_all(fault::none);
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    r.set_all(fault::deaf);
+    auto lost = r.acquire(locks, "stock", {.ttl = 30s});
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST(r.keys("lock:stock") == 3u);  // it was carried out; but for that we do not know it …
+    r.set_all(fault::none);
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    r.proxies[2]->set(fault::half_open);
+    for (int i = 0; i < 50; ++i) {
+        auto won = r.acquire(locks, "stock", {.wait = 5s});
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.release(won.held));
+    }
+    r.proxies[2]->set(fault::none);
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    for (int i = 0; i < 10; ++i) {
+        r.proxies[0]->set(fault::reset);
+        r.proxies[1]->set(i % 2 ? fault::reset : fault::none);
+        auto o = r.acquire(locks, "stock", {.ttl = 30s});
+        r.set_all(fault::none);
+        r.release(o.held);
+        r.connect(locks);
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    }
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    r.set_all(fault::garbage);
+    for (int i = 0; i < 10; ++i) {
+        auto o = r.acquire(locks, "stock", {.ttl = 500ms});
+        BOOST_TEST((!o.ec || o.ec == errc::no_quorum));
+        r.release(o.held);
+    }
+    BOOST_TEST(r.proxies[0]->connections < 20);  // in a second: it is not hammered
+    r.set_all(fault::none);
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    r[0].ask({"CLIENT", "PAUSE", "600"});
+    auto won = r.acquire(locks, "stock", {.wait = 5s});
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!r.release(won.held));
+    r[1].ask({"CLIENT", "PAUSE", "600"});
+    r[2].ask({"CLIENT", "PAUSE", "600"});
+    auto const before = clock::now();
+    auto late = r.acquire(locks, "other", {.ttl = 5s, .wait = 5s});
+    BOOST_TEST(!late.ec);
+    // Whatever the pause did to the round, the validity is that of one that began later than we called.
+    BOOST_TEST((late.held.valid_until() <= clock::now() + 5s - 52ms));
+    BOOST_TEST((late.held.valid_until() >= before + 5s - 52ms));
+    BOOST_TEST(!r.release(late.held));
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
+{
+    proxied_servers r(3);
+    if (r[0].ask({"CONFIG", "GET", "enable-debug-command"}).find("enable-debug-command") != std::string::npos) {
+        for (auto& s : r.servers) {
+            s->kill();
+        }
+        r.servers.clear();
+        r.proxies.clear();
+        for (int i = 0; i < 3; ++i) {
+            r.servers.push_back(std::make_unique<local_server>(std::vector<std::string>{"--enable-debug-command", "yes"}));
+            r.proxies.push_back(std::make_unique<faulty_proxy>(r[static_cast<std::size_t>(i)].port()));
+        }
+    }
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    std::thread sleeper([&] { r[0].ask({"DEBUG", "SLEEP", "1"}); });
+    for (int i = 0; i < 50; ++i) {
+        auto won = r.acquire(locks, "stock", {.wait = 5s});
+        BOOST_TEST(!won.ec);
+        BOOST_TEST(!r.release(won.held));
+    }
+    sleeper.join();
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
+{
+    proxied_servers r(3, {"--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random"});
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    auto won = r.acquire(locks, "stock", {.ttl = 60s});
+    BOOST_TEST(!won.ec);
+    for (std::size_t i = 0; i < 2; ++i) {
+        testbed::plain_client filler(r[i].port());
+        for (int k = 0; k < 20'000 && r[i].ask({"EXISTS", "lock:stock"}) == "1";) {
+            for (int n = 0; n < 50; ++n, ++k)
+                filler.ask({"SET", "fill" + std::to_string(k), std::string(16'384, 'x')});
+        }
+        BOOST_TEST_REQUIRE(r[i].ask({"EXISTS", "lock:stock"}) == "0");
+    }
+    BOOST_TEST((r.extend(won.held, 60s) == errc::lost));
+    won.held = {};
+    BOOST_TEST(!r.shutdown(locks));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_and_no_lock)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    auto won = r.acquire(locks, "stock", {.ttl = 30s});
+    for (int i = 0; i < 30; ++i) {
+        for (auto& s : r.servers)
+            s->ask({"SCRIPT", "FLUSH"});
+        BOOST_TEST(!r.extend(won.held, 30s));
+    }
+    for (auto& s : r.servers)
+        s->ask({"SCRIPT", "FLUSH"});
+    BOOST_TEST(!r.release(won.held));
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it)
+{
+    proxied_servers r(3);
+    lock_manager locks(r.context, r.through_proxies());
+    r.connect(locks);
+    auto won = r.acquire(locks, "stock", {.ttl = 60s});
+    r[0].ask({"CONFIG", "SET", "requirepass", "new"});
+    testbed::plain_client admin(r[0].port());
+    admin.ask({"AUTH", "new"});
+    admin.ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    BOOST_TEST(r.run_to([&] {
+        r.extend(won.held, 60s);
+        return locks.stats().nodes[0].last_error == errc::authentication_failed;
+    }));
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(!r.extend(won.held, 60s));  // by the other two
+    admin.ask({"CONFIG", "SET", "requirepass", ""});
+    BOOST_TEST(!r.release(won.held));
+    r.check_recovery(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_with_a_log_remembers_after_a_crash_and_one_without_forgets)
+{
+    for (bool const durable : {true, false}) {
+        proxied_servers r(3, durable ? std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}
+                                     : std::vector<std::string>{});
+        lock_manager locks(r.context, r.through_proxies());
+        r.connect(locks);
+        auto won = r.acquire(locks, "stock", {.ttl = 60s});
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
+        for (std::size_t i = 0; i < 2; ++i) {
+            r[i].kill();
+            r[i].start();
+        }
+        BOOST_TEST(r.keys("lock:stock") == (durable ? 3u : 1u));
+        error_code ec;
+        BOOST_TEST(r.run_to([&] { return (ec = r.extend(won.held, 60s)) != errc::no_quorum; }));
+        BOOST_TEST((ec == (durable ? error_code() : error_code(errc::lost))));
+        won.held = {};
+        r.check_recovery(locks);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
