@@ -1,0 +1,75 @@
+// What a server, or something that is none, may answer: any reply, to a vote.
+
+#include "fuzz/must.hpp"
+#include "redis/batch.hpp"
+#include "redis/reply.hpp"
+
+#include <boost/redis/resp3/node.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+using namespace redlock;
+using namespace redlock::redis;
+
+namespace {
+
+void check(node_operation::kind what, reply const& r)
+{
+    using boost::redis::resp3::type;
+    must(r.text.size() <= 16 * 1024 && r.elements.size() <= 64, "a server decides how much we remember");
+    auto const answer = interpret(what, r);
+    if (answer.vote == vote::unknown) {
+        must(answer.error.failed(), "an unknown vote without a reason");
+        for (unsigned char const c : answer.text)
+            must(c >= 0x20 && c != 0x7f, "a server's words hold a control character");
+        return;
+    }
+    must(!answer.error, "a vote with an error");
+    must(!r.is_error(), "an error was taken for a vote");
+    if (what == node_operation::kind::acquire && answer.vote == vote::granted)
+        must(r.type == type::simple_string && r.text == "OK", "something else than OK was taken for a grant");
+    if ((what == node_operation::kind::extend || what == node_operation::kind::release) && answer.vote == vote::granted)
+        must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
+}
+
+}  // namespace
+
+// Bytes become what the parser hands us: nodes of any type and depth, in any order. The parser itself is Boost.Redis's; it
+// is not robust against every malformed reply (see "Not promised" in docs/guarantees.md).
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
+{
+    using boost::redis::resp3::type;
+    if (size < 1)
+        return 0;
+    auto const what = static_cast<node_operation::kind>(data[0] % 4);
+    std::string_view rest(reinterpret_cast<char const*>(data) + 1, size - 1);
+
+    batch b;
+    auto adapter = b.adapter();
+    std::size_t count = 0;
+    while (rest.size() >= 2) {
+        adapter.on_init();
+        // A reply: nodes of a byte for the type, one for depth and length, and a text.
+        for (bool last = false; !last && rest.size() >= 2;) {
+            auto const kind = static_cast<type>(static_cast<unsigned char>(rest[0]) % 19);
+            auto const shape = static_cast<unsigned char>(rest[1]);
+            last = shape & 1;
+            std::size_t const depth = shape >> 1 & 3;
+            auto const text = rest.substr(2, std::size_t{1} << (shape >> 3 & 15));
+            rest.remove_prefix(2 + std::min(text.size(), rest.size() - 2));
+            boost::system::error_code ec;
+            adapter.on_node({kind, 1, depth, text}, ec);
+            must(!ec, "an adapter that complains ends the connection");
+        }
+        must(!b.has(count), "a reply is there before its end");
+        adapter.on_done();
+        must(b.has(count), "a reply that has ended is not there");
+        check(what, b.replies[count++]);
+    }
+    interpret_error(rest);
+    presentable(rest);
+    return 0;
+}
