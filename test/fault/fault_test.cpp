@@ -21,8 +21,16 @@ namespace {
 struct proxied_servers : real_servers {
     explicit proxied_servers(std::size_t count, std::vector<std::string> options = {}) : real_servers(count, std::move(options))
     {
-        for (auto& s : servers)
+        make_proxies();
+    }
+
+    void make_proxies()
+    {
+        proxies.clear();
+        for (auto& s : servers) {
             proxies.push_back(std::make_unique<faulty_proxy>(s->port()));
+            proxies.back()->start();
+        }
     }
 
     config through_proxies() const
@@ -177,15 +185,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
 {
     proxied_servers r(3);
     if (r[0].ask({"CONFIG", "GET", "enable-debug-command"}).find("enable-debug-command") != std::string::npos) {
-        for (auto& s : r.servers) {
-            s->kill();
-        }
-        r.servers.clear();
-        r.proxies.clear();
-        for (int i = 0; i < 3; ++i) {
-            r.servers.push_back(std::make_unique<local_server>(std::vector<std::string>{"--enable-debug-command", "yes"}));
-            r.proxies.push_back(std::make_unique<faulty_proxy>(r[static_cast<std::size_t>(i)].port()));
-        }
+        for (auto& s : r.servers)
+            s = std::make_unique<local_server>(std::vector<std::string>{"--enable-debug-command", "yes"});
+        r.make_proxies();
     }
     lock_manager locks(r.context, r.through_proxies());
     r.connect(locks);

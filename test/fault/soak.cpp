@@ -161,6 +161,8 @@ public:
             nodes.push_back(p->url());
         for (std::size_t i = 0; i < settings_.processes; ++i)
             clients_.push_back(start_client(nodes, settings_.seed * 100 + i));
+        for (auto& p : proxies_)  // after the forks: a process with threads is not to be forked
+            p->start();
 
         auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(settings_.seconds);
         while (std::chrono::steady_clock::now() < end) {
@@ -185,7 +187,6 @@ public:
 private:
     pid_t start_client(std::vector<std::string> const& nodes, std::uint64_t seed)
     {
-        // The proxies have threads; the child touches nothing of theirs.
         auto const pid = ::fork();
         if (pid < 0)
             throw std::runtime_error("cannot start a process");
@@ -318,6 +319,7 @@ private:
             fmt::print("{} processes did not end well\n", failed);
             return 1;
         }
+        std::this_thread::sleep_for(1500ms);  // what could not be released in time expires by itself
         std::size_t left = 0;
         for (auto& server : servers_)
             left += server->ask({"EXISTS", "lock:counter"}) == "1";

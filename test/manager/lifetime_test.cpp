@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
+#include <malloc.h>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -216,6 +217,47 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
         for (auto& h : handles)
             BOOST_TEST_REQUIRE((!h.held()));
     }
+}
+
+BOOST_AUTO_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_behind)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto const round = [&](int i) {
+        asio::cancellation_signal cancel;
+        lock held;
+        int calls = 0;
+        auto const name = "stock" + std::to_string(i % 3);
+        locks->async_acquire(name, {.ttl = 1s, .wait = std::chrono::milliseconds(i % 2 * 50), .renew = i % 5 ? renewal::none : renewal::automatic},
+                             asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { ++calls, held = std::move(l); }));
+        w.run_for(std::chrono::microseconds(i % 7 * 50));
+        if (i % 4 == 0)
+            cancel.emit(asio::cancellation_type::terminal);
+        w.run_for(10ms);
+        if (i % 3 == 0)
+            held.async_release([](error_code) {});
+        if (i % 11 == 0)
+            held.async_wait_lost([](error_code) {});
+        held = {};
+        w.run_for(60ms);
+        for (auto& s : w.servers)
+            s->requests.clear();
+        return calls;
+    };
+    std::size_t in_use = 0;
+    int calls = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        calls += round(i);
+        if (i == 1'000)
+            in_use = ::mallinfo2().uordblks;
+    }
+    BOOST_TEST(calls == 10'000);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they look for leaks themselves
+    BOOST_TEST(::mallinfo2().uordblks < in_use + 16 * 1024);
+#endif
+    BOOST_TEST(!w.shutdown(*locks));
+    auto const s = locks->stats();
+    BOOST_TEST(s.held + s.running + s.cleaning == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(rule_11_calls_after_the_context_has_gone_are_harmless)

@@ -316,7 +316,7 @@ void process::shut_down()
 // After a shutdown without an error no key of ours is on any server, nor will be.
 void process::check_clean() const
 {
-    if (!clean_)
+    if (!clean_ || world_.weather.jump_every > 0ms)  // who trusts clocks that lie is not promised anything
         return;
     for (auto& s : world_.servers) {
         for (auto& [key, entry] : s->keys.entries) {

@@ -43,7 +43,7 @@ struct plan {
     unsigned second_first = 0;                       ///< bit i: at server i the second client's request comes first
     start second = start::together;
     manner winner = manner::holds;
-    bool slow = false;                               ///< the last answer comes when the validity is as good as over
+    bool slow = false;                               ///< the last answer comes when the validity is over
 
     std::string describe() const
     {
@@ -152,7 +152,7 @@ public:
 
     clock::time_point answer_comes(std::size_t c, unsigned place) const
     {
-        auto const gap = the_plan.slow ? clock::duration(45ms) / static_cast<int>(the_plan.servers) : clock::duration(1ms);
+        auto const gap = the_plan.slow ? clock::duration(49'400us) / static_cast<int>(the_plan.servers) : clock::duration(1ms);
         return starts(c) + 300us + gap * static_cast<int>(place + 1);
     }
 

@@ -74,8 +74,10 @@ void worker::check() const
 void worker::rest()
 {
     idle_ = true;
-    if (!stopping_)
-        process_.after(world_.random.spread(1ms, 300ms), [this] { acquire(); });
+    if (stopping_)
+        return;
+    auto const pause = eager_ > 0 ? world_.random.between(200us, 1ms) : world_.random.spread(1ms, 300ms);
+    process_.after(pause, [this] { acquire(); });
 }
 
 void worker::acquire()
@@ -86,9 +88,14 @@ void worker::acquire()
     idle_ = told_ = watching_ = released_ = false;
     ++turn_;
     auto const which = random.fraction();
-    resource_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+    if (eager_ > 0)
+        --eager_;
+    else
+        resource_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
     options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
-    if (random.chance(0.6))
+    if (random.chance(0.03))
+        eager_ = 50;  // so as to be there in the very moment in which somebody else's lock runs out
+    if (eager_ == 0 && random.chance(0.6))
         options_.wait = std::chrono::ceil<std::chrono::milliseconds>(random.spread(10ms, 3s));
     if (random.chance(0.4))
         options_.renew = renewal::automatic;
@@ -137,6 +144,7 @@ void worker::acquired(call const& c, error_code ec, lock l)
         return done();
     }
     ++world_.result.acquired;
+    eager_ = 0;
     held_ = std::move(l);
     if (!held_.held() && undisturbed && c.stalls == process_.stalls())
         world_.blame("{}: {} was handed out when it was over", name_, resource_);

@@ -72,6 +72,7 @@ private:
     bool released_ = false;
     int steps_left_ = 0;
     int waited_ = 0;
+    int eager_ = 0;
     int turn_ = 0;
     std::shared_ptr<asio::cancellation_signal> cancel_;
     std::vector<std::shared_ptr<call>> calls_;

@@ -116,13 +116,18 @@ faulty_proxy::faulty_proxy(std::uint16_t port)
     : acceptor_(context_, {asio::ip::address_v4::loopback(), 0}), server_port_(port), port_(acceptor_.local_endpoint().port())
 {
     accept();
+}
+
+void faulty_proxy::start()
+{
     thread_ = std::thread([this] { context_.run(); });
 }
 
 faulty_proxy::~faulty_proxy()
 {
     context_.stop();
-    thread_.join();
+    if (thread_.joinable())
+        thread_.join();
 }
 
 void faulty_proxy::accept()

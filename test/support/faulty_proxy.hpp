@@ -27,6 +27,7 @@ enum class fault : std::uint8_t {
 class faulty_proxy {
 public:
     explicit faulty_proxy(std::uint16_t port);
+    void start();  ///< begins to accept, in a thread; until then connections wait
     ~faulty_proxy();
     faulty_proxy(faulty_proxy const&) = delete;
     faulty_proxy& operator=(faulty_proxy const&) = delete;
