@@ -18,8 +18,8 @@ clock::duration retry_pause(std::uint32_t retries)
     return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
 }
 
-// Whether a node's answer to a release settles it.
-bool is_settled(ballot const& b)
+// Whether a node's answer to a release settles it. @p ttl_is_over: of a request that nobody has carried out yet.
+bool is_settled(ballot const& b, bool ttl_is_over)
 {
     auto const& acquired = b.round->grant()->ballots[b.node];
     if (!acquired.may_hold())  // its answer has come meanwhile: it never had the key
@@ -29,8 +29,8 @@ bool is_settled(ballot const& b)
         return true;
     case vote::denied:
         // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
-        // server may still have its bytes, and carry them out after the release.
-        return acquired.answered_with_a_vote() || acquired.sent_on() == b.sent_on();
+        // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
+        return acquired.answered_with_a_vote() || acquired.sent_on() == b.sent_on() || ttl_is_over;
     case vote::unknown:
         return false;
     }
@@ -64,16 +64,17 @@ void janitor::clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds t
 
 void janitor::settle(ballot& b)
 {
-    bool const settled = is_settled(b);
     auto const now = engine_.now();
-    // The last try comes when the ttl is over: what the server carried out before, however late, is then deleted, too.
+    auto const ttl_over = b.round->started + engine_.key_lifetime(b.ttl);
+    bool const settled = is_settled(b, now >= ttl_over);
     auto const last_try = b.not_after - engine_.settings().node_timeout;
     if (settled || engine_.closed() || now >= last_try) {
         --pending_;
         engine_.cleaned(settled);
         return;
     }
-    auto const at = std::min(now + retry_pause(b.retries), last_try);
+    // Not much later than the ttl is over: what the server carried out before, however late, is then deleted, too.
+    auto const at = std::min(now + retry_pause(b.retries), now < ttl_over ? ttl_over : last_try);
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
     engine_.set(alarm_, later_.begin()->first);

@@ -109,9 +109,17 @@ clock::duration round::patience() const
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
-    auto const use = what_ == node_operation::kind::release ? engine.key_lifetime(ttl) + patience() : patience();
     for (auto& b : ballots)
-        b.not_after = started + use;
+        b.not_after = started + useful_for(b) + patience();
+}
+
+// How long it makes sense to try, before the answer is waited for. A key lives no longer than its ttl; but a request
+// whose answer is missing may be carried out as late as that, and the key then lives for another ttl.
+clock::duration round::useful_for(ballot const& b) const
+{
+    if (what_ != node_operation::kind::release)
+        return clock::duration::zero();
+    return engine.key_lifetime(ttl) * (grant_->ballots[b.node].answered ? 1 : 2);
 }
 
 void round::submit(std::size_t i)

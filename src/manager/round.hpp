@@ -138,6 +138,7 @@ private:
     void stop_waiting();
     clock::duration patience() const;
     void prepare();
+    clock::duration useful_for(ballot const&) const;
     void fill_in_ballots();
     void submit(std::size_t i);
     void count(vote);

@@ -143,6 +143,29 @@ BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_d
     }
 }
 
+BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    auto const begun = w.now;
+    w[2].request_delay = 900ms;
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w[2].request_delay = 100us;
+    ++w[2].connection;  // the request is overtaken, and its answer is lost
+    w.at(begun + 899ms, [&] { w[2].reply_delay = 1h; });
+    w.at(begun + 901ms, [&] { w[2].reply_delay = 100us; });
+    w.release(won.held);
+    w.run_until(begun + 500ms);
+    w[2].reachable = false;
+    w.run_until(begun + 1300ms);
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // it lives until 1.9 s
+    w[2].reachable = true;
+    w.run_until(begun + 1850ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one)
 {
     lock_world w(3);

@@ -12,7 +12,7 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr clock::duration stormy_time = 20s;
+constexpr clock::duration stormy_time = 15s;
 
 // The heap's front is what happens first.
 constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.when, a.number) > std::pair(b.when, b.number); };
