@@ -148,6 +148,7 @@ BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_co
     lock_world w(3);
     auto locks = w.manager();
     w.acquire(*locks, "warm-up");
+    w.run_for(1ms);
     auto const begun = w.now;
     w[2].request_delay = 900ms;
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
