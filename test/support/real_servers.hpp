@@ -81,6 +81,8 @@ public:
 
     error_code release(lock& l)
     {
+        if (l.resource().empty())  // it has no event loop, so its handler would run on a thread of its own
+            return errc::not_held;
         return wait([&](auto done) { l.async_release(std::move(done)); });
     }
 
