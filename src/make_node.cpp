@@ -15,7 +15,7 @@ namespace redlock {
 std::vector<std::shared_ptr<node>> make_nodes(config const& c)
 {
     std::vector<std::shared_ptr<node>> nodes;
-    auto group = std::make_shared<redis::identities>();
+    auto group = std::make_shared<redis::group>();
     std::map<std::string, std::size_t> seen;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
         auto const url = redis::parse_url(c.nodes[i]);

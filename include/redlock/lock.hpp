@@ -122,7 +122,7 @@ public:
     /** Gives the lock back: deletes the key, where it is still ours, on every node that may have it.
 
         @ref held is false from the call on. Completes when a majority of the nodes is free; the others are
-        released in the background, which goes on until they confirm or the ttl is over.
+        released in the background, which goes on until they confirm or the key must have expired by itself.
 
         @par Completion signature
         `void(error_code)`

@@ -87,7 +87,8 @@ public:
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
 
-    /// Called once, before anything else.
+    /// Called once, before anything else. Nothing runs on @p executor at the same time as anything else does. It does not
+    /// keep its context running: a node that answers from elsewhere needs a work guard of the context itself.
     virtual void start(asio::any_io_executor executor) = 0;
 
     /// Takes an operation. It is kept until it can be sent or its time is over.

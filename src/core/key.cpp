@@ -15,8 +15,10 @@ constexpr bool is_digit(char c) noexcept
 
 void append_hex(std::string& to, std::uint64_t bits)
 {
-    for (int shift = 60; shift >= 0; shift -= 4)
-        to += "0123456789abcdef"[(bits >> shift) & 15];
+    char digits[16];
+    for (int i = 15; i >= 0; --i, bits >>= 4)
+        digits[i] = "0123456789abcdef"[bits & 15];
+    to.append(digits, sizeof digits);
 }
 
 }  // namespace

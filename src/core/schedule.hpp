@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -31,13 +32,22 @@ public:
 private:
     friend class schedule<TimePoint>;
 
+    static constexpr std::size_t in_heap = static_cast<std::size_t>(-1);
+
     std::function<void()> ring_;
     schedule<TimePoint>* schedule_ = nullptr;
-    std::size_t place_ = 0;
     TimePoint at_{};
+    std::size_t lane_ = in_heap;
+    std::size_t place_ = 0;  // in the heap
+    alarm* before_ = nullptr;  // in the lane
+    alarm* after_ = nullptr;
 };
 
-/** The alarms that are set, in a binary heap: one timer serves them all. Time is an argument.
+/** The alarms that are set; one timer serves them all. Time is an argument.
+
+    Most alarms are cleared long before they would ring, and most come in the order of their times, such as the deadlines
+    of rounds that are equally patient. These stand in line, in one of a few lanes, where to come and to go touches
+    nothing but the neighbours; a binary heap has the others.
 
     Alarms for the same moment ring in no particular, but in a reproducible order.
 */
@@ -53,44 +63,83 @@ public:
     void set(alarm<TimePoint>& a, TimePoint at)
     {
         a.clear();
-        a.schedule_ = this;
         a.at_ = at;
-        a.place_ = heap_.size();
-        heap_.push_back(&a);
-        rise(a.place_);
+        a.lane_ = find_lane(at);
+        if (a.lane_ == alarm<TimePoint>::in_heap) {
+            a.place_ = heap_.size();
+            heap_.push_back(&a);
+            rise(a.place_);
+        } else {
+            line_up(lanes_[a.lane_], a);
+        }
+        a.schedule_ = this;
+        ++size_;
     }
 
     std::optional<TimePoint> next() const
     {
-        return heap_.empty() ? std::nullopt : std::optional(heap_.front()->at_);
+        auto const* a = earliest();
+        return a ? std::optional(a->at_) : std::nullopt;
     }
 
     /// Rings what is due at @p now. An alarm may set, clear and destroy any alarm, itself included.
     void ring_until(TimePoint now)
     {
-        while (!heap_.empty() && heap_.front()->at_ <= now) {
-            auto ring = heap_.front()->ring_;  // a copy: the alarm may go while it rings
-            heap_.front()->clear();
+        for (auto* a = earliest(); a && a->at_ <= now; a = earliest()) {
+            auto ring = a->ring_;  // a copy: the alarm may go while it rings
+            a->clear();
             ring();
         }
     }
 
     void clear() noexcept
     {
-        for (auto* a : heap_)
-            a->schedule_ = nullptr;
-        heap_.clear();
+        while (auto* a = earliest())
+            remove(*a);
     }
 
-    std::size_t size() const noexcept { return heap_.size(); }
+    std::size_t size() const noexcept { return size_; }
 
 private:
     friend class alarm<TimePoint>;
 
+    struct lane {
+        alarm<TimePoint>* first = nullptr;
+        alarm<TimePoint>* last = nullptr;
+    };
+
+    // The lane whose last comes closest before it: far-off alarms do not stand in the way of near ones.
+    std::size_t find_lane(TimePoint at) const noexcept
+    {
+        auto found = alarm<TimePoint>::in_heap;
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            auto const* last = lanes_[i].last;
+            if (last && at < last->at_)
+                continue;
+            auto const* best = found == alarm<TimePoint>::in_heap ? nullptr : lanes_[found].last;
+            if (found == alarm<TimePoint>::in_heap || (last && (!best || best->at_ < last->at_)))
+                found = i;
+        }
+        return found;
+    }
+
+    alarm<TimePoint>* earliest() const noexcept
+    {
+        auto* found = heap_.empty() ? nullptr : heap_.front();
+        for (auto const& l : lanes_) {
+            if (l.first && (!found || l.first->at_ < found->at_))
+                found = l.first;
+        }
+        return found;
+    }
+
     void remove(alarm<TimePoint>& a) noexcept
     {
-        auto const place = a.place_;
         a.schedule_ = nullptr;
+        --size_;
+        if (a.lane_ != alarm<TimePoint>::in_heap)
+            return step_out(lanes_[a.lane_], a);
+        auto const place = a.place_;
         auto* last = heap_.back();
         heap_.pop_back();
         if (last == &a)
@@ -98,6 +147,20 @@ private:
         put(place, last);
         rise(place);
         sink(last->place_);
+    }
+
+    static void line_up(lane& l, alarm<TimePoint>& a) noexcept
+    {
+        a.before_ = l.last;
+        a.after_ = nullptr;
+        (l.last ? l.last->after_ : l.first) = &a;
+        l.last = &a;
+    }
+
+    static void step_out(lane& l, alarm<TimePoint>& a) noexcept
+    {
+        (a.before_ ? a.before_->after_ : l.first) = a.after_;
+        (a.after_ ? a.after_->before_ : l.last) = a.before_;
     }
 
     void put(std::size_t place, alarm<TimePoint>* a) noexcept
@@ -131,7 +194,9 @@ private:
         put(place, a);
     }
 
+    std::array<lane, 4> lanes_;
     std::vector<alarm<TimePoint>*> heap_;
+    std::size_t size_ = 0;
 };
 
 }  // namespace redlock::core

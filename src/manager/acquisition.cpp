@@ -5,7 +5,6 @@
 #include "core/validity.hpp"
 #include "manager/held_lock.hpp"
 
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 
@@ -19,7 +18,7 @@ void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_opti
 {
     if (e->abandoned())
         return handler(asio::error::operation_aborted, lock());
-    auto a = std::make_shared<acquisition>(e, std::move(resource), options, std::move(handler));
+    auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler));
     if (!core::check_resource(a->resource).empty() || !core::check(options, e->settings()).empty())
         return a->complete(errc::invalid_argument);
     a->done.on_cancel(a);
@@ -37,6 +36,14 @@ acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, ac
       give_up_at_(core::later(called_, options.wait)),
       alarm_([this] { wake(); })
 {
+}
+
+auto acquisition::sleep(clock::time_point until)
+{
+    return suspend_into(sleeper_, [this, until] {
+        if (until != clock::time_point::max())
+            engine_->set(alarm_, until);
+    });
 }
 
 // One contender per process and resource: the others queue up behind it, first come first served.
@@ -67,7 +74,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         }
         // The first connections take longer than a vote may; later ones are made while the others vote.
         if (!e.connected() && !a.round_) {
-            a.round_ = std::make_shared<round>(e, node_operation::kind::connect, std::string(), std::string(), a.options_.ttl);
+            a.round_ = make_recycled<round>(e, node_operation::kind::connect, std::string(), std::string(), a.options_.ttl);
             co_await a.round_->gather();
             if (a.round_->votes.verdict() == core::verdict::won)
                 e.set_connected();
@@ -75,7 +82,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         }
 
         // A fresh token for each round: a round never meets its own leftovers, nor frees its successor.
-        a.round_ = std::make_shared<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
+        a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
                                            a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
         ++a.rounds_;
@@ -120,7 +127,7 @@ error_code acquisition::judge() const
 
 void acquisition::hand_out()
 {
-    auto held = std::make_shared<held_lock>(engine_, resource, round_, options_);
+    auto held = make_recycled<held_lock>(engine_, resource, *round_, options_);
     engine_->add(held);
     won_ = lock(std::move(held));
     leaves_traces_ = false;
@@ -129,24 +136,14 @@ void acquisition::hand_out()
 void acquisition::clean_up()
 {
     leaves_traces_ = false;
-    engine_->janitor().clean_up(round_, options_.ttl);
-}
-
-flow<void> acquisition::sleep(clock::time_point until)
-{
-    auto start = [this, until](auto handler) {
-        sleeper_ = std::move(handler);
-        if (until != clock::time_point::max())
-            engine_->set(alarm_, until);
-    };
-    co_await asio::async_initiate<asio::deferred_t const, void()>(start, asio::deferred);
+    engine_->janitor().clean_up(round_->grant(), options_.ttl);
 }
 
 void acquisition::wake()
 {
     alarm_.clear();
     if (sleeper_)  // posted, because one that wakes up may wake another, and so on
-        asio::post(engine_->strand(), std::exchange(sleeper_, {}));
+        asio::post(engine_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
 }
 
 void acquisition::cancel(asio::cancellation_type type)
@@ -163,7 +160,7 @@ void acquisition::cancel(asio::cancellation_type type)
 
 void acquisition::drop()
 {
-    auto sleeper = std::exchange(sleeper_, {});
+    auto const sleeper = std::move(sleeper_);
     if (round_)
         round_->drop();
 }
@@ -179,6 +176,7 @@ void acquisition::complete(error_code ec)
     engine_->count_outcome(ec);
     if (options_.report)
         fill_report(ec);
+    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done(ec, std::move(won_));
 }
 

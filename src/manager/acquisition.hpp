@@ -4,8 +4,6 @@
 #include "manager/engine.hpp"
 #include "manager/round.hpp"
 
-#include <boost/asio/any_completion_handler.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +35,7 @@ private:
     error_code judge() const;
     void hand_out();
     void clean_up();
-    flow<void> sleep(clock::time_point until);
+    auto sleep(clock::time_point until);
     void fill_report(error_code) const;
 
     bool stopped() const noexcept { return cancelled_ || !engine_->open(); }
@@ -52,7 +50,7 @@ private:
     lock won_;
     bool cancelled_ = false;
     bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet
-    asio::any_completion_handler<void()> sleeper_;
+    suspended sleeper_;
     core::alarm<clock::time_point> alarm_;
 };
 

@@ -3,6 +3,7 @@
 #include "core/key.hpp"
 #include "core/validity.hpp"
 #include "manager/acquisition.hpp"
+#include "manager/context_guard.hpp"
 #include "manager/held_lock.hpp"
 #include "manager/round.hpp"
 
@@ -24,6 +25,14 @@ std::string default_owner()
 }
 
 }  // namespace
+
+std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime,
+                                     config settings, std::vector<std::shared_ptr<node>> nodes)
+{
+    auto e = std::make_shared<engine>(user_executor, std::move(runtime), std::move(settings), std::move(nodes));
+    context_guard::watch(user_executor, e);
+    return e;
+}
 
 engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime, config settings,
                std::vector<std::shared_ptr<node>> nodes)
@@ -225,6 +234,8 @@ void engine::close()
 
 void engine::abandon()
 {
+    if (abandoned())
+        return;
     auto const keep = shared_from_this();
     auto const self = std::exchange(self_, {});
     abandoned_.store(true, std::memory_order_release);
@@ -245,6 +256,7 @@ void engine::abandon()
         n->abandon();
     janitor_.stop();
     schedule_.clear();
+    strand_->abandon();
     runtime_.reset();
     strand_.reset();
     user_executor_ = {};

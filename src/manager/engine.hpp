@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/schedule.hpp"
+#include "manager/flow.hpp"
 #include "manager/janitor.hpp"
 #include "manager/operation.hpp"
 #include "manager/runtime.hpp"
@@ -11,8 +12,7 @@
 #include <redlock/stats.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/intrusive/list.hpp>
 #include <fmt/format.h>
 
@@ -45,6 +45,11 @@ class round;
 */
 class engine : public std::enable_shared_from_this<engine> {
 public:
+    /// Makes one that the execution context tells of its end.
+    static std::shared_ptr<engine> make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config,
+                                        std::vector<std::shared_ptr<node>>);
+
+    /// Only for @ref make.
     engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config, std::vector<std::shared_ptr<node>>);
     ~engine();
 
@@ -161,7 +166,9 @@ private:
     boost::intrusive::list<operation> running_;
     std::unordered_map<std::string, std::list<acquisition*>> contenders_;
     boost::intrusive::list<keepable> locks_;
-    std::unordered_map<std::string_view, held_lock*> held_;
+    std::unordered_map<std::string_view, held_lock*, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                       recycler<std::pair<std::string_view const, held_lock*>>>
+        held_;
     detail::janitor janitor_;
 
     std::vector<node_counters> node_counters_;
@@ -191,9 +198,11 @@ inline error_code error_of(std::exception_ptr const& failure) noexcept
 template <class Operation>
 void run_operation(engine& e, std::shared_ptr<Operation> o, flow<error_code> steps)
 {
-    asio::co_spawn(e.strand(), std::move(steps), [&e, o](std::exception_ptr failure, error_code ec) {
-        e.leave(*o);
-        o->complete(failure ? error_of(failure) : ec);
+    asio::dispatch(e.strand(), [&e, o = std::move(o), steps = std::move(steps)]() mutable {
+        begin(std::move(steps), [&e, o = std::move(o)](std::exception_ptr failure, error_code ec) {
+            e.leave(*o);
+            o->complete(failure ? error_of(failure) : ec);
+        });
     });
 }
 

@@ -19,7 +19,7 @@ void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl
 
 void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
 {
-    auto x = std::make_shared<extension>(std::move(held), ttl, std::move(done));
+    auto x = make_recycled<extension>(std::move(held), ttl, std::move(done));
     if (x->done_)
         x->done_.on_cancel(x);
     run_operation(*x->held_->engine, x, ask_nodes(x));
@@ -50,9 +50,9 @@ flow<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 
     held.may_live_for(self->ttl_);
     auto const& grant = held.grant();
-    auto const extension = std::make_shared<round>(node_operation::kind::extend, grant, self->ttl_);
-    for (std::size_t i = 0; i < grant->ballots.size(); ++i) {
-        if (!grant->ballots[i].may_hold())
+    auto const extension = make_recycled<round>(e, node_operation::kind::extend, grant, self->ttl_);
+    for (std::size_t i = 0; i < grant->nodes(); ++i) {
+        if (!grant->on(i).may_hold())
             extension->skip(i, vote::denied);
     }
     self->round_ = extension;

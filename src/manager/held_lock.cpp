@@ -12,18 +12,17 @@
 
 namespace redlock::detail {
 
-held_lock::held_lock(std::shared_ptr<detail::engine> e, std::string name, std::shared_ptr<round> grant,
-                     acquire_options const& options)
+held_lock::held_lock(std::shared_ptr<detail::engine> e, std::string name, round const& won, acquire_options const& options)
     : resource(std::move(name)),
       engine(std::move(e)),
-      grant_(std::move(grant)),
+      grant_(won.grant()),
       ttl_(options.ttl),
       renew_(options.renew == renewal::automatic),
-      renew_until_(options.max_hold.count() > 0 ? core::later(grant_->started, options.max_hold) : clock::time_point::max()),
-      renew_at_(renew_ ? core::renewal_due(grant_->started, ttl_, engine->random()) : clock::time_point::max()),
+      renew_until_(options.max_hold.count() > 0 ? core::later(won.started, options.max_hold) : clock::time_point::max()),
+      renew_at_(renew_ ? core::renewal_due(won.started, ttl_, engine->random()) : clock::time_point::max()),
       longest_ttl_(ttl_),
       margin_(core::stop_margin(ttl_)),
-      valid_until_(core::valid_until(grant_->started, ttl_, engine->settings().drift_factor).time_since_epoch().count()),
+      valid_until_(core::valid_until(won.started, ttl_, engine->settings().drift_factor).time_since_epoch().count()),
       alarm_([this] { ring(); })
 {
 }

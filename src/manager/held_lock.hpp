@@ -21,7 +21,7 @@ namespace redlock::detail {
 */
 class held_lock final : public std::enable_shared_from_this<held_lock>, public engine::keepable {
 public:
-    held_lock(std::shared_ptr<detail::engine>, std::string resource, std::shared_ptr<round> grant, acquire_options const&);
+    held_lock(std::shared_ptr<detail::engine>, std::string resource, round const& won, acquire_options const&);
 
     // Any thread.
     bool held() const noexcept;
@@ -34,7 +34,7 @@ public:
     standing give_up(standing to) noexcept;  ///< @return how it stood before; any thread
 
     // On the strand.
-    std::shared_ptr<round> const& grant() const noexcept { return grant_; }
+    std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
     std::chrono::milliseconds longest_ttl() const noexcept { return longest_ttl_; }
     void keep();                                ///< sets the alarm
     error_code check();                         ///< an error if it is not held; it may turn out to be lost
@@ -68,7 +68,7 @@ private:
     void end_waits(error_code);
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
 
-    std::shared_ptr<round> const grant_;
+    std::shared_ptr<detail::grant> const grant_;
     std::chrono::milliseconds const ttl_;
     bool const renew_;
     clock::time_point const renew_until_;

@@ -18,10 +18,11 @@ clock::duration retry_pause(std::uint32_t retries)
     return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
 }
 
-// Whether a node's answer to a release settles it. @p ttl_is_over: of a request that nobody has carried out yet.
-bool is_settled(ballot const& b, bool ttl_is_over)
+// Whether a node's answer to a release settles it. @p ttl_was_over: of a request that nobody had carried out, when the
+// release was sent. Its answer may have taken any time.
+bool is_settled(ballot const& b, bool ttl_was_over)
 {
-    auto const& acquired = b.round->grant()->ballots[b.node];
+    auto const acquired = b.round->grant()->on(b.node);
     if (!acquired.may_hold())  // its answer has come meanwhile: it never had the key
         return true;
     switch (b.reply.vote) {
@@ -30,7 +31,7 @@ bool is_settled(ballot const& b, bool ttl_is_over)
     case vote::denied:
         // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
         // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
-        return acquired.answered_with_a_vote() || acquired.sent_on() == b.sent_on() || ttl_is_over;
+        return acquired.answered_with_a_vote() || acquired.sent_on == b.sent_on() || ttl_was_over;
     case vote::unknown:
         return false;
     }
@@ -41,13 +42,12 @@ bool is_settled(ballot const& b, bool ttl_is_over)
 
 janitor::janitor(engine& e) : engine_(e), alarm_([this] { try_again(); }) {}
 
-std::shared_ptr<round> janitor::make_release(std::shared_ptr<round> grant, std::chrono::milliseconds ttl)
+std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = std::make_shared<round>(node_operation::kind::release, grant, ttl);
-    for (std::size_t i = 0; i < grant->ballots.size(); ++i) {
-        auto& acquired = grant->ballots[i];
-        if (!acquired.may_hold()) {
-            acquired.withdraw();
+    auto release = make_recycled<round>(engine_, node_operation::kind::release, taken, ttl);
+    for (std::size_t i = 0; i < taken->nodes(); ++i) {
+        if (!taken->on(i).may_hold()) {
+            taken->withdraw(i);
             release->skip(i, vote::denied);
             continue;
         }
@@ -57,16 +57,16 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<round> grant, std::
     return release;
 }
 
-void janitor::clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds ttl)
+void janitor::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    make_release(std::move(grant), ttl)->send();
+    make_release(std::move(taken), ttl)->send();
 }
 
 void janitor::settle(ballot& b)
 {
     auto const now = engine_.now();
     auto const ttl_over = b.round->started + engine_.key_lifetime(b.ttl);
-    bool const settled = is_settled(b, now >= ttl_over);
+    bool const settled = is_settled(b, b.asked >= ttl_over);
     auto const last_try = b.not_after - engine_.settings().node_timeout;
     if (settled || engine_.closed() || now >= last_try) {
         --pending_;

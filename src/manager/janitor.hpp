@@ -13,10 +13,11 @@ namespace redlock::detail {
 
 class ballot;
 class engine;
+class grant;
 class round;
 
 /** Sees every release through, also those that nobody waits for: until the node confirms that the key is
-    gone, or the key's time to live is over.
+    gone, or it must have expired by itself.
 
     Releases that cannot be sent wait in their node; those that failed wait here for their next try.
 */
@@ -24,12 +25,12 @@ class janitor {
 public:
     explicit janitor(engine&);
 
-    /// Prepares to release, on every node that may have it, the key of @p grant, a round of acquisition.
+    /// Prepares to release, on every node that may have it, the key of a grant.
     /// @p ttl is the longest time to live that the key was ever given. The caller must send or gather the round.
-    std::shared_ptr<round> make_release(std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
+    std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
     /// The same, sent at once and without waiting.
-    void clean_up(std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
+    void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
     /// Called with each answer to a release.
     void settle(ballot&);

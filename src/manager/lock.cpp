@@ -52,7 +52,7 @@ std::string const& lock::resource() const noexcept
 
 std::string const& lock::token() const noexcept
 {
-    return held_ ? held_->grant()->value() : nothing;
+    return held_ ? held_->grant()->value : nothing;
 }
 
 std::uint64_t lock::fencing_token() const noexcept

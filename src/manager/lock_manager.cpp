@@ -2,7 +2,6 @@
 
 #include "core/check.hpp"
 #include "make_node.hpp"
-#include "manager/context_guard.hpp"
 #include "manager/engine.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -26,9 +25,7 @@ std::shared_ptr<detail::engine> make_engine(asio::any_io_executor executor, conf
                                             std::vector<std::shared_ptr<node>> nodes)
 {
     auto runtime = detail::make_system_runtime(executor);
-    auto e = std::make_shared<detail::engine>(executor, std::move(runtime), std::move(settings), std::move(nodes));
-    detail::context_guard::watch(executor, e);
-    return e;
+    return detail::engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
 }
 
 }  // namespace

@@ -1,24 +1,17 @@
 #pragma once
 
+#include "strand.hpp"
+
 #include <redlock/detail/completion.hpp>
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/intrusive/list_hook.hpp>
 
 #include <memory>
 #include <utility>
 
 namespace redlock::detail {
-
-/// Everything in a manager runs on its strand. The type is spelled out because a type-erased one allocates with each use.
-using strand = asio::strand<asio::any_io_executor>;
-
-/// A coroutine on the strand.
-template <class T>
-using flow = asio::awaitable<T, strand>;
 
 /// Whether a cancellation of @p type may end an operation that has had an effect already.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept

@@ -79,7 +79,7 @@ void start_release(std::shared_ptr<held_lock> held, error_handler done)
     if (held->give_up(held_lock::standing::released) == held_lock::standing::released)
         return done(make_error_code(errc::not_held));
     auto const e = held->engine;
-    auto r = std::make_shared<release_operation>(std::move(held), was_held, std::move(done));
+    auto r = make_recycled<release_operation>(std::move(held), was_held, std::move(done));
     r->done.on_cancel(r);
     run_operation(*e, r, release_operation::run(r));
 }

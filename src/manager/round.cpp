@@ -56,28 +56,30 @@ auto cast_vote::operator()(CompletionToken&& token)
 }
 
 round::round(detail::engine& e, node_operation::kind what, std::string key, std::string value, std::chrono::milliseconds t)
+    : round(e, what, make_recycled<detail::grant>(std::move(key), std::move(value), e.nodes().size()), t)
+{
+    grant_->asked_ = this;
+}
+
+round::round(detail::engine& e, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds t)
     : engine(e),
       ttl(t),
-      votes(e.nodes().size()),
-      ballots(e.nodes().size()),
+      votes(about->nodes()),
+      ballots(about->nodes()),
       what_(what),
-      key_(std::move(key)),
-      value_(std::move(value)),
+      grant_(std::move(about)),
       deadline_([this] { out_of_time(); })
 {
     fill_in_ballots();
 }
 
-round::round(node_operation::kind what, std::shared_ptr<round> grant, std::chrono::milliseconds t)
-    : engine(grant->engine),
-      ttl(t),
-      votes(grant->ballots.size()),
-      ballots(grant->ballots.size()),
-      what_(what),
-      grant_(std::move(grant)),
-      deadline_([this] { out_of_time(); })
+round::~round()
 {
-    fill_in_ballots();
+    if (grant_->asked_ != this)
+        return;
+    for (auto const& b : ballots)
+        grant_->traces_[b.node] = b.trace();
+    grant_->asked_ = nullptr;
 }
 
 void round::fill_in_ballots()
@@ -87,8 +89,8 @@ void round::fill_in_ballots()
         b.round = this;
         b.node = static_cast<std::uint32_t>(i);
         b.what = what_;
-        b.key = key();
-        b.value = value();
+        b.key = grant_->key;
+        b.value = grant_->value;
         b.ttl = ttl;
     }
 }
@@ -109,8 +111,10 @@ clock::duration round::patience() const
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
-    for (auto& b : ballots)
+    for (auto& b : ballots) {
+        b.asked = started;
         b.not_after = started + useful_for(b) + patience();
+    }
 }
 
 // How long it makes sense to try, before the answer is waited for. A key lives no longer than its ttl; but a request
@@ -119,7 +123,7 @@ clock::duration round::useful_for(ballot const& b) const
 {
     if (what_ != node_operation::kind::release)
         return clock::duration::zero();
-    return engine.key_lifetime(ttl) * (grant_->ballots[b.node].answered ? 1 : 2);
+    return engine.key_lifetime(ttl) * (grant_->on(b.node).answered ? 1 : 2);
 }
 
 void round::submit(std::size_t i)
@@ -142,8 +146,19 @@ void round::resend(std::size_t i)
     b.answered = false;
     b.reply = {};
     b.mark_sent(0);
+    b.asked = engine.now();
     submit(i);
 }
+
+// The group's handler; the group takes its memory from the handler's allocator.
+struct round::group_done {
+    using allocator_type = recycler<void>;
+    allocator_type get_allocator() const noexcept { return {}; }
+
+    void operator()(auto&&...) { self->finish(); }
+
+    std::shared_ptr<round> self;
+};
 
 void round::start_gathering()
 {
@@ -160,36 +175,33 @@ void round::start_gathering()
     }
 
     engine.set(deadline_, started + patience());
-    // A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.
-    switch (asked.size()) {
-    case 1:
-        return start_group(asked, std::make_index_sequence<1>());
-    case 2:
-        return start_group(asked, std::make_index_sequence<2>());
-    case 3:
-        return start_group(asked, std::make_index_sequence<3>());
-    case 4:
-        return start_group(asked, std::make_index_sequence<4>());
-    case 5:
-        return start_group(asked, std::make_index_sequence<5>());
-    default:
-        return asio::experimental::make_parallel_group(std::move(asked))
-            .async_wait([this](vote v) { return decide(v); }, [self = shared_from_this()](auto&&...) { self->finish(); });
-    }
+    start_group(asked);
+}
+
+// A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.
+template <std::size_t Size>
+void round::start_group(group const& asked)
+{
+    if (asked.size() == Size)
+        return start_group(asked, std::make_index_sequence<Size>());
+    if constexpr (Size < 9)
+        return start_group<Size + 1>(asked);
+    asio::experimental::make_parallel_group(std::vector(asked.begin(), asked.end()))
+        .async_wait([this](vote v) { return decide(v); }, group_done{shared_from_this()});
 }
 
 template <std::size_t... I>
 void round::start_group(group const& asked, std::index_sequence<I...>)
 {
     asio::experimental::make_parallel_group(asked[I]...)
-        .async_wait([this](vote v) { return decide(v); }, [self = shared_from_this()](auto&&...) { self->finish(); });
+        .async_wait([this](vote v) { return decide(v); }, group_done{shared_from_this()});
 }
 
 void round::finish()
 {
     deadline_.clear();
-    if (done_)
-        std::move(done_)();
+    if (waiting_)
+        std::move(waiting_).resume();
 }
 
 // The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves: cancellation
@@ -235,7 +247,7 @@ void round::stop_waiting()
 void round::drop()
 {
     auto self = shared_from_this();
-    done_.reset();
+    waiting_.destroy();
     for (auto& b : ballots)
         b.waiter_.reset();
 }

@@ -2,7 +2,10 @@
 
 #include "core/quorum.hpp"
 #include "core/schedule.hpp"
+#include "manager/flow.hpp"
+#include "manager/grant.hpp"
 #include "manager/inline_function.hpp"
+#include <redlock/detail/recycler.hpp>
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
@@ -10,7 +13,6 @@
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/container/small_vector.hpp>
 
 #include <chrono>
@@ -45,16 +47,11 @@ public:
     /// Nobody waits any more.
     void stop_waiting();
 
-    /// Of an acquisition: whether the node may have the key now or later.
-    bool may_hold() const noexcept
-    {
-        return sent_on() != 0 && !(answered && (reply.vote == vote::denied || reply.untouched));
-    }
-
-    bool answered_with_a_vote() const noexcept { return answered && reply.vote != vote::unknown; }
+    grant::trace trace() const noexcept { return {sent_on(), answered, reply.untouched, reply.vote}; }
 
     detail::round* round = nullptr;
     node_reply reply;
+    clock::time_point asked;            ///< when it was submitted; the node sends it then or later
     std::uint32_t node = 0;
     std::uint32_t round_trip_us = 0;    ///< if the round is timed
     std::uint8_t retries = 0;           ///< of a release
@@ -78,8 +75,10 @@ public:
     round(detail::engine& engine, node_operation::kind what, std::string key, std::string value,
           std::chrono::milliseconds ttl);
 
-    /// About the key and value of @p grant, a round of acquisition.
-    round(node_operation::kind what, std::shared_ptr<round> grant, std::chrono::milliseconds ttl);
+    /// About the key and value of @p about.
+    round(detail::engine&, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
+
+    ~round();
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
@@ -87,11 +86,7 @@ public:
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
     auto gather()
     {
-        auto start = [this](auto handler) {
-            done_ = std::move(handler);
-            start_gathering();
-        };
-        return asio::async_initiate<asio::deferred_t const, void()>(start, asio::deferred);
+        return suspend_into(waiting_, [this] { start_gathering(); });
     }
 
     /// Sends to all nodes without waiting for anything.
@@ -111,17 +106,14 @@ public:
     /// For `attempt_report::nodes`.
     std::vector<node_report> report() const;
 
-    std::string const& key() const noexcept { return grant_ ? grant_->key_ : key_; }
-    std::string const& value() const noexcept { return grant_ ? grant_->value_ : value_; }
-
-    /// The round of acquisition that this one is about, if any.
-    std::shared_ptr<round> const& grant() const noexcept { return grant_; }
+    /// What it asks for, or is about.
+    std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
 
     detail::engine& engine;
     std::chrono::milliseconds const ttl;
     clock::time_point started;           ///< before the first byte left
     core::tally votes;
-    std::vector<ballot> ballots;
+    std::vector<ballot, recycler<ballot>> ballots;
     bool timed = false;                  ///< whether somebody wants to know how long each node took
 
 private:
@@ -129,7 +121,10 @@ private:
     friend struct cast_vote;
 
     using group = boost::container::small_vector<cast_vote, 9>;
+    struct group_done;
     void start_gathering();
+    template <std::size_t Size = 1>
+    void start_group(group const&);
     template <std::size_t... I>
     void start_group(group const&, std::index_sequence<I...>);
     void finish();
@@ -144,10 +139,8 @@ private:
     void count(vote);
 
     node_operation::kind const what_;
-    std::shared_ptr<round> const grant_;
-    std::string const key_;
-    std::string const value_;
-    inline_function<void()> done_;
+    std::shared_ptr<detail::grant> const grant_;
+    suspended waiting_;                  ///< in @ref gather
     core::alarm<clock::time_point> deadline_;
     bool overslept_ = false;
     bool abandoned_ = false;

@@ -1,7 +1,6 @@
 #include "manager/runtime.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <algorithm>
 #include <cerrno>

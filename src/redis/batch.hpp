@@ -8,6 +8,7 @@
 #include <boost/redis/request.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -42,6 +43,7 @@ public:
     std::vector<entry> entries;
     std::vector<reply> replies;
     clock::time_point sent;
+    std::uint64_t number = 0;  ///< of its sending; the object itself is used again
 
 private:
     void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);

@@ -1,10 +1,11 @@
 #include "redis/redis_node.hpp"
 
 #include "redis/batch.hpp"
-#include "redis/command.hpp"
 #include "redis/reply.hpp"
 #include "redis/scripts.hpp"
+#include "redis/sender.hpp"
 #include "redis/tls.hpp"
+#include "strand.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +15,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/redis/connection.hpp>
 #include <openssl/ssl.h>
 
@@ -30,12 +30,8 @@ namespace redlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace std::string_view_literals;
-using strand = asio::strand<asio::any_io_executor>;
+using detail::strand;
 using connection = boost::redis::basic_connection<strand>;
-
-// How the server deletes a key if it holds a value: newer ones can do so without a script.
-enum class deletion { script, delifeq, delex };
 
 // Replies to the commands that open a connection, in their order.
 enum greeting : std::size_t { hello, server_info, native_commands, scripts, select_database = scripts + 3 };
@@ -61,8 +57,7 @@ bool is_nonsense(error_code ec)
 {
     using boost::redis::error;
     return ec.category() == boost::redis::make_error_code(error::invalid_data_type).category()
-        && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout
-        && ec != error::pong_timeout && ec != error::write_timeout;
+        && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout;
 }
 
 bool is_address(std::string const& host)
@@ -72,24 +67,15 @@ bool is_address(std::string const& host)
     return !ec;
 }
 
-std::string value_after(std::string_view text, std::string_view label)
-{
-    auto const begin = text.find(label);
-    if (begin == std::string_view::npos)
-        return {};
-    auto const rest = text.substr(begin + label.size());
-    return std::string(rest.substr(0, rest.find_first_of("\r\n")));
-}
-
 /** A Redis server: one connection, kept open from the first use on.
 
     Operations queue up until the end of the turn of the event loop and then leave as one batch. While the
     server cannot be reached, or has been silent for longer than `node_timeout`, they stay in the queue, where they
     are dropped when they are not wanted any more: nothing old is ever replayed to a server that comes back.
 */
-class redis_node final : public node, public std::enable_shared_from_this<redis_node> {
+class redis_node final : public node, public sender::node, public std::enable_shared_from_this<redis_node> {
 public:
-    redis_node(url u, config const& c, std::shared_ptr<identities> group)
+    redis_node(url u, config const& c, std::shared_ptr<redis::group> group)
         : url_(std::move(u)),
           name_(url_.name()),
           node_timeout_(c.node_timeout),
@@ -205,10 +191,10 @@ private:
         c.resolve_timeout = connect_timeout_;
         c.connect_timeout = connect_timeout_;
         c.ssl_handshake_timeout = connect_timeout_;
-        c.health_check_interval = std::max<std::chrono::milliseconds>(1s, node_timeout_);
+        c.health_check_interval = 0s;    // our own looks once a second, not with two timers for each write and read
         c.reconnect_wait_interval = 0s;  // we reconnect ourselves, with growing pauses
         c.max_read_size = 4 * 1024 * 1024;
-        c.read_buffer_append_size = 16 * 1024;
+        c.read_buffer_append_size = 2 * 1024;
         c.use_setup = true;  // we greet the server ourselves, to hear its own words when it refuses
         c.setup.clear();
         return c;
@@ -285,7 +271,35 @@ private:
         up_since_ = clock::now();
         patience_->cancel();
         log(log_level::info, "connected");
+        watched_ = 0;
+        watch(link_);
         flush_soon();
+    }
+
+    // A connection on which nothing is answered from one look to the next is given up; an idle one is asked for a sign of
+    // life. Looks, not times, are compared: a process that was stopped itself has always read in between.
+    void watch(std::shared_ptr<connection> const& link)
+    {
+        patience_->expires_after(std::max<std::chrono::milliseconds>(1s, node_timeout_));
+        patience_->async_wait([self = shared_from_this(), link](error_code ec) {
+            if (ec || self->link_ != link || !self->up_)
+                return;
+            if (self->in_flight_.empty()) {
+                self->ping();
+            } else if (self->in_flight_.front()->number == self->watched_) {
+                self->log(log_level::warning, "it has stopped answering");
+                return link->cancel(boost::redis::operation::run);
+            }
+            self->watched_ = self->in_flight_.front()->number;
+            self->watch(link);
+        });
+    }
+
+    void ping()
+    {
+        auto const b = take_batch();
+        b->request.push("PING");
+        exec(b, clock::now());
     }
 
     // Whether the server is one that can vote; an error says why not.
@@ -310,7 +324,7 @@ private:
         deletion_ = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
 
         // A server that may not tell who it is cannot be told from another; the operator chose so.
-        auto const run_id = value_after(greeting.replies[server_info].text, "run_id:");
+        std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
         return {};
@@ -324,9 +338,8 @@ private:
             trouble_ = {};  // wait for the outcome of the first attempt to come back
             log(log_level::warning, "connection lost: " + ec.message());
         } else if (!refused_) {
-            bool const silent = ec == asio::error::operation_aborted || ec == boost::redis::error::pong_timeout;
             set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable,
-                        silent ? "it accepts connections but does not answer" : presentable(ec.message()));
+                        ec == asio::error::operation_aborted ? "it accepts connections but does not answer" : presentable(ec.message()));
         }
         if (trouble_)
             flush_soon();
@@ -344,12 +357,8 @@ private:
 
     void flush_soon()
     {
-        if (std::exchange(flush_due_, true))
-            return;
-        asio::post(*strand_, [self = shared_from_this()] {
-            self->flush_due_ = false;
-            self->flush();
-        });
+        if (!std::exchange(flush_due_, true))
+            group_->sender->add(weak_from_this(), *strand_);
     }
 
     bool silent(clock::time_point now) const
@@ -357,73 +366,68 @@ private:
         return !in_flight_.empty() && now - in_flight_.front()->sent > node_timeout_;
     }
 
-    void flush()
+    bool begin_sending(clock::time_point now) override
     {
-        auto const now = clock::now();
-        if (!up_)
-            return trouble_ ? refuse_queue() : void();
-        if (silent(now))
-            return tidy();
-        auto b = take_batch();
-        taken_.swap(queue_);  // who completes may submit
-        for (auto& q : taken_) {
-            auto& o = *q.operation;
-            if (o.what == node_operation::kind::connect)
-                o.complete({.vote = vote::granted});
-            else if (o.withdrawn() || now > o.not_after)
-                o.complete({.untouched = true, .error = errc::node_unreachable});
-            else
-                add(*b, std::move(q));
+        flush_due_ = false;
+        if (!up_) {
+            if (trouble_)
+                refuse_queue();
+            return false;
+        }
+        if (silent(now)) {
+            tidy();
+            return false;
         }
         taken_.clear();
+        taken_.swap(queue_);  // who completes may submit
+        batch_ = take_batch();
+        return true;
+    }
+
+    bool send(std::size_t i, clock::time_point now, encoder& e) override
+    {
+        if (i >= taken_.size())
+            return false;
+        auto& o = *taken_[i].operation;
+        if (o.what == node_operation::kind::connect)
+            o.complete({.vote = vote::granted});
+        else if (o.withdrawn() || now > o.not_after)
+            o.complete({.untouched = true, .error = errc::node_unreachable});
+        else
+            add(*batch_, std::move(taken_[i]), e);
+        return true;
+    }
+
+    void end_sending(clock::time_point now) override
+    {
+        taken_.clear();
+        auto const b = std::move(batch_);
         if (b->entries.empty()) {
-            spare_.push_back(std::move(b));
+            spare_.push_back(b);
             return;
         }
+        exec(b, now);
+    }
+
+    void exec(std::shared_ptr<batch> const& b, clock::time_point now)
+    {
         b->sent = now;
+        b->number = ++batches_;
         in_flight_.push_back(b);
         link_->async_exec(b->request, b->adapter(), [self = shared_from_this(), link = link_, b](error_code, std::size_t) {
             self->answered(b);
         });
     }
 
-    void add(batch& b, queued q)
+    void add(batch& b, queued q, encoder& e)
     {
         auto& o = *q.operation;
-        auto const answer = b.request.get_commands();
-        switch (o.what) {
-        case node_operation::kind::acquire:
-            push_command(b.request, "SET", o.key, o.value, "NX"sv, "PX"sv, o.ttl.count());
-            break;
-        case node_operation::kind::extend:
-            push_script(b, extend_script, q.load_script, o.key, o.value, o.ttl.count());
-            break;
-        case node_operation::kind::release:
-            if (deletion_ == deletion::delifeq)
-                push_command(b.request, "DELIFEQ", o.key, o.value);
-            else if (deletion_ == deletion::delex)
-                push_command(b.request, "DELEX", o.key, "IFEQ"sv, o.value);
-            else
-                push_script(b, release_script, q.load_script, o.key, o.value);
-            break;
-        case node_operation::kind::inspect:
-            push_script(b, inspect_script, q.load_script, o.key);
-            break;
-        case node_operation::kind::connect:
-            return;
-        }
-        o.mark_sent(link_number_);
         bool const native = o.what == node_operation::kind::release && deletion_ != deletion::script;
         bool const loaded = q.load_script && !native;
+        auto const answer = b.request.get_commands();
+        b.request.append(e.encode(o, deletion_, loaded));
+        o.mark_sent(link_number_);
         b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0), loaded, native});
-    }
-
-    template <class... Args>
-    static void push_script(batch& b, script const& s, bool load, Args const&... args)
-    {
-        if (load)
-            push_command(b.request, "SCRIPT", "LOAD"sv, s.source);
-        push_command(b.request, "EVALSHA", s.sha1, "1"sv, args...);
     }
 
     void answered(std::shared_ptr<batch> const& b)
@@ -435,14 +439,8 @@ private:
                 continue;
             }
             auto r = interpret(e.operation->what, b->replies[e.answer]);
-            bool const forbidden = r.error == errc::permission_denied && e.native;
-            bool const forgotten = r.error == errc::script_missing && !e.script_loaded;
-            if (forbidden)
-                deletion_ = deletion::script;  // an access list from before the server knew the command
-            if ((forbidden || forgotten) && !closed_) {
-                queue_.push_back({std::move(e.operation), forgotten});  // nothing was carried out: it may go again
+            if (r.untouched && try_again(e, r.error))
                 continue;
-            }
             e.operation->complete(std::move(r));
         }
         b->clear();
@@ -450,6 +448,19 @@ private:
             spare_.push_back(b);
         if (!queue_.empty() && up_)
             flush_soon();
+    }
+
+    // A refusal that the next try avoids: nothing was carried out, so it may go again.
+    bool try_again(batch::entry& e, error_code refusal)
+    {
+        bool const forbidden = refusal == errc::permission_denied && e.native;
+        bool const forgotten = refusal == errc::script_missing && !e.script_loaded;
+        if (forbidden)
+            deletion_ = deletion::script;  // an access list from before the server knew the command
+        if (!(forbidden || forgotten) || closed_)
+            return false;
+        queue_.push_back({std::move(e.operation), forgotten});
+        return true;
     }
 
     std::shared_ptr<batch> take_batch()
@@ -502,7 +513,7 @@ private:
     std::chrono::milliseconds const connect_timeout_;
     std::function<void(log_level, std::string_view)> const log_;
     tls_settings const tls_;
-    std::shared_ptr<identities> const group_;
+    std::shared_ptr<redis::group> const group_;
     std::minstd_rand jitter_;
 
     using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand>;
@@ -522,8 +533,11 @@ private:
     std::string trouble_message_;
 
     std::vector<queued> queue_;
-    std::vector<queued> taken_;    ///< what a flush is going through; kept for its memory
+    std::vector<queued> taken_;    ///< what is being sent; kept for its memory
+    std::shared_ptr<batch> batch_; ///< into which it goes
     std::deque<std::shared_ptr<batch>> in_flight_;
+    std::uint64_t batches_ = 0;    ///< sent so far
+    std::uint64_t watched_ = 0;    ///< the first in flight when the connection was last looked at
     std::vector<std::shared_ptr<batch>> spare_;
     bool flush_due_ = false;
     std::size_t tidy_at_ = 64;
@@ -531,7 +545,9 @@ private:
 
 }  // namespace
 
-std::string identities::claim(std::string const& name, std::string const& run_id)
+group::group() : sender(std::make_shared<redis::sender>()) {}
+
+std::string group::claim(std::string const& name, std::string const& run_id)
 {
     auto const [known, fresh] = names_.emplace(run_id, name);
     if (!fresh && known->second != name)
@@ -540,7 +556,7 @@ std::string identities::claim(std::string const& name, std::string const& run_id
     return {};
 }
 
-std::shared_ptr<node> make_redis_node(url const& u, config const& c, std::shared_ptr<identities> group)
+std::shared_ptr<node> make_redis_node(url const& u, config const& c, std::shared_ptr<redis::group> group)
 {
     return std::make_shared<redis_node>(u, c, std::move(group));
 }

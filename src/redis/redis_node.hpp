@@ -11,20 +11,24 @@
 
 namespace redlock::redis {
 
-/** Which server each node of a manager has turned out to be, by the server's `run_id`.
+class sender;
 
-    One server under two addresses must not vote twice.
-*/
-class identities {
+/// What the nodes of a manager have in common.
+class group {
 public:
-    /// Node @p name has met the server @p run_id. @return the name of the node that met it before; empty: none.
+    group();
+
+    /// One server under two addresses must not vote twice: node @p name has met the server @p run_id.
+    /// @return the name of the node that met it before; empty: none.
     std::string claim(std::string const& name, std::string const& run_id);
+
+    std::shared_ptr<redis::sender> const sender;
 
 private:
     std::map<std::string, std::string> names_;  // by run_id
 };
 
 /// @throws std::invalid_argument if the TLS files cannot be used
-std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<identities>);
+std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<group>);
 
 }  // namespace redlock::redis

@@ -79,6 +79,15 @@ node_reply interpret_inspection(reply const& r)
 
 }  // namespace
 
+std::string_view value_after(std::string_view text, std::string_view label, std::string_view end)
+{
+    auto const begin = text.find(label);
+    if (begin == std::string_view::npos)
+        return {};
+    auto const rest = text.substr(begin + label.size());
+    return rest.substr(0, rest.find_first_of(end));
+}
+
 std::string presentable(std::string_view text)
 {
     // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.

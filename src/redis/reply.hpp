@@ -28,6 +28,9 @@ node_reply interpret(node_operation::kind what, reply const& r);
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
 node_reply interpret_error(std::string_view text);
 
+/// Of a reply to INFO: what stands after @p label, up to any of the characters in @p end. Empty if it is not there.
+std::string_view value_after(std::string_view text, std::string_view label, std::string_view end = "\r\n");
+
 /// The server's words as they may be shown: printable, of bounded length, and without what it quotes of our command.
 std::string presentable(std::string_view text);
 

@@ -41,6 +41,7 @@ public:
 
     void kill();    ///< SIGKILL
     void start();   ///< again, after kill
+    void launch();  ///< the same, without waiting until it answers
     void pause();   ///< SIGSTOP
     void resume();  ///< SIGCONT
 
@@ -48,7 +49,6 @@ public:
     std::string ask(std::vector<std::string> const& command) const;
 
 private:
-    void launch();
     std::string log() const;
 
     std::vector<std::string> options_;

@@ -10,17 +10,20 @@
 
 namespace redlock::testbed {
 
-plain_client::plain_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+plain_client::plain_client(connected c) : socket_(c.socket)
 {
     timeval const patience{5, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+}
+
+plain_client::plain_client(std::uint16_t port) : plain_client(connected{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)})
+{
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
         auto const why = errno;
-        ::close(socket_);
         throw std::runtime_error("cannot connect to port " + std::to_string(port) + ": " + std::strerror(why));
     }
 }

@@ -15,6 +15,12 @@ class plain_client {
 public:
     /// @throws std::runtime_error if nobody listens
     explicit plain_client(std::uint16_t port);
+
+    /// A socket that somebody has connected; it is closed together with this.
+    struct connected {
+        int socket;
+    };
+    explicit plain_client(connected);
     ~plain_client();
     plain_client(plain_client const&) = delete;
     plain_client& operator=(plain_client const&) = delete;

@@ -143,6 +143,20 @@ BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_d
     }
 }
 
+// A lock of one second, whose key is set on the last node after 900 ms only: the request is overtaken by what is sent
+// over another connection, and its answer is lost.
+lock_world::outcome win_with_a_late_request(lock_world& w, lock_manager& locks)
+{
+    auto const begun = w.now;
+    w[2].request_delay = 900ms;
+    auto won = w.acquire(locks, "stock", {.ttl = 1s});
+    w[2].request_delay = 100us;
+    ++w[2].connection;
+    w.at(begun + 899ms, [&w] { w[2].reply_delay = 1h; });
+    w.at(begun + 901ms, [&w] { w[2].reply_delay = 100us; });
+    return won;
+}
+
 BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over)
 {
     lock_world w(3);
@@ -150,18 +164,33 @@ BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_co
     w.acquire(*locks, "warm-up");
     w.run_for(1ms);
     auto const begun = w.now;
-    w[2].request_delay = 900ms;
-    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
-    w[2].request_delay = 100us;
-    ++w[2].connection;  // the request is overtaken, and its answer is lost
-    w.at(begun + 899ms, [&] { w[2].reply_delay = 1h; });
-    w.at(begun + 901ms, [&] { w[2].reply_delay = 100us; });
+    auto won = win_with_a_late_request(w, *locks);
     w.release(won.held);
     w.run_until(begun + 500ms);
     w[2].reachable = false;
     w.run_until(begun + 1300ms);
     BOOST_TEST(w.keys("lock:stock") == 1u);  // it lives until 1.9 s
     w[2].reachable = true;
+    w.run_until(begun + 1850ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not_when_it_comes)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w.run_for(1ms);
+    auto const begun = w.now;
+    auto won = win_with_a_late_request(w, *locks);
+    w[2].reply_delay = 1200ms;  // "not there", said at once, is heard when the ttl is over
+    w.release(won.held);
+    w.run_until(begun + 5ms);
+    w[2].reply_delay = 100us;
+
+    w.run_until(begun + 1100ms);
+    BOOST_TEST(w.keys("lock:stock") == 1u);  // it lives until 1.9 s
     w.run_until(begun + 1850ms);
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(locks->stats().cleaning == 0u);

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>
+#include <thread>
 #include <unistd.h>
 
 using namespace redlock;
@@ -236,6 +237,40 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     BOOST_TEST(r.keys("lock:stock") == 0u);
     auto again = r.acquire(locks, "stock");
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_stops_answering_is_given_up_also_while_nothing_is_asked)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+
+    r[0].pause();
+    BOOST_TEST(r.run_to([&] { return !locks.stats().nodes[0].connected; }));
+    r[0].resume();
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connected; }));
+
+    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
+{
+    real_servers r(1);
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+    r.release(r.acquire(locks, "stock").held);
+    auto const connections = locks.stats().nodes[0].connections;
+    for (int i = 0; i < 2; ++i) {  // with a request in flight, and for longer than it takes to look twice
+        locks.async_inspect("stock", [](error_code, lock_info) {});
+        r.context.poll();
+        std::this_thread::sleep_for(2500ms);
+        r.context.run_for(100ms);
+    }
+
+    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+    BOOST_TEST(locks.stats().nodes[0].connections == connections);
     r.shutdown(locks);
 }
 

@@ -51,7 +51,7 @@ struct settings {
 };
 
 struct summary {
-    std::atomic<std::uint64_t> worlds{0}, acquired{0}, operations{0}, faults{0}, overlaps{0};
+    std::atomic<std::uint64_t> worlds{0}, acquired{0}, faults{0}, overlaps{0};
     std::atomic<std::int64_t> milliseconds{0};
 };
 
@@ -94,7 +94,6 @@ private:
             auto& s = summaries_[n % kinds];
             ++s.worlds;
             s.acquired += o.acquired;
-            s.operations += o.operations;
             s.faults += o.faults;
             s.overlaps += o.overlaps > 0;
             s.milliseconds += o.time / 1ms;

@@ -1,7 +1,6 @@
 #include "sim/process.hpp"
 
 #include "core/key.hpp"
-#include "manager/context_guard.hpp"
 #include "manager/engine.hpp"
 #include "manager/runtime.hpp"
 #include "sim/world.hpp"
@@ -93,9 +92,8 @@ process::process(world& w, std::size_t index, unsigned incarnation)
         settings_.nodes.push_back(s->name);
     }
     work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
-    auto const e = std::make_shared<detail::engine>(
-        context_.get_executor(), std::make_unique<sim_runtime>(w, *this, context_.get_executor()), settings_, std::move(nodes));
-    detail::context_guard::watch(context_.get_executor(), e);
+    auto const executor = context_.get_executor();
+    auto const e = detail::engine::make(executor, std::make_unique<sim_runtime>(w, *this, executor), settings_, std::move(nodes));
     engine_ = e;
     locks_ = std::make_unique<lock_manager>(e);
     auto const count = 2 + w.random.below(2);

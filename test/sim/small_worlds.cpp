@@ -176,9 +176,8 @@ private:
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());
             }
-            engine = std::make_shared<detail::engine>(w.context.get_executor(), std::make_unique<virtual_runtime>(w),
-                                                      std::move(settings), std::move(nodes));
-            detail::context_guard::watch(w.context.get_executor(), engine);
+            engine = detail::engine::make(w.context.get_executor(), std::make_unique<virtual_runtime>(w), std::move(settings),
+                                          std::move(nodes));
             locks.emplace(engine);
             engine->set_connected();
         }

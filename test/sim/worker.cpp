@@ -41,7 +41,6 @@ std::shared_ptr<worker::call> worker::begin(std::string what, clock::duration li
     std::erase_if(calls_, [](auto& c) { return c->completions > 0; });
     calls_.push_back(std::make_shared<call>(call{std::move(what), world_.now, limit, process_.stalled_in_all(),
                                                  process_.stalls()}));
-    ++world_.result.operations;
     return calls_.back();
 }
 

@@ -24,7 +24,6 @@ struct outcome {
     std::string violation;          ///< of a promise; empty if all were kept
     std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
     std::uint64_t acquired = 0;
-    std::uint64_t operations = 0;
     std::uint64_t faults = 0;
     clock::duration time{0};        ///< virtual
     std::string trace;              ///< if it was asked for

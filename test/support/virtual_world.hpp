@@ -1,6 +1,5 @@
 #pragma once
 
-#include "manager/context_guard.hpp"
 #include "manager/engine.hpp"
 #include "manager/runtime.hpp"
 #include "memory/lock_table.hpp"
@@ -11,11 +10,13 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace redlock::test {
@@ -28,6 +29,7 @@ public:
     asio::io_context context;
     clock::time_point now{std::chrono::hours(1)};
     std::function<void()> each_step;  ///< called after each thing that happened
+    int random_until = -1;            ///< how often there are random numbers still; -1: always
 
     std::uint64_t at(clock::time_point when, std::function<void()> what)
     {
@@ -101,13 +103,17 @@ private:
 
 class virtual_runtime final : public detail::runtime {
 public:
-    explicit virtual_runtime(virtual_world& world) : world_(world), strand_(world.context.get_executor()) {}
+    explicit virtual_runtime(virtual_world& world) : world_(world), strand_(asio::any_io_executor(world.context.get_executor())) {}
 
     detail::strand strand() const override { return strand_; }
     clock::time_point now() const noexcept override { return world_.now; }
 
     std::array<std::uint64_t, 2> random() override
     {
+        if (world_.random_until == 0)
+            throw std::system_error(EIO, std::generic_category());
+        if (world_.random_until > 0)
+            --world_.random_until;
         auto const next = [this] {  // splitmix64
             auto z = seed_ += 0x9e3779b97f4a7c15;
             z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -309,9 +315,8 @@ public:
             nodes.push_back(std::make_shared<scripted_node>(*this, *servers[i], "server-" + std::to_string(i)));
             settings.nodes.push_back(nodes.back()->name());
         }
-        auto engine = std::make_shared<detail::engine>(context.get_executor(), std::make_unique<virtual_runtime>(*this),
-                                                       std::move(settings), std::move(nodes));
-        detail::context_guard::watch(context.get_executor(), engine);
+        auto engine = detail::engine::make(context.get_executor(), std::make_unique<virtual_runtime>(*this), std::move(settings),
+                                           std::move(nodes));
         return std::make_unique<lock_manager>(engine);
     }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/detail/recycler.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
@@ -11,6 +12,7 @@
 #include <boost/asio/execution/allocator.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/require.hpp>
@@ -79,8 +81,13 @@ private:
     template <class Handler>
     struct box_of final : box {
         using handler_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
-        using box_allocator =
-            typename std::allocator_traits<asio::associated_allocator_t<Handler>>::template rebind_alloc<box_of>;
+        using handler_allocator = asio::associated_allocator_t<Handler, recycler<void>>;
+        using box_allocator = typename std::allocator_traits<handler_allocator>::template rebind_alloc<box_of>;
+
+        static handler_allocator allocator_of(Handler const& h) noexcept
+        {
+            return asio::get_associated_allocator(h, recycler<void>());
+        }
 
         box_of(Handler h, asio::any_io_executor otherwise)
             : handler(std::move(h)),
@@ -91,20 +98,30 @@ private:
 
         void complete(Results... results) override
         {
-            box_allocator const own(asio::get_associated_allocator(handler));  // a moved-from handler must not be asked
+            box_allocator const own(allocator_of(handler));  // a moved-from handler must not be asked
             auto taken = std::move(handler);
             auto const otherwise = std::move(io_executor);
             auto const busy = std::move(work);
             destroy(own);  // before the handler runs: it may use the memory again
             // The short way where it exists; asio::post would wrap the handler once more.
+            if constexpr (std::is_same_v<handler_executor, asio::any_io_executor>) {
+                // Most often an event loop's in disguise, which knows how to use our memory.
+                auto const executor = busy.get_executor();
+                if (auto const* loop = executor.template target<asio::io_context::executor_type>())
+                    return post_to(*loop, std::move(taken), std::move(results)...);
+            }
             if constexpr (asio::can_require<handler_executor, asio::execution::blocking_t::never_t>::value) {
-                auto const allocator = asio::get_associated_allocator(taken);
-                asio::prefer(asio::require(busy.get_executor(), asio::execution::blocking.never),
-                             asio::execution::allocator(allocator))
-                    .execute(bind(std::move(taken), std::move(results)...));
+                post_to(busy.get_executor(), std::move(taken), std::move(results)...);
             } else {
                 asio::post(otherwise, asio::append(std::move(taken), std::move(results)...));
             }
+        }
+
+        template <class Executor>
+        static void post_to(Executor const& executor, Handler h, Results... results)
+        {
+            asio::prefer(asio::require(executor, asio::execution::blocking.never), asio::execution::allocator(allocator_of(h)))
+                .execute(bind(std::move(h), std::move(results)...));
         }
 
         void on_cancel(std::weak_ptr<cancellable> operation) override
@@ -118,7 +135,7 @@ private:
             });
         }
 
-        void destroy() noexcept override { destroy(box_allocator(asio::get_associated_allocator(handler))); }
+        void destroy() noexcept override { destroy(box_allocator(allocator_of(handler))); }
 
         void destroy(box_allocator allocator) noexcept
         {
@@ -140,7 +157,7 @@ private:
     static box_ptr make_box(Handler handler, asio::any_io_executor otherwise)
     {
         using traits = std::allocator_traits<typename box_of<Handler>::box_allocator>;
-        typename traits::allocator_type allocator(asio::get_associated_allocator(handler));
+        typename traits::allocator_type allocator(box_of<Handler>::allocator_of(handler));
         auto* const memory = traits::allocate(allocator, 1);
         try {
             traits::construct(allocator, memory, std::move(handler), std::move(otherwise));

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <redlock/detail/recycler.hpp>
+
+#include <redlock/report.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::detail {
+
+class round;
+
+/** What an acquisition may have set: the key, its value, and the nodes that may have it.
+
+    A held lock keeps this, and not the round of acquisition, which is several times as large. While there still are
+    answers to come the round knows best, and is asked; when it goes it leaves what it knows here.
+*/
+class grant {
+public:
+    grant(std::string key, std::string value, std::size_t nodes);
+
+    /// What has become of the acquisition on one node.
+    struct trace {
+        std::uint32_t sent_on = 0;  ///< the connection; 0: it was never handed to one
+        bool answered = false;      ///< however late
+        bool untouched = false;     ///< the node certainly did not carry it out
+        redlock::vote vote = redlock::vote::unknown;
+
+        /// Whether the node may have the key now or later.
+        bool may_hold() const noexcept
+        {
+            return sent_on != 0 && !(answered && (vote == redlock::vote::denied || untouched));
+        }
+        bool answered_with_a_vote() const noexcept { return answered && vote != redlock::vote::unknown; }
+    };
+    trace on(std::size_t node) const noexcept;
+
+    /// What was not sent yet will not be.
+    void withdraw(std::size_t node) noexcept;
+
+    std::size_t nodes() const noexcept { return traces_.size(); }
+
+    std::string const key;
+    std::string const value;
+
+private:
+    friend class round;
+
+    round* asked_ = nullptr;  ///< until its last answer
+    std::vector<trace, recycler<trace>> traces_;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,78 @@
+#include <redlock/detail/recycler.hpp>
+
+#include <array>
+#include <new>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+// The sanitizers are to see each block come and go.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kept_max = 0;
+#else
+constexpr std::size_t kept_max = 16 * 1024 * 1024;
+#endif
+constexpr std::size_t step = 64;
+constexpr std::size_t size_max = 2048;
+
+struct block {
+    block* next;
+};
+
+// Without a destructor, so that it can still be used while the thread's other objects are being destroyed.
+struct lists {
+    std::array<block*, size_max / step> first;
+    std::size_t kept;
+    bool ending;
+};
+thread_local constinit lists mine{};
+
+// Gives everything back when the thread ends.
+struct at_thread_end {
+    ~at_thread_end()
+    {
+        mine.ending = true;
+        for (auto*& first : mine.first) {
+            while (first)
+                ::operator delete(std::exchange(first, first->next));
+        }
+    }
+    void touch() const noexcept {}
+};
+thread_local at_thread_end const guard;
+
+constexpr std::size_t list_of(std::size_t size)
+{
+    return (size - 1) / step;
+}
+
+}  // namespace
+
+void* recycled_new(std::size_t size)
+{
+    if (size - 1 >= size_max)  // nothing at all is too large as well
+        return ::operator new(size);
+    auto const i = list_of(size);
+    if (auto* const b = mine.first[i]) {
+        mine.first[i] = b->next;
+        mine.kept -= (i + 1) * step;
+        return b;
+    }
+    return ::operator new((i + 1) * step);
+}
+
+void recycled_delete(void* memory, std::size_t size) noexcept
+{
+    if (size - 1 >= size_max)  // nothing at all is too large as well
+        return ::operator delete(memory);
+    auto const i = list_of(size);
+    if (mine.ending || mine.kept + (i + 1) * step > kept_max)
+        return ::operator delete(memory);
+    guard.touch();
+    mine.kept += (i + 1) * step;
+    mine.first[i] = ::new (memory) block{mine.first[i]};
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <redlock/detail/recycler.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+
+#include <concepts>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace redlock {
+
+namespace asio = boost::asio;
+
+namespace detail {
+
+/** An executor that runs functions one after another, never two at once, on an executor of the user's.
+
+    What `asio::strand<any_io_executor>` promises, for a fraction of its price: a copy is a counted pointer, and what
+    functions on the strand post to it runs in the same turn of the event loop, not in one of its own.
+
+    Copies are equal and share everything. Safe to use from any thread, except for @ref abandon.
+*/
+class strand {
+public:
+    /// A template, or every copy would be tried as a conversion to the type-erased executor first.
+    template <std::same_as<asio::any_io_executor> Executor>
+    explicit strand(Executor inner) : state_(make_state(std::move(inner)))
+    {
+    }
+
+    bool running_in_this_thread() const noexcept;
+
+    /// What it runs on. What is posted there from the strand runs after all that is due in the event loop already.
+    asio::any_io_executor const& inner() const noexcept;
+
+    /// The execution context goes: destroys the functions that wait, and lets go of the inner executor.
+    void abandon() noexcept;
+
+    // The requirements of an executor.
+    template <class F>
+    void execute(F&& f) const
+    {
+        if (!may_block_)
+            return push(function_of<std::decay_t<F>>::make(std::forward<F>(f)));
+        if (running_in_this_thread()) {
+            auto now = std::forward<F>(f);
+            return now();
+        }
+        if (turn t(*this); t) {
+            auto now = std::forward<F>(f);
+            now();
+            return t.finish();
+        }
+        push(function_of<std::decay_t<F>>::make(std::forward<F>(f)));
+    }
+    asio::execution_context& query(asio::execution::context_t) const noexcept;
+    asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
+    {
+        if (may_block_)
+            return asio::execution::blocking.possibly;
+        return asio::execution::blocking.never;
+    }
+    strand require(asio::execution::blocking_t::possibly_t) const { return strand(state_, true); }
+    strand require(asio::execution::blocking_t::never_t) const { return strand(state_, false); }
+    friend bool operator==(strand const& a, strand const& b) noexcept
+    {
+        return a.state_ == b.state_ && a.may_block_ == b.may_block_;
+    }
+
+private:
+    struct function {
+        function* next = nullptr;
+        void (*end)(function*, bool run);  ///< destroys it, and runs it if so wished
+    };
+
+    template <class F>
+    struct function_of : function {
+        using allocator = recycler<function_of>;
+
+        explicit function_of(F f) : function{nullptr, &finish}, f(std::move(f)) {}
+
+        static function* make(F f)
+        {
+            struct memory {
+                function_of* at = allocator().allocate(1);
+                ~memory()
+                {
+                    if (at)
+                        allocator().deallocate(at, 1);
+                }
+            } m;
+            ::new (static_cast<void*>(m.at)) function_of(std::move(f));
+            return std::exchange(m.at, nullptr);
+        }
+
+        static void finish(function* base, bool run)
+        {
+            auto* const self = static_cast<function_of*>(base);
+            auto taken = std::move(self->f);
+            self->~function_of();
+            allocator().deallocate(self, 1);  // first: what runs may use the memory again
+            if (run)
+                taken();
+        }
+
+        F f;
+    };
+
+    struct state;
+
+    /// This thread's turn to run the strand's functions, if it is a thread of the inner executor and nobody else is at it.
+    class turn {
+    public:
+        explicit turn(strand const&) noexcept;
+        explicit turn(std::shared_ptr<state> claimed) noexcept;
+        ~turn() noexcept(false);
+        turn(turn const&) = delete;
+        explicit operator bool() const noexcept { return state_ != nullptr; }
+        void finish();  ///< what has queued up meanwhile
+
+    private:
+        void claim(std::shared_ptr<state>) noexcept;
+
+        std::shared_ptr<state> state_;  // a function may be the last that knows the strand
+        state* outer_ = nullptr;
+    };
+
+    static std::shared_ptr<state> make_state(asio::any_io_executor inner);
+
+    strand(std::shared_ptr<state> s, bool may_block) noexcept : state_(std::move(s)), may_block_(may_block) {}
+    void push(function*) const;
+
+    std::shared_ptr<state> state_;
+    bool may_block_ = true;
+};
+
+}  // namespace detail
+}  // namespace redlock

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace redlock::test {
+
+/// Counts the objects that are alive.
+struct witness {
+    explicit witness(int& alive) : alive(&alive) { ++alive; }
+    witness(witness const& other) : alive(other.alive) { ++*alive; }
+    witness& operator=(witness const&) = delete;
+    ~witness() { --*alive; }
+    int* alive;
+};
+
+}  // namespace redlock::test

@@ -1,0 +1,241 @@
+#include "redis/command.hpp"
+#include "redis/scripts.hpp"
+#include "redis/sender.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace std::string_view_literals;
+using redis::deletion;
+using redis::encoder;
+using redis::push_command;
+using kind = node_operation::kind;
+
+BOOST_AUTO_TEST_SUITE(commands)
+
+namespace {
+
+// What Boost.Redis makes of the same arguments is the measure.
+template <class... Args>
+void check_same(std::string_view name, Args const&... args)
+{
+    boost::redis::request expected, actual;
+    expected.push(name, args...);
+    push_command(actual, name, args...);
+
+    BOOST_TEST(actual.payload() == expected.payload());
+    BOOST_TEST(actual.get_commands() == expected.get_commands());
+    BOOST_TEST(actual.get_expected_responses() == expected.get_expected_responses());
+}
+
+struct test_operation final : node_operation {
+    test_operation(kind k, std::string_view of, std::string_view held, std::chrono::milliseconds t = {})
+    {
+        what = k;
+        key = of;
+        value = held;
+        ttl = t;
+    }
+    void complete(node_reply) override {}
+};
+
+template <class... Args>
+std::string expected(Args const&... args)
+{
+    boost::redis::request r;
+    r.push(args...);
+    return std::string(r.payload());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(commands_are_encoded_as_boost_redis_does)
+{
+    check_same("PING");
+    check_same("GET", "key"sv);
+    check_same("SET", "key"sv, "value"sv, "NX"sv, "PX"sv, std::int64_t(30000));
+    check_same("SET", std::string("key"), "zero\0inside"sv, "line\r\nend"sv);
+}
+
+BOOST_AUTO_TEST_CASE(empty_arguments_are_encoded_as_boost_redis_does)
+{
+    check_same("SET", ""sv, ""sv);
+    check_same("SET", std::string_view(), std::string());
+    check_same("SET", ""sv);
+}
+
+BOOST_AUTO_TEST_CASE(integers_are_encoded_as_boost_redis_does)
+{
+    using limits = std::numeric_limits<std::int64_t>;
+    for (std::int64_t n : {std::int64_t(0), std::int64_t(1), std::int64_t(-1), std::int64_t(9), std::int64_t(10), std::int64_t(-10),
+                           std::int64_t(1'000'000'007), limits::max(), limits::min(), limits::min() + 1})
+        check_same("SET", "key"sv, n, n);
+}
+
+BOOST_AUTO_TEST_CASE(arguments_of_each_length_are_encoded_as_boost_redis_does)
+{
+    for (std::size_t length = 0; length < 1200; ++length) {
+        std::string const text(length, 'x');
+        check_same("ECHO", text);
+        check_same("SET", text, "value"sv, std::int64_t(-30000));
+    }
+    for (std::size_t length : {9'999, 10'000, 65'535, 65'536, 1'000'000}) {
+        std::string const text(length, 'y');
+        check_same("SET", text, text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(many_short_arguments_are_encoded_as_boost_redis_does)
+{
+    check_same("DEL", "a"sv, "b"sv, "c"sv, "d"sv, "e"sv, "f"sv, "g"sv, "h"sv, "i"sv, "j"sv, "k"sv, "l"sv, "m"sv, "n"sv, "o"sv,
+               "p"sv, "q"sv, "r"sv, "s"sv, "t"sv);
+}
+
+BOOST_AUTO_TEST_CASE(commands_follow_each_other_in_a_request)
+{
+    std::string const large(600, 'z');
+    boost::redis::request expected, actual;
+    for (int i = 0; i < 3; ++i) {
+        expected.push("SET", "key", large, i);
+        expected.push("PING");
+        push_command(actual, "SET", "key"sv, large, std::int64_t(i));
+        push_command(actual, "PING");
+    }
+
+    BOOST_TEST(actual.payload() == expected.payload());
+    BOOST_TEST(actual.get_commands() == 6u);
+    BOOST_TEST(actual.get_expected_responses() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
+{
+    using namespace std::chrono_literals;
+    encoder e;
+    auto const encoded = [&](kind k, deletion by = deletion::script) {
+        return std::string(e.encode(test_operation(k, "key", "value", 5s), by, false).payload());
+    };
+
+    BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
+    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000"));
+    BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
+    BOOST_TEST(encoded(kind::release, deletion::delifeq) == expected("DELIFEQ", "key", "value"));
+    BOOST_TEST(encoded(kind::release, deletion::delex) == expected("DELEX", "key", "IFEQ", "value"));
+    BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", redis::inspect_script.sha1, "1", "key"));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
+{
+    encoder e;
+    test_operation const o(kind::release, "key", "value");
+
+    auto const& r = e.encode(o, deletion::script, true);
+
+    BOOST_TEST(r.payload() == expected("SCRIPT", "LOAD", redis::release_script.source)
+                                  + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
+    BOOST_TEST(r.get_commands() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
+{
+    using namespace std::chrono_literals;
+    std::string const keys = "key1key2", values = "one two ";
+    auto const key = [&](std::size_t i) { return std::string_view(keys).substr(4 * i, 4); };
+    auto const value = [&](std::size_t i) { return std::string_view(values).substr(4 * i, 4); };
+    test_operation const operations[] = {
+        {kind::acquire, key(0), value(0), 1s}, {kind::acquire, key(1), value(0), 1s}, {kind::acquire, key(1), value(1), 1s},
+        {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::release, key(1), value(1), 2s},
+        {kind::release, key(1), value(0), 2s}, {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
+    encoder used;
+    for (auto const& o : operations) {
+        for (auto by : {deletion::script, deletion::delifeq, deletion::delex}) {
+            for (bool load : {false, true, true}) {
+                encoder fresh;
+                BOOST_TEST(used.encode(o, by, load).payload() == fresh.encode(o, by, load).payload());
+                BOOST_TEST(used.encode(o, by, load).get_commands() == fresh.encode(o, by, load).get_commands());
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
+{
+    std::string key = "key1";
+    encoder e;
+    test_operation const o(kind::acquire, key, "value", std::chrono::seconds(1));
+    e.encode(o, deletion::script, false);
+    key = "key2";
+
+    e.forget();
+
+    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "key2", "value", "NX", "PX", "1000"));
+}
+
+BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
+{
+    test_operation const o(kind::acquire, {}, {});
+    encoder e;
+    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "", "", "NX", "PX", "0"));
+    e.encode(test_operation(kind::acquire, "key", "value"), deletion::script, false);
+
+    e.forget();
+
+    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "", "", "NX", "PX", "0"));
+}
+
+namespace {
+
+// Sends one operation, and throws afterwards if it is told to.
+class test_node final : public redis::sender::node {
+public:
+    bool begin_sending(clock::time_point) override { return true; }
+    bool send(std::size_t i, clock::time_point, encoder& e) override
+    {
+        if (i > 0)
+            return false;
+        sent.push_back(std::string(e.encode(*operation, deletion::script, false).payload()));
+        if (std::exchange(fails, false))
+            throw std::bad_alloc();
+        return true;
+    }
+    void end_sending(clock::time_point) override {}
+
+    node_operation const* operation = nullptr;
+    bool fails = false;
+    std::vector<std::string> sent;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
+{
+    boost::asio::io_context context;
+    detail::strand const strand(boost::asio::any_io_executor(context.get_executor()));
+    auto const sender = std::make_shared<redis::sender>();
+    auto const node = std::make_shared<test_node>();
+    std::string key = "key1";
+    test_operation const o(kind::acquire, key, "value");
+    node->operation = &o;
+    node->fails = true;
+    sender->add(node, strand);
+    BOOST_CHECK_THROW(context.run(), std::bad_alloc);
+    node->sent.clear();
+    key = "key2";  // another operation that came to be in the same place
+
+    sender->add(node, strand);
+    context.run();
+
+    BOOST_REQUIRE(node->sent.size() == 1u);
+    BOOST_TEST(node->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

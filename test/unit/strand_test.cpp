@@ -1,0 +1,679 @@
+#include "strand.hpp"
+#include "support/witness.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace asio = boost::asio;
+using redlock::detail::strand;
+using redlock::test::witness;
+
+BOOST_AUTO_TEST_SUITE(strands)
+
+namespace {
+
+strand make(auto const& executor)
+{
+    return strand(asio::any_io_executor(executor));
+}
+
+// Not an io_context's executor as the strand sees it, although it is one.
+asio::any_io_executor without_short_cut(asio::io_context& context)
+{
+    return asio::prefer(context.get_executor(), asio::execution::outstanding_work.tracked);
+}
+
+std::vector<int> numbers_up_to(int count)
+{
+    std::vector<int> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+}
+
+void run_on_threads(asio::io_context& context, int count)
+{
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i)
+        threads.emplace_back([&context] { context.run(); });
+    for (auto& t : threads)
+        t.join();
+}
+
+// Counts without a lock: two functions at once are a race that the sanitizers see, and that the sum shows.
+struct busy_counter {
+    void add()
+    {
+        if (inside.exchange(true))
+            collisions.fetch_add(1);
+        ++sum;
+        inside.store(false);
+    }
+
+    int sum = 0;
+    std::atomic<bool> inside{false};
+    std::atomic<int> collisions{0};
+};
+
+// Posts from outside and from the strand, dispatches, and counts: 16 chains of `length`, two functions for each link.
+void start_chains(strand const& s, asio::any_io_executor outside, busy_counter& counter, int length)
+{
+    struct chain {
+        void next(int left) const
+        {
+            counter.add();
+            asio::dispatch(s, [&c = counter] { c.add(); });
+            if (left == 0)
+                return;
+            if (left % 3 == 0)
+                asio::post(s, [c = *this, left] { c.next(left - 1); });
+            else
+                asio::post(outside, [c = *this, left] { asio::dispatch(c.s, [c, left] { c.next(left - 1); }); });
+        }
+
+        strand s;
+        asio::any_io_executor outside;
+        busy_counter& counter;
+    };
+    for (int i = 0; i < 16; ++i)
+        asio::post(s, [c = chain{s, outside, counter}, length] { c.next(length - 1); });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(functions_run_in_order)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    for (int i = 0; i < 1000; ++i)
+        asio::post(s, [&ran, i] { ran.push_back(i); });
+
+    BOOST_TEST(ran.empty());
+    context.run();
+
+    BOOST_TEST(ran == numbers_up_to(1000), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_each_thread_posts_keeps_its_order)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<std::vector<int>> ran(3);
+    std::vector<std::thread> threads;
+    auto work = std::optional(asio::make_work_guard(context));
+    for (auto& mine : ran) {
+        threads.emplace_back([&mine, s] {
+            for (int i = 0; i < 2000; ++i)
+                asio::post(s, [&mine, i] { mine.push_back(i); });
+        });
+    }
+    std::thread loop([&context] { run_on_threads(context, 2); });
+
+    for (auto& t : threads)
+        t.join();
+    work.reset();
+    loop.join();
+
+    for (auto const& mine : ran)
+        BOOST_TEST(mine == numbers_up_to(2000), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(never_two_at_once_on_four_threads)
+{
+    asio::io_context context;
+    busy_counter counter;
+    start_chains(make(context.get_executor()), context.get_executor(), counter, 600);
+
+    run_on_threads(context, 4);
+
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+BOOST_AUTO_TEST_CASE(never_two_at_once_without_the_short_cut)
+{
+    asio::io_context context;
+    busy_counter counter;
+    start_chains(make(without_short_cut(context)), context.get_executor(), counter, 600);
+
+    run_on_threads(context, 4);
+
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_thread_pool)
+{
+    asio::thread_pool pool(4);
+    busy_counter counter;
+    start_chains(make(pool.get_executor()), pool.get_executor(), counter, 600);
+
+    pool.join();
+
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_the_users)
+{
+    asio::io_context context;
+    busy_counter counter;
+    auto const users = asio::make_strand(context.get_executor());
+    start_chains(make(users), context.get_executor(), counter, 600);
+
+    run_on_threads(context, 4);
+
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_our_own)
+{
+    asio::io_context context;
+    busy_counter counter;
+    start_chains(make(make(context.get_executor())), context.get_executor(), counter, 600);
+
+    run_on_threads(context, 4);
+
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_posted_from_the_strand_runs_after_the_current_function)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(s, [&] {
+        asio::post(s, [&] { ran.push_back(3); });
+        ran.push_back(1);
+    });
+    asio::post(s, [&] { ran.push_back(2); });
+
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_posted_from_the_strand_runs_in_the_same_turn_of_the_loop)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(s, [&] {
+        asio::post(context, [&] { ran.push_back(2); });
+        asio::post(s, [&] { ran.push_back(1); });
+    });
+
+    context.run_one();
+
+    BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_posted_to_the_inner_executor_runs_after_all_that_is_due)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(s, [&] { asio::post(s.inner(), [&] { ran.push_back(3); }); });
+    asio::post(context, [&] { ran.push_back(1); });
+    asio::post(context, [&] { ran.push_back(2); });
+
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    bool other_ran = false;
+    int ran = 0;
+    std::function<void()> again = [&] {
+        if (!other_ran && ++ran < 1'000'000)
+            asio::post(s, again);
+    };
+    asio::post(s, again);
+    asio::post(context, [&] { other_ran = true; });
+
+    context.run();
+
+    BOOST_TEST(other_ran);
+    BOOST_TEST(ran < 1'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_idle_on_the_loop)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    bool ran = false;
+    auto const dispatched_inline = [&] {
+        ran = false;
+        asio::dispatch(s, [&] { ran = true; });
+        return ran;
+    };
+
+    BOOST_TEST(!dispatched_inline());  // no thread of the loop
+    context.run();
+    BOOST_TEST(ran);
+
+    context.restart();
+    asio::post(context, [&] { BOOST_TEST(dispatched_inline()); });
+    context.run();
+
+    context.restart();
+    asio::post(s, [&] { BOOST_TEST(dispatched_inline()); });
+    context.run();
+
+    context.restart();
+    asio::post(context, [&] {
+        asio::post(s, [] {});
+        BOOST_TEST(!dispatched_inline());  // another function is first
+    });
+    context.run();
+    BOOST_TEST(ran);
+}
+
+BOOST_AUTO_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_strand)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool has_strand = false, dispatched = false;
+    std::vector<int> ran;
+    asio::post(s, [&] {
+        std::unique_lock lock(mutex);
+        has_strand = true;
+        changed.notify_all();
+        changed.wait(lock, [&] { return dispatched; });
+        ran.push_back(1);
+    });
+    asio::post(context, [&] {
+        {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return has_strand; });
+        }
+        asio::dispatch(s, [&] { ran.push_back(2); });
+        std::lock_guard lock(mutex);
+        dispatched = true;
+        changed.notify_all();
+    });
+
+    run_on_threads(context, 2);
+
+    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(post_never_runs_inline)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    int ran = 0;
+    asio::post(context, [&] {
+        asio::post(s, [&] { ++ran; });
+        BOOST_TEST(ran == 0);
+    });
+    asio::post(s, [&] {
+        auto const before = ran;
+        asio::post(s, [&] { ++ran; });
+        BOOST_TEST(ran == before);
+    });
+
+    context.run();
+
+    BOOST_TEST(ran == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_it)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(context, [&] {
+        asio::dispatch(s, [&] {
+            asio::post(s, [&] { ran.push_back(2); });
+            ran.push_back(1);
+        });
+        ran.push_back(3);
+    });
+
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(it_knows_on_which_thread_it_runs)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    auto const other = make(context.get_executor());
+    asio::post(s, [&] {
+        BOOST_TEST(s.running_in_this_thread());
+        BOOST_TEST(!other.running_in_this_thread());
+        asio::dispatch(other, [&] { BOOST_TEST(other.running_in_this_thread()); });
+        BOOST_TEST(s.running_in_this_thread());
+        std::thread([&] { BOOST_TEST(!s.running_in_this_thread()); }).join();
+    });
+    asio::post(context, [&] { BOOST_TEST(!s.running_in_this_thread()); });
+
+    BOOST_TEST(context.run() > 0u);
+    BOOST_TEST(!s.running_in_this_thread());
+}
+
+BOOST_AUTO_TEST_CASE(two_strands_that_dispatch_to_each_other_end)
+{
+    asio::io_context context;
+    auto const a = make(context.get_executor()), b = make(context.get_executor());
+    int ran = 0;
+    std::function<void(int)> step = [&](int left) {
+        ++ran;
+        if (left > 0)
+            asio::dispatch(left % 2 ? a : b, [&, left] { step(left - 1); });
+    };
+    asio::post(a, [&] { step(1000); });
+
+    context.run();
+
+    BOOST_TEST(ran == 1001);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_throws_does_not_stop_the_others)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(s, [&] { ran.push_back(1); });
+    asio::post(s, [] { throw std::runtime_error("of a function"); });
+    asio::post(s, [&] {
+        BOOST_TEST(s.running_in_this_thread());
+        ran.push_back(2);
+    });
+
+    BOOST_CHECK_THROW(context.run(), std::runtime_error);
+    BOOST_TEST(!s.running_in_this_thread());
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_throws_inline_does_not_stop_the_others)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    std::vector<int> ran;
+    asio::post(context, [&] {
+        BOOST_CHECK_THROW(asio::dispatch(s,
+                                         [&] {
+                                             asio::post(s, [&] { ran.push_back(1); });
+                                             throw std::runtime_error("of a function");
+                                         }),
+                          std::runtime_error);
+        BOOST_TEST(!s.running_in_this_thread());
+        BOOST_TEST(ran.empty());
+    });
+
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+}
+
+namespace {
+
+// Runs what may block at once, and lets its exceptions out, as executors of users may.
+class eager_executor {
+public:
+    eager_executor(asio::io_context& context, bool may_block) : context_(&context), may_block_(may_block) {}
+
+    template <class F>
+    void execute(F f) const
+    {
+        if (may_block_)
+            f();
+        else
+            asio::post(*context_, std::move(f));
+    }
+    asio::execution_context& query(asio::execution::context_t) const noexcept { return *context_; }
+    asio::execution::blocking_t query(asio::execution::blocking_t) const noexcept
+    {
+        if (may_block_)
+            return asio::execution::blocking.possibly;
+        return asio::execution::blocking.never;
+    }
+    eager_executor require(asio::execution::blocking_t::possibly_t) const { return {*context_, true}; }
+    eager_executor require(asio::execution::blocking_t::never_t) const { return {*context_, false}; }
+    bool operator==(eager_executor const&) const noexcept = default;
+
+private:
+    asio::io_context* context_;
+    bool may_block_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_still_never_two_at_once)
+{
+    asio::io_context context;
+    auto const s = make(eager_executor(context, true));
+    BOOST_CHECK_THROW(asio::dispatch(s, [] { throw std::runtime_error("of a function"); }), std::runtime_error);
+
+    // Were the strand taken for idle now, although a turn of it is due, the loop would have two turns at once.
+    std::vector<int> ran;
+    asio::post(s, [&] {
+        ran.push_back(1);
+        asio::post(s, [&] { ran.push_back(2); });
+        context.poll_one();
+        BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+    });
+    context.run();
+
+    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_abandoned_strand_destroys_what_waits)
+{
+    asio::io_context context;
+    auto s = make(context.get_executor());
+    int alive = 0, ran = 0;
+    for (int i = 0; i < 3; ++i)
+        asio::post(s, [&, w = witness(alive)] { ++ran; });
+    BOOST_TEST(alive == 3);
+
+    s.abandon();
+
+    BOOST_TEST(alive == 0);
+    BOOST_TEST(!s.inner());
+    context.run();
+    BOOST_TEST(ran == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed)
+{
+    asio::io_context context;
+    auto s = make(context.get_executor());
+    int alive = 0, ran = 0;
+    auto const again = [&, w = witness(alive)] { ++ran; };
+    s.abandon();
+
+    asio::post(s, again);
+    asio::dispatch(s, again);
+    asio::post(context, [&] { asio::dispatch(s, again); });
+    context.run();
+
+    BOOST_TEST(alive == 1);
+    BOOST_TEST(ran == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed)
+{
+    struct posts_at_its_end {
+        posts_at_its_end(strand on, int& alive) : s(std::move(on)), w(alive) {}
+        posts_at_its_end(posts_at_its_end&& other) : s(other.s), w(other.w), last(std::exchange(other.last, false)) {}
+        ~posts_at_its_end()
+        {
+            if (last)
+                asio::post(s, [kept = w] {});
+        }
+        void operator()() {}
+
+        strand s;
+        witness w;
+        bool last = true;
+    };
+    asio::io_context context;
+    auto s = make(context.get_executor());
+    int alive = 0;
+    asio::post(s, posts_at_its_end(s, alive));
+
+    s.abandon();
+
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_strand_may_be_abandoned_from_one_of_its_functions)
+{
+    asio::io_context context;
+    auto s = make(context.get_executor());
+    int alive = 0, ran = 0;
+    asio::post(s, [&] {
+        ++ran;
+        s.abandon();
+    });
+    asio::post(s, [&, w = witness(alive)] { ++ran; });
+
+    context.run();
+
+    BOOST_TEST(ran == 1);
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_goes_destroys_what_waits)
+{
+    auto context = std::make_unique<asio::io_context>();
+    auto s = std::optional(make(context->get_executor()));
+    int alive = 0;
+    asio::post(*s, [w = witness(alive)] {});
+    s.reset();
+    BOOST_TEST(alive == 1);
+
+    context.reset();
+
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_destroy_the_last_strand)
+{
+    asio::io_context context;
+    auto s = std::make_unique<strand>(make(context.get_executor()));
+    int ran = 0;
+    asio::post(*s, [&] {
+        s.reset();
+        ++ran;
+    });
+    asio::post(*s, [&] { ++ran; });
+
+    context.run();
+
+    BOOST_TEST(ran == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_inline_function_may_destroy_the_last_strand)
+{
+    asio::io_context context;
+    auto s = std::make_unique<strand>(make(context.get_executor()));
+    int ran = 0;
+    asio::post(context, [&] {
+        s->execute([&] {
+            asio::post(*s, [&] { ++ran; });
+            s->execute([&] { s.reset(); });
+            ++ran;
+        });
+    });
+
+    context.run();
+
+    BOOST_TEST(ran == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    int alive = 0;
+    asio::post(s, [w = witness(alive)] {});
+    asio::post(s, [&] { BOOST_TEST(alive == 0); });
+
+    context.run();
+
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(functions_may_be_movable_only)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    int sum = 0;
+    auto const add = [&](int n) { return [&sum, p = std::make_unique<int>(n)]() mutable { sum += *p; }; };
+    asio::post(s, add(1));
+    asio::dispatch(s, add(10));
+    asio::post(context, [&] { asio::dispatch(s, add(100)); });
+
+    context.run();
+
+    BOOST_TEST(sum == 111);
+}
+
+BOOST_AUTO_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    strand const copy = s;
+    auto const other = make(context.get_executor());
+    BOOST_TEST((copy == s));
+    BOOST_TEST((s != other));
+    BOOST_TEST((asio::require(s, asio::execution::blocking.never) != s));
+    BOOST_TEST((&asio::query(s, asio::execution::context) == &context));
+
+    asio::any_io_executor const erased = s;
+
+    BOOST_REQUIRE(erased.target<strand>() != nullptr);
+    BOOST_TEST((*erased.target<strand>() == s));
+    bool ran = false;
+    asio::post(asio::bind_executor(erased, [&] { ran = s.running_in_this_thread(); }));
+    context.run();
+    BOOST_TEST(ran);
+}
+
+BOOST_AUTO_TEST_CASE(it_works_on_the_system_executor)
+{
+    auto const s = make(asio::system_executor());
+    std::vector<int> ran;
+    asio::dispatch(s, [&] {
+        asio::dispatch(s, [&] { ran.push_back(1); });
+        asio::post(s, [&] { ran.push_back(3); });
+        ran.push_back(2);
+    });
+
+    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
