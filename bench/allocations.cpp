@@ -1,36 +1,96 @@
-// Counts what is allocated, by replacing the global operators of this program.
+// Counts what is allocated, by standing in for the C library's functions in this program. operator new alone would miss
+// what asks for aligned memory, as Boost.Asio does.
 
 #include "allocations.hpp"
 
-#include <atomic>
+#include <cerrno>
 #include <cstdlib>
-#include <new>
+#include <malloc.h>
 
 namespace {
 
-std::atomic<std::size_t> count{0};
+constinit redlock::bench::heap used;
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+void* counted(void* memory, std::size_t size)
+{
+    if (memory) {
+        ++used.allocations;
+        used.bytes += size;
+        used.live_bytes += ::malloc_usable_size(memory);
+        used.peak_bytes = used.live_bytes > used.peak_bytes ? used.live_bytes : used.peak_bytes;
+    }
+    return memory;
+}
+
+void forget(void* memory)
+{
+    if (memory)
+        used.live_bytes -= ::malloc_usable_size(memory);
+}
+
+extern "C" {
+
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+
+void* malloc(std::size_t size)
+{
+    return counted(__libc_malloc(size), size);
+}
+
+void* calloc(std::size_t count, std::size_t size)
+{
+    return counted(__libc_calloc(count, size), count * size);
+}
+
+void* realloc(void* memory, std::size_t size)
+{
+    auto const before = memory ? ::malloc_usable_size(memory) : 0;
+    void* const moved = __libc_realloc(memory, size);
+    if (moved || size == 0)
+        used.live_bytes -= before;
+    return counted(moved, size);
+}
+
+void* memalign(std::size_t alignment, std::size_t size)
+{
+    return counted(__libc_memalign(alignment, size), size);
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t size)
+{
+    return counted(__libc_memalign(alignment, size), size);
+}
+
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size)
+{
+    *memory = counted(__libc_memalign(alignment, size), size);
+    return *memory ? 0 : ENOMEM;
+}
+
+void free(void* memory)
+{
+    forget(memory);
+    __libc_free(memory);
+}
+
+}  // extern "C"
+
+#endif
 
 }  // namespace
 
-std::size_t redlock::bench::allocations() noexcept
+redlock::bench::heap redlock::bench::heap_now() noexcept
 {
-    return count.load(std::memory_order_relaxed);
+    return used;
 }
 
-void* operator new(std::size_t size)
+void redlock::bench::reset_peak() noexcept
 {
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // one thread: no need for more
-    if (void* p = std::malloc(size ? size : 1))
-        return p;
-    throw std::bad_alloc();
-}
-
-void operator delete(void* p) noexcept
-{
-    std::free(p);
-}
-
-void operator delete(void* p, std::size_t) noexcept
-{
-    std::free(p);
+    used.peak_bytes = used.live_bytes;
 }

@@ -1,38 +1,58 @@
 #include "floor.hpp"
 
+#include "fleet.hpp"
+#include "interrupt.hpp"
+#include "processor.hpp"
 #include "redis/scripts.hpp"
 
 #include <fmt/format.h>
 
-#include <arpa/inet.h>
+#include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <memory>
+#include <queue>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 namespace redlock::bench {
 
 namespace {
 
+using steady = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t nobodys = 0;  // the steps of a client begin at 1
+
+struct expected {
+    std::uint32_t client;
+    std::uint32_t step;
+};
+
 struct server {
     int socket = -1;
     std::string out;
-    std::deque<std::size_t> waiting;  // tasks in the order of their commands
+    std::deque<expected> waiting;  // in the order of their commands
 
+    server() = default;
+    server(server const&) = delete;
     ~server() { ::close(socket); }
 };
 
-struct task {
+struct client {
     std::string lock_command;
     std::string unlock_command;
+    std::string extend_command;
     bool locking = true;
-    std::size_t missing = 0;
+    std::uint32_t step = 0;     // what is answered too late belongs to an older one
+    std::size_t missing = 0;    // replies until this step is over
+    steady::time_point due{};   // the intended start
+    steady::time_point called{};
 };
 
 std::string encode(std::initializer_list<std::string_view> words)
@@ -43,97 +63,213 @@ std::string encode(std::initializer_list<std::string_view> words)
     return bytes;
 }
 
-void connect_to(server& s, std::uint16_t port)
-{
-    s.socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(s.socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-        throw std::runtime_error(fmt::format("cannot connect to port {}", port));
-    int const on = 1;
-    ::setsockopt(s.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    auto const load = encode({"SCRIPT", "LOAD", redis::release_script.source});
-    char reply[128];
-    if (::send(s.socket, load.data(), load.size(), MSG_NOSIGNAL) < 0 || ::recv(s.socket, reply, sizeof reply, 0) <= 0)
-        throw std::runtime_error(fmt::format("no answer on port {}", port));
-}
-
 class floor_client {
 public:
-    floor_client(std::vector<std::uint16_t> const& ports, std::size_t clients) : servers_(ports.size()), tasks_(clients)
+    floor_client(std::vector<redis::url> const& nodes, floor_work const& work)
+        : work_(work), servers_(nodes.size()), clients_(work.clients)
     {
         epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-        for (std::size_t i = 0; i < ports.size(); ++i) {
-            connect_to(servers_[i], ports[i]);
-            epoll_event event{};
-            event.events = EPOLLIN;
-            event.data.u64 = i;
-            ::epoll_ctl(epoll_, EPOLL_CTL_ADD, servers_[i].socket, &event);
+        timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        watch(timer_, nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            servers_[i].socket = connect_to(nodes[i]);
+            load_scripts(servers_[i].socket);
+            watch(servers_[i].socket, i);
         }
-        for (std::size_t i = 0; i < clients; ++i) {
-            auto const key = fmt::format("lock:bench:{}", i);
+        for (std::size_t i = 0; i < work.clients; ++i) {
+            auto const key = fmt::format("lock:bench:floor:{}", i);
             auto const token = fmt::format("{:032x}:floor:{}", i, 12345);
-            tasks_[i].lock_command = encode({"SET", key, token, "NX", "PX", "10000"});
-            tasks_[i].unlock_command = encode({"EVALSHA", redis::release_script.sha1, "1", key, token});
+            clients_[i].lock_command = encode({"SET", key, token, "NX", "PX", "10000"});
+            clients_[i].unlock_command = encode({"EVALSHA", redis::release_script.sha1, "1", key, token});
+            clients_[i].extend_command = encode({"EVALSHA", redis::extend_script.sha1, "1", key, token, "10000"});
         }
+        if (work.extend)
+            to_all(&client::lock_command);
     }
 
-    ~floor_client() { ::close(epoll_); }
-
-    std::size_t run(std::chrono::milliseconds duration)
+    ~floor_client()
     {
-        for (std::size_t i = 0; i < tasks_.size(); ++i)
-            send(i);
-        auto const end = std::chrono::steady_clock::now() + duration;
-        std::size_t running = tasks_.size();
-        std::size_t cycles = 0;
-        bool over = false;
-        while (running > 0) {
-            flush();
-            epoll_event events[16];
-            int const n = ::epoll_wait(epoll_, events, 16, 5000);
-            if (n <= 0)
-                throw std::runtime_error("a server has fallen silent");
-            over = over || std::chrono::steady_clock::now() >= end;
-            for (int e = 0; e < n; ++e) {
-                auto& s = servers_[events[e].data.u64];
-                char buffer[64 * 1024];
-                auto const size = ::recv(s.socket, buffer, sizeof buffer, 0);
-                if (size <= 0)
-                    throw std::runtime_error("a server has closed its connection");
-                for (char c : std::string_view(buffer, static_cast<std::size_t>(size))) {
-                    if (c != '\n')
-                        continue;  // each reply is one line
-                    auto const i = s.waiting.front();
-                    s.waiting.pop_front();
-                    auto& t = tasks_[i];
-                    if (--t.missing > 0)
-                        continue;
-                    t.locking = !t.locking;
-                    if (t.locking) {
-                        ++cycles;
-                        if (over) {
-                            --running;
-                            continue;
-                        }
-                    }
-                    send(i);
-                }
-            }
+        ::close(epoll_);
+        ::close(timer_);
+    }
+
+    sample run()
+    {
+        begin_ = steady::now();
+        end_ = begin_ + work_.duration;
+        for (std::size_t i = 0; i < clients_.size(); ++i) {
+            clients_[i].due = begin_ + share() * static_cast<int>(i);
+            line_up(i, begin_);
         }
-        return cycles;
+        auto const cpu = own_cpu_seconds();
+        while (running_ > 0 || !later_.empty())
+            turn();
+        result_.client_cpu_seconds = own_cpu_seconds() - cpu;
+        result_.seconds = std::chrono::duration<double>(std::max(steady::now(), end_) - begin_).count();
+        if (work_.extend)
+            to_all(&client::unlock_command);
+        answer_all();
+        return std::move(result_);
     }
 
 private:
-    void send(std::size_t i)
+    // How long after one client the next one starts.
+    steady::duration share() const
     {
-        auto& t = tasks_[i];
-        t.missing = servers_.size();
+        return work_.rate > 0 ? std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(1 / work_.rate))
+                              : steady::duration::zero();
+    }
+
+    void watch(int descriptor, std::size_t number)
+    {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.u64 = number;
+        ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event);
+    }
+
+    static void load_scripts(int socket)
+    {
+        testbed::plain_client client(testbed::plain_client::connected{::dup(socket)});
+        client.ask({"SCRIPT", "LOAD", std::string(redis::release_script.source)});
+        client.ask({"SCRIPT", "LOAD", std::string(redis::extend_script.source)});
+    }
+
+    // For nobody to wait for.
+    void to_all(std::string client::* command)
+    {
+        for (std::size_t i = 0; i < clients_.size(); ++i)
+            send(i, clients_[i].*command, nobodys);
+        answer_all();
+    }
+
+    // Who closes a connection before it has read everything makes the server forget what it has not yet carried out.
+    void answer_all()
+    {
+        while (std::any_of(servers_.begin(), servers_.end(), [](auto& s) { return !s.waiting.empty(); }))
+            turn();
+    }
+
+    void turn()
+    {
+        flush();
+        epoll_event events[32];
+        set_timer();
+        int const n = ::epoll_wait(epoll_, events, 32, 5000);
+        throw_if_interrupted();
+        if (n <= 0 && errno != EINTR)
+            throw std::runtime_error("a server has not answered for five seconds");
+        auto const now = steady::now();
+        for (int e = 0; e < n; ++e) {
+            if (events[e].data.u64 < servers_.size())
+                receive(servers_[events[e].data.u64], now);
+        }
+        while (!later_.empty() && later_.top().first <= now) {
+            auto const i = later_.top().second;
+            later_.pop();  // first: it may line up again
+            ring(i, now);
+        }
+    }
+
+    void set_timer()
+    {
+        auto const at = later_.empty() ? steady::time_point::max() : later_.top().first;
+        if (at == timer_at_)
+            return;
+        timer_at_ = at;
+        itimerspec t{};
+        if (!later_.empty()) {
+            auto const ns = std::max<steady::duration>(at.time_since_epoch(), 1ns).count();
+            t.it_value = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+        }
+        ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &t, nullptr);
+    }
+
+    void receive(server& s, steady::time_point now)
+    {
+        char buffer[64 * 1024];
+        auto const size = ::recv(s.socket, buffer, sizeof buffer, 0);
+        if (size <= 0)
+            throw std::runtime_error("a server has closed its connection");
+        for (char c : std::string_view(buffer, static_cast<std::size_t>(size))) {
+            if (c != '\n')
+                continue;  // each reply is one line
+            auto const [i, step] = s.waiting.front();
+            s.waiting.pop_front();
+            auto& task = clients_[i];
+            if (step != nobodys && step == task.step && --task.missing == 0)
+                step_over(i, now);
+        }
+    }
+
+    void step_over(std::size_t i, steady::time_point now)
+    {
+        auto& c = clients_[i];
+        if (c.locking && !work_.extend) {
+            result_.acquire.record(now - c.called);
+            c.locking = false;
+            if (work_.hold > 0us)
+                return later_.push({now + work_.hold, i});
+            return step(i);
+        }
+        cycle_over(i, now);
+    }
+
+    // A time has come: the hold is over, or the next cycle begins.
+    void ring(std::size_t i, steady::time_point now)
+    {
+        auto& c = clients_[i];
+        if (work_.hold > 0us && !c.locking) {
+            send(i, c.unlock_command, nobodys);
+            return cycle_over(i, now);
+        }
+        start_cycle(i, now);
+    }
+
+    void cycle_over(std::size_t i, steady::time_point now)
+    {
+        auto& c = clients_[i];
+        ++result_.cycles;
+        result_.cycle.record(now - c.called);
+        c.locking = true;
+        --running_;
+        c.due += share() * static_cast<int>(clients_.size());
+        line_up(i, now);
+    }
+
+    // For its next cycle. One whose time would come after the end is none: at a low rate it could be hours away.
+    void line_up(std::size_t i, steady::time_point now)
+    {
+        auto const due = clients_[i].due;
+        if (std::max(now, due) >= end_)
+            return;
+        if (due > now)
+            later_.push({due, i});
+        else
+            start_cycle(i, now);
+    }
+
+    void start_cycle(std::size_t i, steady::time_point now)
+    {
+        auto& c = clients_[i];
+        c.called = work_.rate > 0 ? c.due : now;
+        ++running_;
+        step(i);
+    }
+
+    void step(std::size_t i)
+    {
+        auto& c = clients_[i];
+        ++c.step;
+        c.missing = work_.majority ? servers_.size() / 2 + 1 : servers_.size();
+        send(i, work_.extend ? c.extend_command : c.locking ? c.lock_command : c.unlock_command, c.step);
+    }
+
+    void send(std::size_t i, std::string const& command, std::uint32_t step)
+    {
         for (auto& s : servers_) {
-            s.out += t.locking ? t.lock_command : t.unlock_command;
-            s.waiting.push_back(i);
+            s.out += command;
+            s.waiting.push_back({static_cast<std::uint32_t>(i), step});
         }
     }
 
@@ -150,16 +286,25 @@ private:
         }
     }
 
-    int epoll_;
+    using timed = std::pair<steady::time_point, std::size_t>;
+
+    floor_work const work_;
+    int epoll_ = -1;
+    int timer_ = -1;
     std::vector<server> servers_;
-    std::vector<task> tasks_;
+    std::vector<client> clients_;
+    std::priority_queue<timed, std::vector<timed>, std::greater<>> later_;
+    steady::time_point timer_at_ = steady::time_point::max();
+    steady::time_point begin_, end_;
+    std::size_t running_ = 0;
+    sample result_;
 };
 
 }  // namespace
 
-std::size_t run_floor(std::vector<std::uint16_t> const& ports, std::size_t clients, std::chrono::milliseconds duration)
+sample run_floor(std::vector<redis::url> const& nodes, floor_work const& work)
 {
-    return floor_client(ports, clients).run(duration);
+    return std::make_unique<floor_client>(nodes, work)->run();
 }
 
 }  // namespace redlock::bench

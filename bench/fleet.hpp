@@ -1,0 +1,54 @@
+#pragma once
+
+#include "redis/url.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/plain_client.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace redlock::bench {
+
+/// Opens a blocking connection and says who we are. @throws std::runtime_error naming the node
+int connect_to(redis::url const& node);
+
+/// The servers that are measured: our own, which go with this object, or those of somebody else.
+class fleet {
+public:
+    /// Starts @p count servers. @throws std::runtime_error with their log
+    fleet(std::size_t count, std::string const& program);
+
+    /// @throws std::runtime_error naming the URL that is not one, or cannot be reached
+    explicit fleet(std::vector<std::string> urls);
+
+    std::size_t size() const noexcept { return urls_.size(); }
+    std::vector<std::string> const& urls() const noexcept { return urls_; }
+    std::vector<redis::url> const& addresses() const noexcept { return addresses_; }
+
+    /// Its own server @p i; null if it is somebody else's.
+    testbed::local_server* own(std::size_t i) { return own_.empty() ? nullptr : own_[i].get(); }
+
+    /// "Redis 7.0.15"
+    std::string version();
+
+    /// Over all nodes, since they were started.
+    struct counters {
+        std::uint64_t commands = 0;  ///< of locks
+        std::uint64_t reads = 0;     ///< system calls
+        double cpu_seconds = 0;
+    };
+    counters count();
+
+private:
+    void look_up_addresses();
+
+    std::vector<std::unique_ptr<testbed::local_server>> own_;
+    std::vector<std::string> urls_;
+    std::vector<redis::url> addresses_;
+    std::vector<std::unique_ptr<testbed::plain_client>> observers_;
+};
+
+}  // namespace redlock::bench

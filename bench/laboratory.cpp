@@ -1,0 +1,78 @@
+#include "laboratory.hpp"
+
+#include "interrupt.hpp"
+#include "processor.hpp"
+
+#include <fmt/format.h>
+
+namespace redlock::bench {
+
+namespace {
+
+// Of the time of all processors together. The system counts it in steps of 10 ms.
+constexpr double tolerated_share = 0.05;
+constexpr int attempts_max = 3;
+
+}  // namespace
+
+std::chrono::milliseconds node_timeout(std::size_t clients)
+{
+    return std::chrono::milliseconds(50 + clients / 10);
+}
+
+laboratory::laboratory(options const& o, progress p, std::size_t count)
+    : options_(o),
+      progress_(std::move(p)),
+      servers_(o.nodes.empty() ? fleet(count, o.server) : fleet(o.nodes)),
+      processors_(processors_in_use())
+{
+}
+
+double laboratory::our_cpu_seconds() const
+{
+    double seconds = own_cpu_seconds() + cpu_seconds_of(helper_) + cpu_seconds_of_the_dead();
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (auto const* server = servers_.own(i))
+            seconds += cpu_seconds_of(server->pid());
+    }
+    return seconds;
+}
+
+sample laboratory::observe(std::function<sample()> const& runs)
+{
+    auto const before = servers_.count();
+    auto s = runs();
+    auto const after = servers_.count();
+    s.commands = after.commands - before.commands;
+    s.writes = after.reads - before.reads;
+    s.server_cpu_seconds = after.cpu_seconds - before.cpu_seconds;
+    return s;
+}
+
+std::vector<round> laboratory::rounds(std::string const& what, std::function<sample()> const& floor,
+                                      std::function<void(round&)> const& library)
+{
+    std::vector<round> done;
+    for (int attempt = 1; done.size() < options_.rounds; ++attempt) {
+        throw_if_interrupted();
+        progress_(fmt::format("{}: round {} of {}{}", what, done.size() + 1, options_.rounds,
+                              attempt > 1 ? ", again: other processes took the processor" : ""));
+        auto const busy = busy_seconds(processors_);
+        auto const ours = our_cpu_seconds();
+        auto const begin = std::chrono::steady_clock::now();
+        round r;
+        if (floor)
+            r.floor = floor();
+        library(r);
+        auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        auto const others = busy_seconds(processors_) - busy - (our_cpu_seconds() - ours);
+        r.disturbed = options_.nodes.empty() && others > tolerated_share * seconds * static_cast<double>(processors_.size());
+        if (r.disturbed && attempt < attempts_max)
+            continue;
+        done.push_back(std::move(r));
+        attempt = 0;
+    }
+    return done;
+}
+
+}  // namespace redlock::bench

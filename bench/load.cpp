@@ -1,0 +1,218 @@
+#include "load.hpp"
+
+#include "allocations.hpp"
+#include "interrupt.hpp"
+#include "processor.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::bench {
+
+namespace {
+
+constexpr auto token = asio::as_tuple(asio::deferred);
+
+// What this process has used since.
+class meter {
+public:
+    void read(sample& to) const
+    {
+        auto const heap = heap_now();
+        to.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        to.client_cpu_seconds = own_cpu_seconds() - cpu_;
+        to.allocations = heap.allocations - heap_.allocations;
+        to.bytes = heap.bytes - heap_.bytes;
+        to.peak_heap_bytes = heap.peak_bytes;
+    }
+
+private:
+    heap const heap_ = heap_now();
+    double const cpu_ = own_cpu_seconds();
+
+public:
+    std::chrono::steady_clock::time_point const begin = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout)
+    : locks_(context_, {.nodes = std::move(nodes), .node_timeout = node_timeout})
+{
+}
+
+load::~load()
+{
+    bool done = false;
+    locks_.async_shutdown([&](error_code) { done = true; });
+    while (!done)
+        context_.run_one();
+}
+
+sample load::run(work const& w)
+{
+    now_ = {};
+    now_.slices.resize(static_cast<std::size_t>(w.duration / sample::slice) + 2);
+    inside_.assign(w.clients, 0);
+    event_.reset();
+    longest_after_event_ = {};
+    running_ = w.clients + w.events.size();
+    reset_peak();
+    meter const used;
+    begin_ = used.begin;
+    end_ = begin_ + w.duration;
+    for (std::size_t i = 0; i < w.clients; ++i)
+        asio::co_spawn(context_, client(i, w), asio::detached);
+    for (auto const& [at, what] : w.events)
+        asio::co_spawn(context_, happen(at, what), asio::detached);
+    run_until_idle();
+    used.read(now_);
+    now_.seconds = std::max(now_.seconds, std::chrono::duration<double>(w.duration).count());  // the last may begin earlier
+    return std::move(now_);
+}
+
+void load::run_until_idle()
+{
+    while (running_ > 0) {
+        context_.run_one_for(std::chrono::milliseconds(100));
+        if (was_interrupted())
+            end_ = begin_;  // each client ends with its cycle
+    }
+    throw_if_interrupted();
+}
+
+asio::awaitable<void> load::client(std::size_t number, work const& w)
+{
+    auto const resource = w.one_key ? std::string("bench") : fmt::format("bench:{}", number);
+    auto const place = w.one_key ? 0 : number;
+    auto const every = [&](double clients) {
+        return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(w.rate > 0 ? clients / w.rate : 0));
+    };
+    auto due = begin_ + every(static_cast<double>(number));
+    asio::steady_timer pause(context_);
+    acquire_options const options{.ttl = w.ttl, .wait = w.one_key ? wait_forever : std::chrono::milliseconds(0)};
+    // A cycle whose time would come after the end is none: at a low rate it could be hours away.
+    for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
+        if (w.rate > 0 && due > steady::now()) {
+            pause.expires_at(due);
+            co_await pause.async_wait(token);
+        }
+        // From when it should have begun: otherwise a stall would hide the cycles that it kept from beginning.
+        auto const begun = w.rate > 0 ? due : steady::now();
+        auto [ec, lock] = co_await locks_.async_acquire(resource, options, token);
+        note_wait(begun);
+        if (!ec) {
+            now_.acquire.record(steady::now() - begun);
+            now_.violations += ++inside_[place] > 1;
+            if (w.hold.count() > 0) {
+                pause.expires_after(w.hold);
+                co_await pause.async_wait(token);
+            }
+            --inside_[place];
+            std::tie(ec) = co_await lock.async_release(token);
+        }
+        note_end(begun, ec);
+    }
+    --running_;
+}
+
+void load::note_wait(steady::time_point begun)
+{
+    auto const now = steady::now();
+    now_.wait.record(now - begun);
+    if (event_ && now > *event_)
+        longest_after_event_ = std::max<std::chrono::nanoseconds>(longest_after_event_, now - begun);
+}
+
+void load::note_end(steady::time_point begun, error_code ec)
+{
+    if (ec) {
+        ++now_.failures[ec.message()];
+        return;
+    }
+    auto const over = steady::now();
+    ++now_.cycles;
+    now_.cycle.record(over - begun);
+    ++now_.slices[std::min(static_cast<std::size_t>((over - begin_) / sample::slice), now_.slices.size() - 1)];
+}
+
+asio::awaitable<void> load::happen(std::chrono::milliseconds at, std::function<bool()> what)
+{
+    asio::steady_timer timer(context_);
+    bool again = true;
+    for (auto next = begin_ + at; again && next < end_; next = steady::now() + std::chrono::milliseconds(1)) {
+        while (steady::now() < next && !was_interrupted()) {
+            timer.expires_at(std::min(next, steady::now() + std::chrono::milliseconds(100)));
+            co_await timer.async_wait(token);
+        }
+        if (was_interrupted())
+            break;
+        if (!event_)
+            event_ = steady::now();
+        again = what();
+    }
+    --running_;
+}
+
+std::chrono::nanoseconds load::until(std::function<bool()> look, std::chrono::milliseconds patience)
+{
+    auto const begin = steady::now();
+    while (!look() && steady::now() < begin + patience)
+        context_.run_one_for(std::chrono::milliseconds(1));
+    return steady::now() - begin;
+}
+
+asio::awaitable<void> load::take(std::vector<redlock::lock>& held, std::size_t first, std::size_t step, std::size_t count,
+                                 std::chrono::milliseconds ttl)
+{
+    for (std::size_t i = first; i < count && !was_interrupted(); i += step) {
+        auto [ec, lock] = co_await locks_.async_acquire(fmt::format("bench:held:{}", i),
+                                                        {.ttl = ttl, .renew = renewal::automatic}, token);
+        if (ec)
+            ++now_.failures[ec.message()];
+        held[i] = std::move(lock);
+    }
+    --running_;
+}
+
+sample load::hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono::milliseconds duration,
+                  std::map<std::string, double>& more)
+{
+    now_ = {};
+    std::vector<redlock::lock> held(count);
+    auto const before_all = heap_now();
+    auto const at_once = std::min<std::size_t>(count, 128);
+    running_ = at_once;
+    for (std::size_t i = 0; i < at_once; ++i)
+        asio::co_spawn(context_, take(held, i, at_once, count, ttl), asio::detached);
+    run_until_idle();
+    context_.run_for(std::chrono::milliseconds(100));  // late votes
+    if (!std::exchange(has_held_, true))  // later rounds use the memory again
+        more["bytes_per_held_lock"] = static_cast<double>(heap_now().live_bytes - before_all.live_bytes) / static_cast<double>(count);
+
+    auto const before = stats();
+    meter const used;
+    begin_ = used.begin;
+    while (steady::now() < begin_ + duration && !was_interrupted())
+        context_.run_for(std::min<steady::duration>(begin_ + duration - steady::now(), std::chrono::milliseconds(100)));
+    used.read(now_);
+    auto const after = stats();
+    now_.cycles = after.renewals - before.renewals;
+    more["cpu_percent_of_a_core"] = now_.client_cpu_seconds / now_.seconds * 100;
+    more["lost"] = static_cast<double>(after.lost - before.lost);
+    more["renewals_failed"] = static_cast<double>(after.renewals_failed - before.renewals_failed);
+    more["held_at_the_end"] = static_cast<double>(std::count_if(held.begin(), held.end(), [](auto& l) { return l.held(); }));
+
+    held.clear();  // gives all back
+    // What is being given back one by one goes on while the votes come in.
+    until([this] { return stats().held == 0 && stats().cleaning == 0; }, std::chrono::seconds(10));
+    return std::move(now_);
+}
+
+}  // namespace redlock::bench

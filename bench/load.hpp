@@ -1,0 +1,79 @@
+#pragma once
+
+#include "sample.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::bench {
+
+namespace asio = boost::asio;
+
+/// What the library is made to do, over and over.
+struct work {
+    std::size_t clients = 256;
+    std::chrono::milliseconds duration{1500};
+    bool one_key = false;               ///< all clients want the same lock, and wait for it; otherwise each has its own
+    std::chrono::microseconds hold{0};  ///< between lock and release
+    double rate = 0;                    ///< cycles per second, evenly spread over the clients; 0: as fast as it goes
+    std::chrono::milliseconds ttl{10'000};
+    /// Called on the way, each at its time after the beginning, and again every millisecond while it returns true.
+    std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events;
+};
+
+/// The library under load: one thread, one manager, a coroutine for each client.
+class load {
+public:
+    load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout);
+    ~load();
+
+    /// What processes outside use is not in it, see @ref measured.
+    sample run(work const&);
+
+    /// Holds @p count locks with automatic renewal for @p duration. A cycle is a renewal.
+    sample hold(std::size_t count, std::chrono::milliseconds ttl, std::chrono::milliseconds duration,
+                std::map<std::string, double>& more);
+
+    redlock::stats stats() const { return locks_.stats(); }
+
+    /// Calls @p look every millisecond until it returns true, or @p patience is over.
+    /// @return how long that took
+    std::chrono::nanoseconds until(std::function<bool()> look, std::chrono::milliseconds patience);
+
+    /// The longest acquisition that ended after the time of the event, in the latest run with events.
+    std::chrono::nanoseconds longest_after_event() const { return longest_after_event_; }
+
+private:
+    using steady = std::chrono::steady_clock;
+
+    asio::awaitable<void> client(std::size_t number, work const& w);
+    void note_wait(steady::time_point begun);
+    void note_end(steady::time_point begun, error_code);
+    asio::awaitable<void> happen(std::chrono::milliseconds at, std::function<bool()> what);
+    asio::awaitable<void> take(std::vector<redlock::lock>& held, std::size_t first, std::size_t step, std::size_t count,
+                               std::chrono::milliseconds ttl);
+    void run_until_idle();
+
+    asio::io_context context_{1};
+    redlock::lock_manager locks_;
+    sample now_;
+    std::vector<int> inside_;  ///< by key: clients that believe they have it
+    steady::time_point begin_, end_;
+    std::optional<steady::time_point> event_;
+    std::chrono::nanoseconds longest_after_event_{0};
+    std::size_t running_ = 0;  ///< coroutines that refer to the work
+    bool has_held_ = false;
+};
+
+}  // namespace redlock::bench

@@ -1,0 +1,211 @@
+// What single decisions cost.
+
+#include "micro/micro.hpp"
+
+#include "core/backoff.hpp"
+#include "core/check.hpp"
+#include "core/key.hpp"
+#include "core/quorum.hpp"
+#include "core/schedule.hpp"
+#include "core/validity.hpp"
+#include "redis/reply.hpp"
+#include "redis/url.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+#include <redlock/options.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace core = redlock::core;
+namespace redis = redlock::redis;
+using namespace std::chrono_literals;
+using benchmark::DoNotOptimize;
+using benchmark::State;
+using redlock::clock;
+
+/// Repeats @p work, which tells whether it did what the benchmark is named after.
+template <class Work>
+void repeat(State& state, Work work)
+{
+    auto const before = redlock::bench::allocations();
+    for ([[maybe_unused]] auto _ : state) {
+        if (!work()) {
+            state.SkipWithError("a wrong result");
+            break;
+        }
+    }
+    redlock::bench::count_allocations_since(before, state);
+}
+
+/// A value that the compiler does not know.
+template <class T>
+T unknown(T value)
+{
+    DoNotOptimize(value);
+    return value;
+}
+
+void validity(State& state)
+{
+    auto const started = clock::now();
+    repeat(state, [=] {
+        auto const ttl = unknown(10'000ms);
+        return core::valid_until(started, ttl, 0.01) - core::stop_margin(ttl) == started + 10s - 102ms - 500ms;
+    });
+}
+
+void tally(State& state)
+{
+    auto const nodes = static_cast<std::size_t>(state.range(0));
+    repeat(state, [=] {
+        core::tally votes(unknown(nodes));
+        std::size_t asked = 0;
+        for (; votes.verdict() == core::verdict::open; ++asked) {
+            votes.grant();
+            DoNotOptimize(votes);  // or the compiler would count by itself
+        }
+        return votes.verdict() == core::verdict::won && asked == nodes / 2 + 1;
+    });
+}
+
+void pause_after(State& state)
+{
+    std::uint64_t bits = 1;
+    repeat(state, [&] {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        auto const pause = core::pause_after(unknown(std::size_t{3}), bits);
+        return pause >= 16ms && pause <= 64ms;
+    });
+}
+
+using alarm = core::alarm<clock::time_point>;
+
+/// A schedule in which alarms are set, an hour from now, for random times.
+struct crowd {
+    explicit crowd(State const& state)
+    {
+        for (auto i = state.range(0); i > 0; --i) {
+            alarms.push_back(std::make_unique<alarm>([] {}));
+            schedule.set(*alarms.back(), some_time());
+        }
+    }
+
+    clock::time_point some_time() { return start + 1h + std::chrono::nanoseconds(random() % 1'000'000'000); }
+
+    clock::time_point const start = clock::now();
+    std::minstd_rand random{1};
+    core::schedule<clock::time_point> schedule;
+    std::vector<std::unique_ptr<alarm>> alarms;
+};
+
+void schedule_set_and_clear(State& state)
+{
+    crowd c(state);
+    alarm one([] {});
+    repeat(state, [&] {
+        c.schedule.set(one, c.some_time());
+        bool const was_set = one.is_set();
+        one.clear();
+        return was_set && !one.is_set();
+    });
+}
+
+void schedule_ring(State& state)
+{
+    crowd c(state);
+    std::size_t rung = 0, wanted = 0;
+    alarm one([&] { ++rung; });
+    repeat(state, [&] {
+        c.schedule.set(one, c.start);
+        c.schedule.ring_until(c.start);
+        return rung == ++wanted;
+    });
+}
+
+/// As when a lock was extended and is lost later now.
+void schedule_move(State& state)
+{
+    crowd c(state);
+    repeat(state, [&] {
+        c.schedule.set(*c.alarms[c.random() % c.alarms.size()], c.some_time());
+        return c.schedule.size() == c.alarms.size();
+    });
+}
+
+void make_token(State& state)
+{
+    std::uint64_t bits = 0;
+    repeat(state, [&] {
+        ++bits;
+        auto const token = core::make_token(bits, ~bits, "host:12345");
+        DoNotOptimize(token.data());
+        return token.size() == 32 + 1 + 10;
+    });
+}
+
+void check_resource(State& state)
+{
+    std::string const resource = "warehouse/42/shelf/7";
+    repeat(state, [&] { return core::check_resource(unknown(resource.c_str())).empty(); });
+}
+
+void check_options(State& state)
+{
+    redlock::config const settings;
+    repeat(state, [&] {
+        redlock::acquire_options options;
+        options.ttl = unknown(5'000ms);
+        options.renew = redlock::renewal::automatic;
+        return core::check(options, settings).empty();
+    });
+}
+
+void parse_url(State& state, char const* text)
+{
+    repeat(state, [=] { return redis::parse_url(unknown(text)).wrong.empty(); });
+}
+
+void interpret(State& state, redlock::node_operation::kind what, redis::reply const& reply)
+{
+    repeat(state, [&] { return redis::interpret(unknown(what), reply).vote == redlock::vote::granted; });
+}
+
+void interpret_error(State& state)
+{
+    std::string const text = "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed";
+    repeat(state, [&] { return redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
+}
+
+using kind = redlock::node_operation::kind;
+using type = boost::redis::resp3::type;
+
+BENCHMARK(validity);
+BENCHMARK(tally)->Arg(1)->Arg(5)->Arg(9);
+BENCHMARK(pause_after);
+BENCHMARK(schedule_set_and_clear)->Arg(1)->Arg(100)->Arg(10'000);
+BENCHMARK(schedule_ring)->Arg(1)->Arg(100)->Arg(10'000);
+BENCHMARK(schedule_move)->Arg(1)->Arg(100)->Arg(10'000);
+BENCHMARK(make_token);
+BENCHMARK(check_resource);
+BENCHMARK(check_options);
+BENCHMARK_CAPTURE(parse_url, short, "10.0.0.1");
+BENCHMARK_CAPTURE(parse_url, long, "rediss://us%40er:p%3Ass@[::1]:7000/3");
+BENCHMARK_CAPTURE(interpret, acquire, kind::acquire, redis::reply{type::simple_string, "OK", {}});
+BENCHMARK_CAPTURE(interpret, release, kind::release, redis::reply{type::number, "1", {}});
+BENCHMARK_CAPTURE(interpret, inspect, kind::inspect, redis::reply{type::array, "", {std::string(43, 'a'), "9876"}});
+BENCHMARK(interpret_error);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,141 @@
+// What single operations of a manager cost without a network.
+
+#include "micro/micro.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using benchmark::State;
+
+constexpr auto tuple = asio::as_tuple(asio::deferred);
+
+/// A manager on nodes in this process: all that an operation costs but the network. What the nodes cost is included.
+struct world {
+    explicit world(State& s) : state(s)
+    {
+        for (std::int64_t i = 0; i < s.range(0); ++i) {
+            auto const name = "micro" + std::to_string(i);
+            nodes.push_back(redlock::memory_node::at(name));
+            settings.nodes.push_back("memory://" + name);
+        }
+        locks = std::make_unique<redlock::lock_manager>(context, settings);
+    }
+
+    /// Runs @p user, a coroutine that repeats something, and whatever it leaves to the background.
+    template <class User>
+    void run(User user)
+    {
+        asio::co_spawn(context, user(), [this](std::exception_ptr failure) {
+            if (failure)
+                state.SkipWithError("an exception");
+            locks.reset();
+        });
+        context.run();
+        for (auto const& n : nodes) {
+            if (n->size() != left_behind)
+                state.SkipWithError("keys on the nodes that should not be there, or none that should");
+        }
+    }
+
+    State& state;
+    asio::io_context context{1};
+    redlock::config settings;
+    std::vector<std::shared_ptr<redlock::memory_node>> nodes;
+    std::unique_ptr<redlock::lock_manager> locks;
+    std::size_t left_behind = 0;  ///< keys, on each node
+};
+
+/// Repeats @p work, a coroutine which tells whether it did what the benchmark is named after.
+template <class Work>
+asio::awaitable<void> repeat_async(world& w, Work work)
+{
+    if (!co_await work())  // the first one connects
+        w.state.SkipWithError("a wrong result");
+    auto const before = redlock::bench::allocations();
+    while (w.state.KeepRunning()) {
+        if (!co_await work()) {
+            w.state.SkipWithError("a wrong result");
+            break;
+        }
+    }
+    redlock::bench::count_allocations_since(before, w.state);
+}
+
+void acquire_and_release(State& state)
+{
+    world w(state);
+    w.run([&]() -> asio::awaitable<void> {
+        co_await repeat_async(w, [&]() -> asio::awaitable<bool> {
+            auto [failed, lock] = co_await w.locks->async_acquire("stock", {}, tuple);
+            bool const held = !failed && lock.held();
+            auto [not_released] = co_await lock.async_release(tuple);
+            co_return held && !not_released && !lock.held();
+        });
+    });
+}
+
+void extend(State& state)
+{
+    world w(state);
+    w.run([&]() -> asio::awaitable<void> {
+        auto [failed, lock] = co_await w.locks->async_acquire("stock", {}, tuple);
+        co_await repeat_async(w, [&]() -> asio::awaitable<bool> {
+            auto const before = lock.valid_until();
+            auto [not_extended] = co_await lock.async_extend(10s, tuple);
+            co_return !not_extended && lock.valid_until() > before;
+        });
+        co_await lock.async_release(tuple);
+    });
+}
+
+void acquire_denied(State& state)
+{
+    world w(state);
+    for (auto const& n : w.nodes)
+        n->set("lock:stock", "a token of somebody else", 0ms);
+    w.left_behind = 1;
+    w.run([&]() -> asio::awaitable<void> {
+        co_await repeat_async(w, [&]() -> asio::awaitable<bool> {
+            auto [failed, lock] = co_await w.locks->async_acquire("stock", {}, tuple);
+            co_return failed == redlock::errc::contended;
+        });
+    });
+}
+
+void inspect(State& state)
+{
+    world w(state);
+    w.run([&]() -> asio::awaitable<void> {
+        auto [failed, lock] = co_await w.locks->async_acquire("stock", {.ttl = 60s}, tuple);
+        co_await repeat_async(w, [&]() -> asio::awaitable<bool> {
+            auto [unknown, info] = co_await w.locks->async_inspect("stock", tuple);
+            co_return !unknown && info.locked;
+        });
+        co_await lock.async_release(tuple);
+    });
+}
+
+BENCHMARK(acquire_and_release)->Arg(1)->Arg(3)->Arg(5);
+BENCHMARK(extend)->Arg(1)->Arg(3)->Arg(5);
+BENCHMARK(acquire_denied)->Arg(1)->Arg(3)->Arg(5);
+BENCHMARK(inspect)->Arg(1)->Arg(3)->Arg(5);
+
+}  // namespace

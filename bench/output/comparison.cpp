@@ -1,0 +1,114 @@
+#include "output/columns.hpp"
+#include "output/table.hpp"
+#include "output/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace redlock::bench {
+
+namespace {
+
+using rows = std::vector<std::vector<std::string>>;
+
+std::string entry(run const& r, std::string const& name)
+{
+    auto const found = r.machine.find(name);
+    return found == r.machine.end() ? "unknown" : found->second;
+}
+
+std::string differing_machines(run const& before, run const& after)
+{
+    std::string text;
+    for (std::string const name : {"processor", "cores", "kernel", "server"}) {
+        auto const was = entry(before, name);
+        auto const is = entry(after, name);
+        if (was != is)
+            text += fmt::format("  {}: {} → {}\n", name, was, is);
+    }
+    return text.empty() ? text : "The machines differ, so that only ratios to the floor can be compared:\n" + text;
+}
+
+result const* find_like(run const& in, result const& r)
+{
+    auto const same = [&](result const& other) {
+        return std::tie(r.scenario, r.variant, r.nodes, r.clients) ==
+               std::tie(other.scenario, other.variant, other.nodes, other.clients);
+    };
+    auto const found = std::find_if(in.results.begin(), in.results.end(), same);
+    return found == in.results.end() ? nullptr : &*found;
+}
+
+std::string title(result const& r)
+{
+    return fmt::format("{}: {}", r.scenario, label(r));
+}
+
+std::string within_spread(double before, double after, double spread)
+{
+    bool const within = before != after && std::abs(after - before) < spread * std::abs(before);
+    return within ? fmt::format("within the spread of {}", percent(spread)) : "";
+}
+
+void add(rows& all, std::string_view name, double before, double after, std::string (*shown)(double),
+         std::string const& note = "")
+{
+    all.push_back({std::string(name), shown(before), "→", shown(after), change(before, after), note});
+}
+
+std::string microseconds(double us)
+{
+    return duration(us);
+}
+
+std::string compared(result const& before, result const& after)
+{
+    rows all;
+    auto const spread = std::max(before.spread, after.spread);  // of the ratio, or where there is none, of cycles/s
+    if (before.ratio_to_floor && after.ratio_to_floor)
+        add(all, "ratio to floor", *before.ratio_to_floor, *after.ratio_to_floor, figure,
+            within_spread(*before.ratio_to_floor, *after.ratio_to_floor, spread));
+    else
+        add(all, "cycles/s", before.cycles_per_second, after.cycles_per_second, figure,
+            within_spread(before.cycles_per_second, after.cycles_per_second, spread));
+    add(all, "client CPU us/cycle", before.client_cpu_us_per_cycle, after.client_cpu_us_per_cycle, figure);
+    add(all, "allocations/cycle", before.allocations_per_cycle, after.allocations_per_cycle, figure);
+    add(all, "commands/cycle", before.commands_per_cycle, after.commands_per_cycle, figure);
+    add(all, "cycle p50", before.cycle_us.p50, after.cycle_us.p50, microseconds);
+    add(all, "cycle p99", before.cycle_us.p99, after.cycle_us.p99, microseconds);
+    if (before.violations + after.violations > 0)
+        add(all, "VIOLATIONS", double(before.violations), double(after.violations), figure_or_whole);
+    return columns(all, "lrlrrl");
+}
+
+std::string only_in(std::string_view which, run const& here, run const& there)
+{
+    std::string text;
+    for (auto const& r : here.results) {
+        if (!find_like(there, r))
+            text += fmt::format("  {}\n", title(r));
+    }
+    return text.empty() ? text : fmt::format("\nOnly {}:\n{}", which, text);
+}
+
+}  // namespace
+
+std::string to_comparison(run const& before, run const& after)
+{
+    auto text = differing_machines(before, after);
+    bool any = false;
+    for (auto const& is : after.results) {
+        if (auto const* const was = find_like(before, is)) {
+            text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", title(is), compared(*was, is));
+            any = true;
+        }
+    }
+    if (!any)
+        text += "No result is in both runs.\n";
+    return text + only_in("before", before, after) + only_in("after", after, before);
+}
+
+}  // namespace redlock::bench

@@ -1,0 +1,196 @@
+#include "scenarios.hpp"
+
+#include "apart.hpp"
+#include "fault.hpp"
+#include "laboratory.hpp"
+#include "relay/relay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace redlock::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+result named(result r, std::string scenario, std::string variant, std::size_t nodes, std::size_t clients)
+{
+    r.scenario = std::move(scenario);
+    r.variant = std::move(variant);
+    r.nodes = nodes;
+    r.clients = clients;
+    return r;
+}
+
+result measure_uncontended(laboratory& lab, std::string const& scenario, std::size_t clients)
+{
+    auto const& o = lab.settings();
+    auto const hold = o.hold.value_or(0us);
+    load l(lab.servers().urls(), node_timeout(clients));
+    l.run({.clients = clients, .duration = 200ms});  // connects, and warms up
+    auto const rounds = lab.rounds(
+        fmt::format("{}, nodes: {}, clients: {}", scenario, lab.servers().size(), clients),
+        [&] {
+            return run_floor(lab.servers().addresses(), {.clients = clients, .duration = o.duration, .rate = o.rate, .hold = hold});
+        },
+        [&](round& r) {
+            r.library = lab.observe(
+                [&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
+        });
+    auto const variant = o.rate > 0 ? fmt::format("{:g} cycles/s", o.rate) : std::string();
+    return named(summarise(rounds, true), scenario, variant, lab.servers().size(), clients);
+}
+
+// Each in a process of its own, whatever the one before has done to the heap.
+void add_uncontended(std::vector<result>& to, options const& o, progress const& p, std::string const& scenario,
+                     std::size_t nodes, std::size_t clients)
+{
+    auto const one = apart([&] {
+        laboratory lab(o, p, nodes);
+        return std::vector{measure_uncontended(lab, scenario, clients)};
+    });
+    to.insert(to.end(), one.begin(), one.end());
+}
+
+std::vector<result> uncontended(options const& o, progress const& p)
+{
+    std::vector<result> results;
+    for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1})
+        add_uncontended(results, o, p, "uncontended", o.count, clients);
+    return results;
+}
+
+// The floor of one lock that all want: what it is held for, and one round trip in between.
+std::vector<result> contended(options const& o, progress const& p)
+{
+    laboratory lab(o, p, o.count);
+    auto const clients = o.clients > 0 ? o.clients : 32;
+    auto const hold = o.hold.value_or(1ms);
+    load l(lab.servers().urls(), node_timeout(clients));
+    l.run({.clients = clients, .duration = 200ms, .one_key = true, .hold = hold});
+    auto const rounds = lab.rounds(
+        fmt::format("contended, {} clients", clients),
+        [&] { return run_floor(lab.servers().addresses(), {.clients = 1, .duration = o.duration, .majority = true, .hold = hold}); },
+        [&](round& r) {
+            r.library = lab.observe([&] {
+                return l.run({.clients = clients, .duration = o.duration, .one_key = true, .hold = hold, .rate = o.rate});
+            });
+            auto const waits = r.library.wait.summary();
+            r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
+            r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
+        });
+    auto const variant = fmt::format("hold {:g} ms", std::chrono::duration<double, std::milli>(hold).count());
+    return {named(summarise(rounds, true), "contended", variant, lab.servers().size(), clients)};
+}
+
+std::vector<result> renew(options const& o, progress const& p)
+{
+    laboratory lab(o, p, o.count);
+    auto const duration = std::max(o.duration, o.ttl);  // each lock is renewed three times
+    auto const rate = static_cast<double>(o.locks) * 3e3 / static_cast<double>(o.ttl.count());
+    load l(lab.servers().urls(), node_timeout(o.locks));
+    l.run({.clients = 16, .duration = 200ms});
+    auto const rounds = lab.rounds(
+        fmt::format("renew, {} locks", o.locks),
+        [&] {
+            return run_floor(lab.servers().addresses(), {.clients = o.locks, .duration = o.duration, .rate = rate, .extend = true});
+        },
+        [&](round& r) { r.library = lab.observe([&] { return l.hold(o.locks, o.ttl, duration, r.more); }); });
+    return {named(summarise(rounds, true), "renew", fmt::format("{} locks", o.locks), lab.servers().size(), 1)};
+}
+
+result measure_distant(laboratory& lab, relay& network, std::string const& variant)
+{
+    auto const& o = lab.settings();
+    auto const clients = o.clients > 0 ? o.clients : 1;
+    std::vector<std::string> urls;
+    std::vector<redis::url> addresses;
+    for (auto port : network.ports()) {
+        urls.push_back(fmt::format("redis://127.0.0.1:{}", port));
+        addresses.push_back(redis::parse_url(urls.back()));
+    }
+    load l(urls, node_timeout(clients));
+    l.run({.clients = clients, .duration = 500ms});
+    auto const rounds = lab.rounds(
+        "distant, " + variant,
+        [&] {
+            return run_floor(addresses, {.clients = clients, .duration = o.duration, .majority = true, .rate = o.rate});
+        },
+        [&](round& r) {
+            r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration, .rate = o.rate}); });
+            auto const own = r.library.cycle.summary(), floor = r.floor.cycle.summary();
+            r.more["cycle_p50_to_floor"] = floor.p50 > 0 ? own.p50 / floor.p50 : 0;
+        });
+    return named(summarise(rounds, true), "distant", variant, lab.servers().size(), clients);
+}
+
+std::vector<result> distant(options const& o, progress const& p)
+{
+    laboratory lab(o, p, o.count);
+    std::vector<relay::target> targets;
+    for (std::size_t i = 0; i < lab.servers().size(); ++i) {
+        auto const* server = lab.servers().own(i);
+        if (!server)
+            throw std::runtime_error("distant: needs servers of its own, without --nodes: what is far away already needs no help");
+        targets.push_back({server->port(), o.rtt});
+    }
+    relay network(targets);
+    lab.count_in(network.pid());
+    auto const rtt = fmt::format("rtt {:g} ms", std::chrono::duration<double, std::milli>(o.rtt).count());
+    std::vector<result> results{measure_distant(lab, network, rtt)};
+    if (targets.size() < 3)
+        return results;
+    network.set_rtt(targets.size() - 1, 200ms);
+    results.push_back(measure_distant(lab, network, rtt + ", one 200 ms"));
+    auto const& near = results[0].cycle_us;
+    auto& far = results[1];
+    far.more["cycle_p50_to_healthy"] = near.p50 > 0 ? far.cycle_us.p50 / near.p50 : 0;
+    far.more["cycle_p99_to_healthy"] = near.p99 > 0 ? far.cycle_us.p99 / near.p99 : 0;
+    return results;
+}
+
+std::vector<result> scale(options const& given, progress const& p)
+{
+    if (!given.nodes.empty())
+        throw std::runtime_error("scale: needs servers of its own, without --nodes");
+    auto o = given;
+    o.rounds = std::min<std::size_t>(o.rounds, 3);  // many small measurements: the line through them is what counts
+    std::vector<result> results;
+    for (std::size_t nodes : {1, 3, 5, 7, 9})
+        add_uncontended(results, o, p, "scale", nodes, 256);
+    for (std::size_t clients : {1, 4, 16, 64, 1000, 4000, 10'000})
+        add_uncontended(results, o, p, "scale", o.count, clients);
+    return results;
+}
+
+struct scenario {
+    char const* name;
+    std::vector<result> (*run)(options const&, progress const&);
+};
+
+constexpr scenario scenarios[] = {
+    {"uncontended", uncontended}, {"contended", contended}, {"renew", renew}, {"stalled", stalled},
+    {"killed", killed},           {"distant", distant},     {"scale", scale},
+};
+
+}  // namespace
+
+std::vector<std::string> scenario_names()
+{
+    std::vector<std::string> names;
+    for (auto const& s : scenarios)
+        names.emplace_back(s.name);
+    return names;
+}
+
+std::vector<result> run_scenario(std::string const& name, options const& o, progress const& p)
+{
+    auto const found = std::find_if(std::begin(scenarios), std::end(scenarios), [&](auto& s) { return name == s.name; });
+    return apart([&] { return found->run(o, p); });
+}
+
+}  // namespace redlock::bench

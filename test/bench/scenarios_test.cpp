@@ -1,0 +1,194 @@
+// Each scenario on real servers, briefly. What is checked is that it measures what it says; how fast, is a benchmark's task.
+
+#include "allocations.hpp"
+#include "fleet.hpp"
+#include "scenarios.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+// The tool counts its heap by standing in for malloc; a test program does not.
+redlock::bench::heap redlock::bench::heap_now() noexcept
+{
+    return {};
+}
+
+void redlock::bench::reset_peak() noexcept {}
+
+using namespace redlock::bench;
+using namespace std::chrono_literals;
+
+namespace {
+
+options brief()
+{
+    options o;
+    o.server = redlock::testbed::server_program();
+    o.count = 3;
+    o.clients = 8;
+    o.rounds = 1;
+    o.duration = 300ms;
+    o.locks = 50;
+    o.ttl = 1500ms;
+    return o;
+}
+
+std::vector<result> run_briefly(std::string const& scenario, options const& o = brief())
+{
+    return run_scenario(scenario, o, [](auto&) {});
+}
+
+void check_common(result const& r)
+{
+    BOOST_TEST(r.cycles_per_second > 0);
+    BOOST_TEST(r.violations == 0u);
+    BOOST_TEST(r.rounds == 1u);
+    BOOST_TEST(r.nodes == 3u);
+    BOOST_TEST(r.floor_cycles_per_second.value_or(0) > 0);
+    BOOST_TEST(r.ratio_to_floor.value_or(0) > 0);
+    BOOST_TEST(r.client_cpu_us_per_cycle > 0);
+}
+
+std::string message_of(std::string const& scenario, options const& o)
+{
+    try {
+        run_briefly(scenario, o);
+    } catch (std::runtime_error const& e) {
+        return e.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bench_scenarios)
+
+BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_a_node_and_cycle)
+{
+    auto const results = run_briefly("uncontended");
+
+    BOOST_REQUIRE(results.size() == 1u);
+    auto const& r = results[0];
+    check_common(r);
+    BOOST_TEST(r.clients == 8u);
+    if (r.failures.empty())  // a machine that stands still for a moment makes some
+        BOOST_TEST(r.commands_per_cycle == 6, boost::test_tools::tolerance(0.01));
+    BOOST_TEST(r.commands_per_cycle > 5.9);
+    BOOST_TEST(r.writes_per_cycle > 0);
+    BOOST_TEST(r.acquire_us.p50 > 0);
+    BOOST_TEST(r.acquire_us.p50 <= r.cycle_us.p50);
+    BOOST_TEST(r.cycle_us.p50 <= r.cycle_us.max);
+    BOOST_TEST(!r.curve.empty());
+    BOOST_TEST(!r.floor_curve.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_rate_is_kept_by_the_library_and_by_the_floor)
+{
+    auto o = brief();
+    o.rate = 200;
+
+    auto const r = run_briefly("uncontended", o).at(0);
+
+    BOOST_TEST(r.cycles_per_second <= 250);
+    BOOST_TEST(*r.floor_cycles_per_second <= 250);
+    BOOST_TEST(r.variant == "200 cycles/s");
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_of_less_than_a_cycle_ends_in_time)
+{
+    auto o = brief();
+    o.rate = 0.01;  // the second cycle would be due after more than a minute
+
+    auto const r = run_briefly("uncontended", o).at(0);
+
+    BOOST_TEST(r.cycles_per_second <= 4);
+    BOOST_TEST(*r.floor_cycles_per_second <= 4);
+    BOOST_TEST(r.variant == "0.01 cycles/s");
+}
+
+BOOST_AUTO_TEST_CASE(contended_is_held_by_one_at_a_time)
+{
+    auto const r = run_briefly("contended").at(0);
+
+    check_common(r);
+    BOOST_TEST(r.cycles_per_second < 1000);  // each holds it for a millisecond
+    BOOST_TEST(*r.floor_cycles_per_second < 1000);
+    BOOST_TEST(r.more.contains("longest_wait_to_mean"));
+}
+
+BOOST_AUTO_TEST_CASE(renew_accounts_for_all_locks)
+{
+    auto const r = run_briefly("renew").at(0);
+
+    check_common(r);
+    BOOST_TEST(r.more.at("lost") + r.more.at("held_at_the_end") == 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_is_stopped_or_killed_comes_back)
+{
+    for (auto const* scenario : {"stalled", "killed"}) {
+        BOOST_TEST_CONTEXT(scenario) {
+            auto o = brief();
+            o.duration = 2s;
+            auto const r = run_briefly(scenario, o).at(0);
+
+            check_common(r);
+            BOOST_TEST(r.more.at("votes_again_after_ms") >= 0);
+            BOOST_REQUIRE(r.time.has_value());
+            BOOST_TEST(r.time->marks.size() == 2u);
+            auto const& slices = r.time->cycles_per_second;
+            BOOST_TEST(std::accumulate(slices.begin(), slices.end(), 0.0) > 0);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(distant_nodes_take_two_round_trips_a_cycle)
+{
+    auto o = brief();
+    o.clients = 1;
+    o.rtt = 5ms;
+
+    auto const results = run_briefly("distant", o);
+
+    BOOST_REQUIRE(results.size() == 2u);
+    for (auto const& r : results) {
+        check_common(r);
+        BOOST_TEST(r.cycle_us.p50 >= 10'000);
+        BOOST_TEST(r.floor_cycle_us->p50 >= 10'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_are_there_already_are_left_as_they_were)
+{
+    fleet servers(3, redlock::testbed::server_program());
+    auto o = brief();
+    o.nodes = servers.urls();
+
+    check_common(run_briefly("uncontended", o).at(0));
+    check_common(run_briefly("renew", o).at(0));
+
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        BOOST_TEST(servers.own(i)->ask({"DBSIZE"}) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_told)
+{
+    auto o = brief();
+    o.count = 1;
+    BOOST_TEST(message_of("stalled", o).find("--count is 1") != std::string::npos);
+    o.nodes = {"redis://127.0.0.1:1"};
+    BOOST_TEST(message_of("uncontended", o).find("127.0.0.1:1: Connection refused") != std::string::npos);
+    o.nodes = {"rediss://127.0.0.1:1"};
+    BOOST_TEST(message_of("uncontended", o).find("TLS") != std::string::npos);
+    o.nodes = {"nonsense://"};
+    BOOST_TEST(message_of("uncontended", o).find("--nodes") != std::string::npos);
+    o.nodes.clear();
+    o.server = "no-such-server";
+    BOOST_TEST(message_of("uncontended", o).find("is it installed?") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
