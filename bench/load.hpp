@@ -64,8 +64,11 @@ private:
     asio::awaitable<void> take(std::vector<redlock::lock>& held, std::size_t first, std::size_t step, std::size_t count,
                                std::chrono::milliseconds ttl);
     void run_until_idle();
+    void look_out();
+    void one_less();
 
     asio::io_context context_{1};
+    asio::steady_timer look_out_{context_};
     redlock::lock_manager locks_;
     sample now_;
     std::vector<int> inside_;  ///< by key: clients that believe they have it

@@ -33,7 +33,7 @@ What is measured:
   --count N         or so many of our own: 1, 3, 5, 7 or 9 (5)
   --server NAME     their program (redis-server, or $REDLOCK_SERVER)
   --clients N       1 to 10000
-  --rate N          cycles per second, instead of as many as go; latency counts from the intended start. 0 to 1000000
+  --rate N          cycles per second; latency counts from the intended start. 0 to 1000000; 0: as many as go
   --hold MS         in the critical section of `contended` and, if given, of `uncontended`: 0 to 10000 (1)
   --rtt MS          of `distant`: 0 to 1000 (1)
   --locks N         of `renew`: 1 to 100000 (10000)
