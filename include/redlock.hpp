@@ -9,6 +9,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
+#include <redlock/fence_gate.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/memory_node.hpp>

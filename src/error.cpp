@@ -62,6 +62,8 @@ char const* text_of(errc e) noexcept
         return "the node is the same server as another node";
     case errc::server_error:
         return "the server reported an error";
+    case errc::node_may_evict:
+        return "the server could evict a lock when its memory is full";
     }
     return "unknown error";
 }

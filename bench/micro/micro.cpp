@@ -178,7 +178,13 @@ void parse_url(State& state, char const* text)
 
 void interpret(State& state, redlock::node_operation::kind what, redis::reply const& reply)
 {
-    repeat(state, [&] { return redis::interpret(unknown(what), reply).vote == redlock::vote::granted; });
+    struct question final : redlock::node_operation {
+        void complete(redlock::node_reply) override {}
+    } asked;
+    repeat(state, [&] {
+        asked.what = unknown(what);
+        return redis::interpret(asked, reply).vote == redlock::vote::granted;
+    });
 }
 
 void interpret_error(State& state)

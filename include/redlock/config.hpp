@@ -3,6 +3,7 @@
 #include <redlock/detail/api.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,6 +25,17 @@ struct tls_options {
     std::string private_key_file;  ///< Its key, PEM. Empty only without a client certificate.
     /// Whether the server's certificate and host name are verified. Switch it off for experiments only.
     bool verify = true;
+};
+
+/// What is done about nodes that have restarted, and may have forgotten locks that are still valid. See docs/fencing.md.
+enum class restart_guard : std::uint8_t {
+    /** A node without a durable log does not vote before it is `config::max_ttl` old, if this manager has seen it restart, or
+        unless a majority of the nodes is as young: then the whole set is taken for newly started. */
+    automatic,
+    /// No node votes before it is `config::max_ttl` old or has a durable log. For correctness after a power cut of all.
+    strict,
+    /// Every node votes at once. Two may hold a lock after a restart.
+    off,
 };
 
 /** What a @ref lock_manager works with. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
@@ -63,6 +75,24 @@ struct config {
 
     /// No lock is asked for longer than this: 20 ms to one day.
     std::chrono::milliseconds max_ttl{60'000};
+
+    /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all
+        clients that follow docs/protocol.md. Each node keeps a counter for each resource for ever, in a key of its own.
+        Clients without fencing share the locks, but draw no tokens. */
+    bool fencing = false;
+
+    /** With fencing: how many nodes must grant, a majority to all of them. 0: a majority. With more, tokens grow even if
+        up to `2 * fence_quorum - nodes - 1` nodes have forgotten their counters, whatever the clocks say. */
+    std::size_t fence_quorum = 0;
+
+    /// What is done about restarted nodes, with fencing and without.
+    redlock::restart_guard restart_guard = redlock::restart_guard::automatic;
+
+    /// Whether nodes may be used whose `maxmemory-policy` could evict a lock. They are refused otherwise.
+    bool allow_eviction = false;
+
+    /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. They count from the next renewal on.
+    bool heal = true;
 
     tls_options tls;
 

@@ -30,7 +30,8 @@ enum class errc {
     lost = 4,
     /// The lock is not held: never acquired, already released, expired, or deleted on the servers.
     not_held = 5,
-    /// A majority cannot be had because restarted nodes do not vote yet.
+    /// A majority cannot be had because restarted nodes do not vote yet (`config::restart_guard`). As the vote of one node:
+    /// it would have granted. `attempt_report::quarantine` says for how long; give the nodes a durable log to do without.
     quarantined = 6,
     /// An argument is outside its range. `attempt_report::message` names the field, the value and the limit.
     invalid_argument = 7,
@@ -71,6 +72,9 @@ enum class errc {
     duplicate_node = 36,
     /// Any other error reply; `node_report::message` has the server's words.
     server_error = 37,
+    /// The server could evict a lock when its memory is full. Set its `maxmemory-policy` to noeviction, or
+    /// `config::allow_eviction`.
+    node_may_evict = 38,
 };
 
 /// The category of @ref errc; its name is "redlock".

@@ -88,7 +88,9 @@ public:
     /// Whoever knows it can release the lock, so it does not belong into logs.
     std::string const& token() const noexcept;
 
-    /// 0: fencing is off.
+    /** A number that grows with every acquisition of the resource, by whomever; below 2^53. Renewal keeps it, and so does
+        release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md.
+        0: `config::fencing` is off, or the lock is empty. */
     std::uint64_t fencing_token() const noexcept;
 
     /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter.

@@ -26,7 +26,17 @@ struct node_reply {
     error_code error;     ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text;
-    std::chrono::milliseconds remaining{0};  ///< A granted inspection: the key's time to live.
+    /// A granted inspection, and a denied acquisition with fencing: the key's time to live.
+    std::chrono::milliseconds remaining{0};
+    std::uint64_t fence = 0;  ///< A granted acquisition with fencing: the counter's value.
+    bool healed = false;      ///< A denied extension: the key was not there, and has been set.
+};
+
+/// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
+struct server_life {
+    bool durable = true;        ///< Whether it remembers its keys over a restart, always.
+    bool restarted = false;     ///< Whether this manager knew the server before it last started.
+    clock::time_point began{};  ///< It has been running since then at the latest.
 };
 
 /** One request to one lock server.
@@ -38,8 +48,11 @@ class REDLOCK_API node_operation {
 public:
     enum class kind : std::uint8_t {
         acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`.
-        extend,   ///< If key holds value, raise its time to live to ttl; never shorten it.
-        release,  ///< If key holds value, delete it.
+                  ///< With fencing: refuse if there is a tombstone; count, to @ref fence at the least; answer the counter.
+        extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
+                  ///< is no tombstone, and @ref heal: set it. With fencing: raise the counter to @ref fence.
+        release,  ///< If key holds value, delete it. With fencing: raise the counter before. Leave a tombstone for ten
+                  ///< minutes, for this key with this value, if sent on another connection than @ref unanswered_on.
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
     };
@@ -50,13 +63,18 @@ public:
     std::string_view value;
     std::chrono::milliseconds ttl{0};
     clock::time_point not_after;         ///< The node must not send it later than this.
+    std::uint64_t fence = 0;             ///< 0: without fencing. To acquire: a hint; otherwise the token.
     kind what{};
+    bool heal = false;
 
     /// Whether nobody wants it sent any more. A node asks right before sending.
     bool withdrawn() const noexcept { return withdrawn_; }
 
     /// Which connection it may have been sent on; 0: it was never handed to one.
     std::uint32_t sent_on() const noexcept { return sent_on_; }
+
+    /// Of a release: the first connection on which a request to set the key to the value is unanswered. 0: there is none.
+    virtual std::uint32_t unanswered_on() const noexcept { return 0; }
 
     /// A node calls this before the first byte may leave. @p connection is not 0 and differs after a reconnection.
     void mark_sent(std::uint32_t connection) noexcept { sent_on_ = connection; }
@@ -86,6 +104,9 @@ public:
 
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
+
+    /// What is known of the server that answered last. Called on the executor.
+    virtual server_life life() const { return {}; }
 
     /// Called once, before anything else. Nothing runs on @p executor at the same time as anything else does. It does not
     /// keep its context running: a node that answers from elsewhere needs a work guard of the context itself.

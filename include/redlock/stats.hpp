@@ -19,24 +19,30 @@ struct node_stats {
     std::uint64_t connections = 0;           ///< On how many connections it was asked something.
     error_code last_error;                   ///< The latest trouble; stays after it is over.
     std::string last_message;                ///< Its words, without secrets.
+    std::chrono::milliseconds quarantine{0}; ///< For how long it does not vote yet, having restarted. Zero: it votes.
 };
 
 /// Counters since the manager was made, and the present load. A snapshot.
 struct stats {
     std::uint64_t acquired = 0;
     std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost.
+    std::uint64_t second_rounds = 0;         ///< Of acquisitions with fencing: the nodes' counters disagreed.
     std::uint64_t contended = 0;             ///< Acquisitions that ended with `errc::contended` …
     std::uint64_t no_quorum = 0;             ///< … and so on.
     std::uint64_t validity_exhausted = 0;
+    std::uint64_t quarantined = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t released = 0;
     std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept.
     std::uint64_t renewals = 0;              ///< Automatic extensions that succeeded.
     std::uint64_t renewals_failed = 0;       ///< Automatic extensions that did not, and were or will be tried again.
+    std::uint64_t healed = 0;                ///< Keys set again on nodes that had forgotten them.
     std::uint64_t cleaned = 0;               ///< Keys released in the background.
     std::size_t held = 0;                    ///< Locks held now.
     std::size_t running = 0;                 ///< Operations under way or waiting now, renewals included.
     std::size_t cleaning = 0;                ///< Keys still to be released in the background.
+    /// Whether the nodes were younger than `config::max_ttl` as a whole, and taken for newly started.
+    bool taken_for_new = false;
     std::vector<node_stats> nodes;           ///< In the order of `config::nodes`.
 };
 

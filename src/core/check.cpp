@@ -1,5 +1,7 @@
 #include "core/check.hpp"
 
+#include "core/quorum.hpp"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -46,6 +48,11 @@ std::string check(config const& c)
         return fmt::format("drift_factor is {}, but must be 0 to 0.5", c.drift_factor);
     if (auto wrong = check_between("max_ttl", c.max_ttl, ttl_min, ttl_max); !wrong.empty())
         return wrong;
+    if (c.fence_quorum != 0 && (c.fence_quorum < majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
+        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum, majority(c.nodes.size()),
+                           c.nodes.size());
+    if (c.fence_quorum != 0 && !c.fencing)
+        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0", c.fence_quorum);
     if (c.node_timeout >= c.max_ttl)
         return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
                            c.max_ttl.count());

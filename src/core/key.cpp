@@ -42,4 +42,39 @@ std::string_view owner_in(std::string_view token) noexcept
     return std::all_of(digits.begin(), digits.end(), is_digit) ? token.substr(random_digits + 1) : std::string_view{};
 }
 
+namespace {
+
+// What a cluster hashes: the text between the first braces, if there is any, or else all of it.
+bool has_hash_tag(std::string_view key) noexcept
+{
+    auto const open = key.find('{');
+    if (open == key.npos)
+        return false;
+    auto const close = key.find('}', open);
+    return close != key.npos && close != open + 1;
+}
+
+}  // namespace
+
+std::string fence_key(std::string_view key)
+{
+    std::string k;
+    k.reserve(key.size() + 8);
+    if (has_hash_tag(key))
+        k.append(key);
+    else
+        k.append("{").append(key).append("}");
+    return k.append(":fence");
+}
+
+std::string tombstone_key(std::string_view key, std::string_view token)
+{
+    std::string k;
+    k.reserve(2 * key.size() + 9 + token.size());
+    k.append(key).append(":gone:");
+    if (!has_hash_tag(key))
+        k.append("{").append(key).append("}:");
+    return k.append(token);
+}
+
 }  // namespace redlock::core

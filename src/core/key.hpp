@@ -12,4 +12,11 @@ std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view o
 /// The label in @p token, or nothing if a client of another kind wrote it.
 std::string_view owner_in(std::string_view token) noexcept;
 
+/// The key of the counter that fencing tokens for the lock at @p key are drawn from; in the same slot of a cluster.
+std::string fence_key(std::string_view key);
+
+/// The key that forbids to set @p key to @p token any more, in the same slot. It begins with @p key, so that whoever may use
+/// that may use this.
+std::string tombstone_key(std::string_view key, std::string_view token);
+
 }  // namespace redlock::core

@@ -13,8 +13,8 @@ constexpr std::size_t majority(std::size_t nodes) noexcept
 
 enum class verdict : std::uint8_t {
     open,  ///< The votes so far do not settle it.
-    won,   ///< A majority of all configured nodes has granted.
-    lost,  ///< A majority can no longer grant.
+    won,   ///< A quorum of all configured nodes has granted.
+    lost,  ///< A quorum can no longer grant.
 };
 
 /** Counts the votes of one round.
@@ -23,7 +23,10 @@ enum class verdict : std::uint8_t {
 */
 class tally {
 public:
-    constexpr explicit tally(std::size_t nodes) noexcept : nodes_(nodes) {}
+    constexpr explicit tally(std::size_t nodes) noexcept : tally(nodes, majority(nodes)) {}
+
+    /// @p quorum: a majority at the least.
+    constexpr tally(std::size_t nodes, std::size_t quorum) noexcept : nodes_(nodes), quorum_(quorum) {}
 
     constexpr void grant() noexcept { ++granted_; }
     constexpr void deny() noexcept { ++denied_; }
@@ -31,24 +34,28 @@ public:
 
     constexpr core::verdict verdict() const noexcept
     {
-        if (granted_ >= majority(nodes_))
+        if (granted_ >= quorum_)
             return verdict::won;
-        // Ties end here: with two against two of four, no vote is left that could make a majority.
+        // Ties end here: with two against two of four, no vote is left that could make a quorum.
         auto const against = denied_ + missed_;
-        return against > nodes_ - majority(nodes_) ? verdict::lost : verdict::open;
+        return against > nodes_ - quorum_ ? verdict::lost : verdict::open;
     }
 
-    /// Whether denials alone make a majority impossible, whatever the silent nodes would say.
-    constexpr bool refused() const noexcept { return denied_ > nodes_ - majority(nodes_); }
+    /// Whether denials alone make a quorum impossible, whatever the silent nodes would say.
+    constexpr bool refused() const noexcept { return denied_ > nodes_ - quorum_; }
 
     /// Of a lost round: whether it was other holders that prevented the win. Otherwise it was the nodes: those that are
-    /// missing leave no majority, whatever the others say.
-    constexpr bool contended() const noexcept { return missed_ <= nodes_ - majority(nodes_); }
+    /// missing leave no quorum, whatever the others say.
+    constexpr bool contended() const noexcept { return missed_ <= nodes_ - quorum_; }
+
+    /// Of a lost round: whether it would not be, had @p of those that are missing granted.
+    constexpr bool lost_for_want_of(std::size_t of) const noexcept { return denied_ + missed_ - of <= nodes_ - quorum_; }
 
     constexpr std::size_t granted() const noexcept { return granted_; }
 
 private:
     std::size_t nodes_;
+    std::size_t quorum_;
     std::size_t granted_ = 0;
     std::size_t denied_ = 0;
     std::size_t missed_ = 0;

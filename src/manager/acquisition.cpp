@@ -85,12 +85,16 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
                                            a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
+        if (e.settings().fencing)
+            a.round_->grant()->fence = grant::undecided;
         ++a.rounds_;
         bump(e.count.rounds);
         a.leaves_traces_ = true;
         co_await a.round_->gather();
 
-        auto const ec = a.judge();
+        auto ec = a.judge();
+        if (!ec && e.settings().fencing)
+            ec = co_await agree_on_token(self);
         if (!ec) {
             a.hand_out();
             co_return ec;
@@ -98,9 +102,46 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.clean_up();
         if (a.stopped() || a.round_->started >= a.give_up_at_)
             co_return ec;
-        co_await a.sleep(std::min(e.now() + core::pause_after(a.rounds_, e.random()), a.give_up_at_));
+        auto again = e.now() + core::pause_after(a.rounds_, e.random());
+        if (ec == errc::quarantined)
+            again = std::max(again, e.quarantine_over());
+        co_await a.sleep(std::min(again, a.give_up_at_));
     }
     co_return asio::error::operation_aborted;
+}
+
+// The highest counter among the grants in hand is the fencing token, once a quorum of just these nodes has it: each later
+// acquisition then meets one of them. A grant that comes now had no part in the maximum, so its node cannot vouch for it.
+flow<error_code> acquisition::agree_on_token(std::shared_ptr<acquisition> self)
+{
+    auto& a = *self;
+    auto& e = *a.engine_;
+    core::fence_tally counters;
+    for (auto const& b : a.round_->ballots) {
+        if (b.has_granted())
+            counters.add(b.reply.fence);
+    }
+    a.round_->grant()->fence = counters.token();
+    if (counters.agreed() >= e.quorum())
+        co_return error_code();
+
+    auto const raise = make_recycled<round>(e, node_operation::kind::extend, a.round_->grant(), a.options_.ttl);
+    raise->votes = core::tally(a.round_->ballots.size(), e.quorum());
+    for (auto const& b : a.round_->ballots) {
+        if (b.answered && b.reply.vote == vote::denied)
+            raise->skip(b.node, vote::denied);
+        else if (!b.has_granted())
+            raise->mute(b.node);
+    }
+    ++a.second_rounds_;
+    bump(e.count.second_rounds);
+    a.raise_ = raise;
+    co_await raise->gather();
+    a.raise_.reset();
+
+    if (auto const ec = a.judge())
+        co_return ec;
+    co_return raise->votes.verdict() == core::verdict::won ? error_code() : errc::no_quorum;
 }
 
 std::optional<clock::time_point> acquisition::blocked_until() const
@@ -116,8 +157,11 @@ error_code acquisition::judge() const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
-    if (round_->votes.verdict() != core::verdict::won)
-        return round_->votes.contended() ? errc::contended : errc::no_quorum;
+    if (round_->votes.verdict() != core::verdict::won) {
+        if (round_->votes.contended())
+            return errc::contended;
+        return round_->votes.lost_for_want_of(round_->quarantined()) ? errc::quarantined : errc::no_quorum;
+    }
     // What would be lost at once is not handed out.
     auto const valid_until = core::valid_until(round_->started, options_.ttl, engine_->settings().drift_factor);
     if (engine_->now() >= valid_until - core::stop_margin(options_.ttl))
@@ -153,7 +197,9 @@ void acquisition::cancel(asio::cancellation_type type)
         wake();
     } else if (may_leave_traces(type) || rounds_ == 0) {
         cancelled_ = true;
-        if (round_ && !won_.held())
+        if (raise_)
+            raise_->abandon();
+        else if (round_ && !won_.held())
             round_->abandon();
     }
 }
@@ -161,6 +207,8 @@ void acquisition::cancel(asio::cancellation_type type)
 void acquisition::drop()
 {
     auto const sleeper = std::move(sleeper_);
+    if (raise_)
+        raise_->drop();
     if (round_)
         round_->drop();
 }
@@ -191,6 +239,12 @@ void acquisition::fill_report(error_code ec) const
     if (ec)
         r.message = explain(*engine_, resource, options_, ec) + ": " + ec.message();
     r.rounds = rounds_;
+    r.second_rounds = second_rounds_;
+    if (ec == errc::quarantined) {
+        auto const left = engine_->quarantine_over() - engine_->now();
+        r.quarantine = std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+        r.message += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
+    }
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(engine_->now() - called_);
 }
 

@@ -18,6 +18,7 @@ public:
     // The flow: with a wait in the queue first, or without.
     static flow<error_code> contend(std::shared_ptr<acquisition>);
     static flow<error_code> ask_nodes(std::shared_ptr<acquisition>);
+    static flow<error_code> agree_on_token(std::shared_ptr<acquisition>);
 
     void cancel(asio::cancellation_type) override;
     void drop() override;
@@ -46,7 +47,9 @@ private:
     clock::time_point const give_up_at_;  ///< no round is started later
 
     std::shared_ptr<detail::round> round_;
+    std::shared_ptr<detail::round> raise_;  ///< the second round, while it is under way
     std::size_t rounds_ = 0;
+    std::size_t second_rounds_ = 0;
     lock won_;
     bool cancelled_ = false;
     bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet

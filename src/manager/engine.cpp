@@ -10,6 +10,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <unistd.h>
 #include <utility>
 
@@ -22,6 +23,12 @@ std::string default_owner()
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
     return fmt::format("{}:{}", host, ::getpid());
+}
+
+// Rounded up, so that what is not over is not zero.
+std::chrono::milliseconds time_left(clock::time_point until, clock::time_point now)
+{
+    return until <= now ? std::chrono::milliseconds(0) : std::chrono::ceil<std::chrono::milliseconds>(until - now);
 }
 
 }  // namespace
@@ -44,7 +51,10 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       owner_(settings_.owner.empty() ? default_owner() : settings_.owner),
       closing_deadline_([this] { close(); }),
       janitor_(*this),
-      node_counters_(nodes_.size())
+      node_counters_(nodes_.size()),
+      ages_(nodes_.size()),
+      quorum_(std::max(settings_.fencing ? settings_.fence_quorum : 0, core::majority(nodes_.size()))),
+      hint_id_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0))
 {
     for (auto& n : nodes_)
         n->start(*strand_);
@@ -272,12 +282,52 @@ void engine::observe(ballot const& b)
     if (b.sent_on() != 0 && b.sent_on() != c.last_connection) {
         c.last_connection = b.sent_on();
         bump(c.connections);
+        get_to_know(b.node);
+    } else if (b.what == node_operation::kind::connect && b.reply.vote == vote::granted) {
+        get_to_know(b.node);
     }
+    if (b.reply.healed)
+        bump(count.healed);
     if (b.reply.error) {
         std::lock_guard guard(trouble_mutex_);
         c.last_error = b.reply.error;
         c.last_message = b.reply.text;
     }
+}
+
+// It answers on a new connection: perhaps it is another life of its server.
+void engine::get_to_know(std::size_t node)
+{
+    auto const life = nodes_[node]->life();
+    ages_[node] = {true, life.durable, life.restarted, life.began};
+    node_counters_[node].trusted = node_counters_[node].told = false;
+    auto const t = now();
+    auto const known = static_cast<std::size_t>(std::count_if(ages_.begin(), ages_.end(), [](auto& a) { return a.known; }));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto& c = node_counters_[i];
+        if (c.trusted || !ages_[i].known)
+            continue;
+        auto const until = core::quarantined_until<clock::time_point>(ages_, i, settings_.restart_guard, settings_.max_ttl, t);
+        bool const certain = ages_[i].restarted || known >= core::majority(nodes_.size());
+        if (until != never && certain && !std::exchange(c.told, true))
+            log(log_level::warning, "{}: it has restarted and may have forgotten locks; it votes in {} ms", nodes_[i]->name(),
+                (until - t) / std::chrono::milliseconds(1));
+        c.quarantined_until = until;
+        c.trusted = until == never;
+        bool const young = !ages_[i].durable && ages_[i].began + settings_.max_ttl > t;
+        if (c.trusted && young && settings_.restart_guard == restart_guard::automatic && !taken_for_new_.exchange(true))
+            log(log_level::info, "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
+                settings_.max_ttl.count());
+    }
+}
+
+clock::time_point engine::quarantine_over() const
+{
+    std::vector<clock::time_point> ends;
+    for (auto& c : node_counters_)
+        ends.push_back(c.quarantined_until);
+    std::sort(ends.begin(), ends.end());
+    return ends[quorum_ - 1];
 }
 
 void engine::count_outcome(error_code ec)
@@ -288,6 +338,8 @@ void engine::count_outcome(error_code ec)
         bump(count.no_quorum);
     else if (ec == errc::validity_exhausted)
         bump(count.validity_exhausted);
+    else if (ec == errc::quarantined)
+        bump(count.quarantined);
     else if (ec == asio::error::operation_aborted)
         bump(count.cancelled);
 }
@@ -298,23 +350,29 @@ stats engine::stats() const
     auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
     s.acquired = read(count.acquired);
     s.rounds = read(count.rounds);
+    s.second_rounds = read(count.second_rounds);
     s.contended = read(count.contended);
     s.no_quorum = read(count.no_quorum);
     s.validity_exhausted = read(count.validity_exhausted);
+    s.quarantined = read(count.quarantined);
     s.cancelled = read(count.cancelled);
     s.released = read(count.released);
     s.lost = read(count.lost);
     s.renewals = read(count.renewals);
     s.renewals_failed = read(count.renewals_failed);
+    s.healed = read(count.healed);
     s.cleaned = read(count.cleaned);
     s.held = read(count.held);
     s.running = read(count.running);
     s.cleaning = read(count.cleaning);
+    s.taken_for_new = read(taken_for_new_);
+    auto const t = now();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         auto const& c = node_counters_[i];
+        auto const until = read(c.quarantined_until);
         std::lock_guard guard(trouble_mutex_);
         s.nodes.push_back({nodes_[i]->name(), nodes_[i]->ready(), read(c.granted), read(c.denied), read(c.unknown),
-                           read(c.connections), c.last_error, c.last_message});
+                           read(c.connections), c.last_error, c.last_message, time_left(until, t)});
     }
     return s;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/fencing.hpp"
+#include "core/quarantine.hpp"
 #include "core/schedule.hpp"
 #include "manager/flow.hpp"
 #include "manager/janitor.hpp"
@@ -68,8 +70,22 @@ public:
     void set(core::alarm<clock::time_point>& alarm, clock::time_point at);
     std::uint64_t random() { return runtime_->random()[0]; }
     std::string make_token();
+    /// Where counters that have forgotten go on.
+    std::uint64_t fence_hint() const noexcept { return core::fence_hint(runtime_->wall_clock(), hint_id_); }
     /// For how long, from now on, a key with @p ttl may exist on a node.
     clock::duration key_lifetime(std::chrono::milliseconds ttl) const;
+
+    // Votes.
+    /// How many nodes must grant an acquisition.
+    std::size_t quorum() const noexcept { return quorum_; }
+    /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
+    bool in_quarantine(std::size_t i) const
+    {
+        auto const until = node_counters_[i].quarantined_until.load(std::memory_order_relaxed);
+        return until != never && now() < until;
+    }
+    /// When enough nodes will be out of quarantine for a quorum.
+    clock::time_point quarantine_over() const;
 
     // Life.
     bool open() const noexcept { return phase_ == phase::open; }
@@ -125,8 +141,8 @@ public:
     }
 
     struct counters {
-        std::atomic<std::uint64_t> acquired, rounds, contended, no_quorum, validity_exhausted, cancelled, released, lost,
-            renewals, renewals_failed, cleaned;
+        std::atomic<std::uint64_t> acquired, rounds, second_rounds, contended, no_quorum, validity_exhausted, quarantined, cancelled,
+            released, lost, renewals, renewals_failed, healed, cleaned;
         std::atomic<std::size_t> running, held, cleaning;
     };
     counters count{};
@@ -135,14 +151,20 @@ public:
 private:
     enum class phase { open, closing, closed };
 
+    static constexpr clock::time_point never = clock::time_point::min();
+
     struct node_counters {
         std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
         std::uint32_t last_connection = 0;
+        std::atomic<clock::time_point> quarantined_until{never};
+        bool trusted = false;      // what is known of its present life is enough
+        bool told = false;         // that it is in quarantine
         error_code last_error;     // under trouble_mutex_
         std::string last_message;  // under trouble_mutex_
     };
 
     void ring();
+    void get_to_know(std::size_t node);
     void finish_if_clean();
     void close();
 
@@ -172,6 +194,10 @@ private:
     detail::janitor janitor_;
 
     std::vector<node_counters> node_counters_;
+    std::vector<core::node_age<clock::time_point>> ages_;
+    std::atomic<bool> taken_for_new_{false};
+    std::size_t const quorum_;
+    std::uint8_t const hint_id_;
     mutable std::mutex trouble_mutex_;
 };
 

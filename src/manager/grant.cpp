@@ -19,4 +19,28 @@ void grant::withdraw(std::size_t node) noexcept
         asked_->ballots[node].withdraw();
 }
 
+void grant::ask_to_heal(std::size_t node)
+{
+    if (on(node).may_hold())
+        return;
+    heals_.resize(nodes());
+    heals_[node].asked = true;
+}
+
+std::uint32_t grant::unanswered_on(std::size_t node) const noexcept
+{
+    auto const acquired = on(node);
+    // A plain SET asks no tombstone. It comes before any renewal.
+    if (fence != 0 && acquired.is_unknown())
+        return acquired.sent_on;
+    return heals_.empty() ? 0 : heals_[node].unanswered_on;
+}
+
+void grant::heal_unanswered(std::size_t node, std::uint32_t connection)
+{
+    heals_.resize(nodes());
+    if (heals_[node].unanswered_on == 0)
+        heals_[node].unanswered_on = connection;
+}
+
 }  // namespace redlock::detail

@@ -29,11 +29,13 @@ public:
         bool untouched = false;     ///< the node certainly did not carry it out
         redlock::vote vote = redlock::vote::unknown;
 
-        /// Whether the node may have the key now or later.
+        /// Whether it may have set the key, or do so later.
         bool may_hold() const noexcept
         {
             return sent_on != 0 && !(answered && (vote == redlock::vote::denied || untouched));
         }
+        /// Whether nobody knows what the node did, or will do.
+        bool is_unknown() const noexcept { return sent_on != 0 && !answered_with_a_vote() && !(answered && untouched); }
         bool answered_with_a_vote() const noexcept { return answered && vote != redlock::vote::unknown; }
     };
     trace on(std::size_t node) const noexcept;
@@ -41,16 +43,37 @@ public:
     /// What was not sent yet will not be.
     void withdraw(std::size_t node) noexcept;
 
+    /// Whether the node may have the key now or later.
+    bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || (!heals_.empty() && heals_[node].asked); }
+
+    /// A renewal may set the key on the node.
+    void ask_to_heal(std::size_t node);
+
+    /// The first connection to the node on which a request that sets the key, and that a tombstone would stop, is unanswered.
+    /// 0: there is none.
+    std::uint32_t unanswered_on(std::size_t node) const noexcept;
+
+    /// A renewal that may set the key again was sent on @p connection, and its answer got lost.
+    void heal_unanswered(std::size_t node, std::uint32_t connection);
+
     std::size_t nodes() const noexcept { return traces_.size(); }
 
     std::string const key;
     std::string const value;
+    std::uint64_t fence = 0;  ///< 0: without fencing. @ref undecided, or the token
+    static constexpr std::uint64_t undecided = 1;
 
 private:
     friend class round;
 
     round* asked_ = nullptr;  ///< until its last answer
     std::vector<trace, recycler<trace>> traces_;
+
+    struct heal {
+        bool asked = false;               ///< the acquisition had not set the key
+        std::uint32_t unanswered_on = 0;  ///< the first such connection
+    };
+    std::vector<heal> heals_;             ///< by node; empty: nothing to tell
 };
 
 }  // namespace redlock::detail

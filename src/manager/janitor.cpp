@@ -22,8 +22,9 @@ clock::duration retry_pause(std::uint32_t retries)
 // release was sent. Its answer may have taken any time.
 bool is_settled(ballot const& b, bool ttl_was_over)
 {
-    auto const acquired = b.round->grant()->on(b.node);
-    if (!acquired.may_hold())  // its answer has come meanwhile: it never had the key
+    auto const& grant = *b.round->grant();
+    auto const acquired = grant.on(b.node);
+    if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
         return true;
     switch (b.reply.vote) {
     case vote::granted:
@@ -31,7 +32,8 @@ bool is_settled(ballot const& b, bool ttl_was_over)
     case vote::denied:
         // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
         // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
-        return acquired.answered_with_a_vote() || acquired.sent_on == b.sent_on() || ttl_was_over;
+        // A tombstone stops it.
+        return acquired.answered_with_a_vote() || acquired.sent_on == b.sent_on() || ttl_was_over || b.fence != 0;
     case vote::unknown:
         return false;
     }
@@ -46,7 +48,7 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::
 {
     auto release = make_recycled<round>(engine_, node_operation::kind::release, taken, ttl);
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
-        if (!taken->on(i).may_hold()) {
+        if (!taken->may_hold(i)) {
             taken->withdraw(i);
             release->skip(i, vote::denied);
             continue;
@@ -67,6 +69,9 @@ void janitor::settle(ballot& b)
     auto const now = engine_.now();
     auto const ttl_over = b.round->started + engine_.key_lifetime(b.ttl);
     bool const settled = is_settled(b, b.asked >= ttl_over);
+    // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
+    if (b.unanswered_on() != 0)
+        b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + engine_.settings().max_ttl);
     auto const last_try = b.not_after - engine_.settings().node_timeout;
     if (settled || engine_.closed() || now >= last_try) {
         --pending_;

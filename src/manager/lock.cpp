@@ -57,7 +57,7 @@ std::string const& lock::token() const noexcept
 
 std::uint64_t lock::fencing_token() const noexcept
 {
-    return 0;
+    return held_ ? held_->grant()->fence : 0;
 }
 
 namespace detail {

@@ -7,6 +7,7 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::detail {
@@ -27,7 +28,21 @@ void ballot::complete(node_reply r)
     round->engine.observe(*this);
     if (what == kind::release)
         round->engine.janitor().settle(*this);
+    if (what == kind::extend && heal && reply.vote == vote::unknown && !reply.untouched)
+        round->grant()->heal_unanswered(node, sent_on());
+    // Not even that the key is still ours counts: somebody else may have a grant in hand that the node has forgotten.
+    bool const votes = what == kind::acquire || what == kind::extend;
+    if (votes && reply.vote == vote::granted && round->engine.in_quarantine(node)) {
+        quarantined = true;
+        reply.error = errc::quarantined;
+        return finish(vote::unknown);
+    }
     finish(reply.vote);
+}
+
+std::uint32_t ballot::unanswered_on() const noexcept
+{
+    return what == kind::release ? round->grant()->unanswered_on(node) : 0;
 }
 
 void ballot::stop_waiting()
@@ -64,7 +79,7 @@ round::round(detail::engine& e, node_operation::kind what, std::string key, std:
 round::round(detail::engine& e, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds t)
     : engine(e),
       ttl(t),
-      votes(about->nodes()),
+      votes(about->nodes(), what == node_operation::kind::acquire ? e.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
       what_(what),
       grant_(std::move(about)),
@@ -92,6 +107,7 @@ void round::fill_in_ballots()
         b.key = grant_->key;
         b.value = grant_->value;
         b.ttl = ttl;
+        b.fence = grant_->fence;
     }
 }
 
@@ -100,6 +116,12 @@ void round::skip(std::size_t i, vote known)
     ballots[i].skipped = true;
     ballots[i].reply.vote = known;
     count(known);
+}
+
+void round::mute(std::size_t i)
+{
+    ballots[i].mute = true;
+    count(vote::unknown);
 }
 
 clock::duration round::patience() const
@@ -111,7 +133,10 @@ clock::duration round::patience() const
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
+    auto const hint = what_ == node_operation::kind::acquire && grant_->fence != 0 ? engine.fence_hint() : 0;
     for (auto& b : ballots) {
+        if (hint != 0)
+            b.fence = hint;
         b.asked = started;
         b.not_after = started + useful_for(b) + patience();
     }
@@ -165,7 +190,7 @@ void round::start_gathering()
     prepare();
     group asked;
     for (std::size_t i = 0; i < ballots.size(); ++i) {
-        if (!ballots[i].skipped)
+        if (!ballots[i].skipped && !ballots[i].mute)
             asked.push_back({this, i});
     }
     if (asked.empty() || decided() || engine.closed()) {
@@ -175,6 +200,10 @@ void round::start_gathering()
     }
 
     engine.set(deadline_, started + patience());
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        if (ballots[i].mute)
+            submit(i);
+    }
     start_group(asked);
 }
 
@@ -270,12 +299,17 @@ void round::count(vote v)
     }
 }
 
+std::size_t round::quarantined() const noexcept
+{
+    return static_cast<std::size_t>(std::count_if(ballots.begin(), ballots.end(), [](auto& b) { return b.quarantined; }));
+}
+
 std::vector<node_report> round::report() const
 {
     std::vector<node_report> nodes;
     nodes.reserve(ballots.size());
     for (auto const& b : ballots) {
-        nodes.push_back({engine.nodes()[b.node]->name(), b.reply.vote, b.reply.error, b.reply.text,
+        nodes.push_back({engine.nodes()[b.node]->name(), b.quarantined ? vote::unknown : b.reply.vote, b.reply.error, b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
     }
     return nodes;

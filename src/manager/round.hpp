@@ -47,6 +47,11 @@ public:
     /// Nobody waits any more.
     void stop_waiting();
 
+    std::uint32_t unanswered_on() const noexcept override;
+
+    /// It has, and that counts.
+    bool has_granted() const noexcept { return answered && reply.vote == vote::granted && !quarantined; }
+
     grant::trace trace() const noexcept { return {sent_on(), answered, reply.untouched, reply.vote}; }
 
     detail::round* round = nullptr;
@@ -57,6 +62,8 @@ public:
     std::uint8_t retries = 0;           ///< of a release
     bool answered = false;              ///< by the node, however late
     bool skipped = false;               ///< the node is not asked; its vote was known before
+    bool mute = false;                  ///< the node is asked, but its vote does not count
+    bool quarantined = false;           ///< it would have granted, but may have forgotten another lock
 
 private:
     friend class detail::round;
@@ -83,6 +90,9 @@ public:
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
 
+    /// Asks node @p i, but does not count its vote.
+    void mute(std::size_t i);
+
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
     auto gather()
     {
@@ -102,6 +112,9 @@ public:
     void drop();
 
     bool decided() const noexcept;
+
+    /// The nodes that would have granted, were they not quarantined.
+    std::size_t quarantined() const noexcept;
 
     /// For `attempt_report::nodes`.
     std::vector<node_report> report() const;

@@ -29,6 +29,9 @@ public:
 
     virtual clock::time_point now() const noexcept = 0;
 
+    /// What the wall clock shows, in microseconds since 1970. It may be wrong, and jump.
+    virtual std::uint64_t wall_clock() const noexcept = 0;
+
     /// 128 bits that nobody can guess, and that no fork, clone or restart repeats.
     virtual std::array<std::uint64_t, 2> random() = 0;
 

@@ -44,6 +44,12 @@ public:
 
     clock::time_point now() const noexcept override { return clock::now(); }
 
+    std::uint64_t wall_clock() const noexcept override
+    {
+        auto const since_1970 = std::chrono::system_clock::now().time_since_epoch();
+        return static_cast<std::uint64_t>(since_1970 / std::chrono::microseconds(1));
+    }
+
     std::array<std::uint64_t, 2> random() override
     {
         std::array<std::uint64_t, 2> bits;

@@ -1,5 +1,7 @@
 #include "memory/lock_table.hpp"
 
+#include "core/fencing.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -16,6 +18,21 @@ lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
     return nullptr;
 }
 
+// Whether a tombstone says that the key must not be set to the value any more.
+bool lock_table::is_dead(node_operation const& o, clock::time_point now)
+{
+    auto const t = tombstones.find({std::string(o.key), std::string(o.value)});
+    return t != tombstones.end() && t->second > now;
+}
+
+void lock_table::raise_counter(node_operation const& o)
+{
+    if (o.fence == 0)
+        return;
+    auto& counter = counters[std::string(o.key)];
+    counter = std::max(counter, o.fence);
+}
+
 node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
 {
     auto* const e = find(o.key, now);
@@ -23,20 +40,37 @@ node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
     auto const vote_if = [](bool yes) { return yes ? vote::granted : vote::denied; };
     node_reply r;
     switch (o.what) {
-    case node_operation::kind::acquire:
-        r.vote = vote_if(!e);
-        if (!e)
-            entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
+    case node_operation::kind::acquire: {
+        if (e || (o.fence != 0 && is_dead(o, now))) {
+            r.vote = vote::denied;
+            break;
+        }
+        r.vote = vote::granted;
+        if (o.fence != 0) {
+            auto& counter = counters[std::string(o.key)];
+            r.fence = counter = std::max(counter + 1, o.fence);
+        }
+        entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
         break;
+    }
     case node_operation::kind::extend:
         r.vote = vote_if(ours);
+        r.healed = !e && o.heal && !is_dead(o, now);
+        if (ours || r.healed)
+            raise_counter(o);
         if (ours && e->expires != clock::time_point::max())
             e->expires = std::max(e->expires, now + o.ttl);
+        if (r.healed)
+            entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
         break;
     case node_operation::kind::release:
         r.vote = vote_if(ours);
-        if (ours)
+        if (ours) {
+            raise_counter(o);
             entries.erase(entries.find(o.key));
+        }
+        if (auto const on = o.unanswered_on(); on != 0 && on != o.sent_on())
+            tombstones.insert_or_assign({std::string(o.key), std::string(o.value)}, now + core::tombstone_life);
         break;
     case node_operation::kind::inspect:
         r.vote = vote_if(e);

@@ -3,9 +3,11 @@
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -23,6 +25,12 @@ public:
     entry* find(std::string_view key, clock::time_point now);
 
     std::map<std::string, entry, std::less<>> entries;
+    std::map<std::string, std::uint64_t, std::less<>> counters;                          ///< by the lock's key
+    std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;         ///< by key and value: until when
+
+private:
+    bool is_dead(node_operation const&, clock::time_point now);
+    void raise_counter(node_operation const&);
 };
 
 }  // namespace redlock::detail

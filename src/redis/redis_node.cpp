@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <deque>
 #include <random>
 #include <utility>
@@ -34,7 +35,10 @@ using detail::strand;
 using connection = boost::redis::basic_connection<strand>;
 
 // Replies to the commands that open a connection, in their order.
-enum greeting : std::size_t { hello, server_info, native_commands, scripts, select_database = scripts + 3 };
+enum greeting : std::size_t {
+    hello, server_info, memory_info, persistence_info, log_policy, native_commands, scripts,
+    select_database = scripts + all_scripts.size()
+};
 
 auto& socket_of(connection& c)
 {
@@ -80,6 +84,7 @@ public:
           name_(url_.name()),
           node_timeout_(c.node_timeout),
           connect_timeout_(c.connect_timeout),
+          allow_eviction_(c.allow_eviction),
           log_(c.log),
           tls_(url_.transport == transport::tls ? tls_settings(url_, c.tls) : tls_settings()),
           group_(std::move(group)),
@@ -90,6 +95,8 @@ public:
     std::string const& name() const noexcept override { return name_; }
 
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
+
+    server_life life() const override { return life_; }
 
     void start(asio::any_io_executor executor) override
     {
@@ -219,8 +226,11 @@ private:
         else
             r.push("HELLO", "3", "AUTH", url_.user.empty() ? "default" : url_.user, url_.password, "SETNAME", "redlock");
         r.push("INFO", "server");
+        r.push("INFO", "memory");
+        r.push("INFO", "persistence");
+        r.push("CONFIG", "GET", "appendfsync");
         r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
-        for (auto const& script : {release_script, extend_script, inspect_script})
+        for (auto const& script : all_scripts)
             r.push("SCRIPT", "LOAD", script.source);
         if (url_.database != 0)
             r.push("SELECT", std::to_string(url_.database));
@@ -327,7 +337,35 @@ private:
         std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
+
+        auto const memory = greeting.replies[memory_info].text;
+        auto const limit = value_after(memory, "maxmemory:");
+        auto const policy = value_after(memory, "maxmemory_policy:");
+        if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
+            return {.error = errc::node_may_evict,
+                    .text = "its maxmemory-policy is " + presentable(policy) + ", and maxmemory is " + presentable(limit)
+                            + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
+        note_life(run_id, greeting);
         return {};
+    }
+
+    // An uptime follows the wall clock, which may jump: of a server that we saw restart we know better.
+    void note_life(std::string const& run_id, batch const& greeting)
+    {
+        auto const now = clock::now();
+        auto const& policy = greeting.replies[log_policy].elements;  // empty if we may not ask: then it is not known to be durable
+        life_.durable = value_after(greeting.replies[persistence_info].text, "aof_enabled:") == "1" && policy.size() == 2
+                     && policy[1] == "always";
+        if (!run_id.empty() && run_id == run_id_)
+            return;
+        life_.restarted = !run_id_.empty();
+        run_id_ = run_id;
+        long long uptime = 0;
+        auto const digits = value_after(greeting.replies[server_info].text, "uptime_in_seconds:");
+        std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
+        // It counts the seconds that have begun.
+        auto const age = std::chrono::seconds(std::clamp<long long>(uptime - 1, 0, 10 * 365 * 86'400));
+        life_.began = life_.restarted ? now : now - age;
     }
 
     void went_down(error_code ec)
@@ -422,10 +460,12 @@ private:
     void add(batch& b, queued q, encoder& e)
     {
         auto& o = *q.operation;
-        bool const native = o.what == node_operation::kind::release && deletion_ != deletion::script;
-        bool const loaded = q.load_script && !native;
+        auto const unanswered_on = o.unanswered_on();
+        manner how{.by = deletion_, .tombstone = unanswered_on != 0 && unanswered_on != link_number_};
+        bool const native = o.what == node_operation::kind::release && !script_for(o, how);
+        bool const loaded = how.load_script = q.load_script && script_for(o, how);
         auto const answer = b.request.get_commands();
-        b.request.append(e.encode(o, deletion_, loaded));
+        b.request.append(e.encode(o, how));
         o.mark_sent(link_number_);
         b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0), loaded, native});
     }
@@ -438,7 +478,7 @@ private:
                 e.operation->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto r = interpret(e.operation->what, b->replies[e.answer]);
+            auto r = interpret(*e.operation, b->replies[e.answer]);
             if (r.untouched && try_again(e, r.error))
                 continue;
             e.operation->complete(std::move(r));
@@ -511,6 +551,7 @@ private:
     std::string const name_;
     std::chrono::milliseconds const node_timeout_;
     std::chrono::milliseconds const connect_timeout_;
+    bool const allow_eviction_;
     std::function<void(log_level, std::string_view)> const log_;
     tls_settings const tls_;
     std::shared_ptr<redis::group> const group_;
@@ -522,6 +563,8 @@ private:
     std::optional<timer> patience_;
     std::shared_ptr<connection> link_;
     std::uint32_t link_number_ = 0;
+    std::string run_id_;           ///< of the server that greeted us last
+    server_life life_;
     deletion deletion_ = deletion::script;
     bool running_ = false;
     bool closed_ = false;

@@ -1,5 +1,7 @@
 #include "redis/reply.hpp"
 
+#include "core/fencing.hpp"
+
 #include <array>
 #include <charconv>
 #include <utility>
@@ -61,6 +63,28 @@ node_reply decided(bool granted)
     return {.vote = granted ? vote::granted : vote::denied};
 }
 
+template <class T>
+bool read_number(std::string_view digits, T& to)
+{
+    auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+    return ec == std::errc() && end == digits.data() + digits.size();
+}
+
+node_reply interpret_fenced_acquisition(reply const& r)
+{
+    if (r.type == type::number) {
+        auto result = decided(true);
+        return read_number(r.text, result.fence) && result.fence > 0 && result.fence < core::fence_end ? result : unexpected();
+    }
+    long long remaining = 0;
+    // Its being set to our own value already would be a request that was carried out twice; it must be released.
+    if (r.type != type::array || r.elements.size() != 2 || r.elements[1] != "0" || !read_number(r.elements[0], remaining))
+        return unexpected();
+    auto result = decided(false);
+    result.remaining = std::chrono::milliseconds(remaining);
+    return result;
+}
+
 node_reply interpret_inspection(reply const& r)
 {
     if (r.type == type::null)
@@ -68,8 +92,7 @@ node_reply interpret_inspection(reply const& r)
     if (r.type != type::array || r.elements.size() != 2)
         return unexpected();
     long long remaining = 0;
-    auto const& digits = r.elements[1];
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), remaining).ec != std::errc())
+    if (!read_number(r.elements[1], remaining))
         return unexpected();
     auto result = decided(true);
     result.text = r.elements[0];
@@ -115,16 +138,24 @@ node_reply interpret_error(std::string_view text)
     return r;
 }
 
-node_reply interpret(node_operation::kind what, reply const& r)
+node_reply interpret(node_operation const& o, reply const& r)
 {
     if (r.is_error())
         return interpret_error(r.text);
-    switch (what) {
+    switch (o.what) {
     case node_operation::kind::acquire:
+        if (o.fence != 0)
+            return interpret_fenced_acquisition(r);
         if (r.type == type::simple_string && r.text == "OK")
             return decided(true);
         return r.type == type::null ? decided(false) : unexpected();
     case node_operation::kind::extend:
+        if (o.heal && r.type == type::number && r.text == "2") {
+            auto result = decided(false);
+            result.healed = true;
+            return result;
+        }
+        [[fallthrough]];
     case node_operation::kind::release:
         if (r.type == type::number && (r.text == "1" || r.text == "0"))
             return decided(r.text == "1");

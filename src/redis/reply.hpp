@@ -22,8 +22,8 @@ struct reply {
     }
 };
 
-/// What @p r means as the answer to an operation of kind @p what.
-node_reply interpret(node_operation::kind what, reply const& r);
+/// What @p r means as the answer to @p o.
+node_reply interpret(node_operation const& o, reply const& r);
 
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
 node_reply interpret_error(std::string_view text);

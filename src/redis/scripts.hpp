@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 
 namespace redlock::redis {
@@ -10,25 +11,60 @@ struct script {
     std::string_view sha1;
 };
 
-// Each takes the key and our value, and answers 1 or 0. Comparing and acting are one step on the server.
-// A test compares the digests with those that the server computes.
+// Each takes the key and our value first. Comparing and acting are one step on the server. docs/protocol.md tells what they
+// are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
+/// With fencing. Keys: the lock, our tombstone, the counter. Arguments: value, ttl in milliseconds, hint.
+/// Answers the counter; or an array, if it is denied: the time to live of the lock, and 1 if it has our own value.
+/// The counter is written first, so that an error leaves no lock behind. A hint from a clock that is more than an hour ahead
+/// of the server's is ignored.
+inline constexpr script acquire_script{
+    "local held = redis.call('GET', KEYS[1]) "
+    "if held or redis.call('GET', KEYS[2]) then "
+    "return {redis.call('PTTL', KEYS[1]), held == ARGV[1] and 1 or 0} end "
+    "local fence = tonumber(redis.call('GET', KEYS[3]) or 0) + 1 "
+    "local hint = tonumber(ARGV[3]) "
+    "if fence < hint and hint <= (redis.call('TIME')[1] + 3600) * 1000000 then fence = hint end "
+    "redis.call('SET', KEYS[3], string.format('%.0f', fence)) "
+    "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) "
+    "return fence",
+    "b2c8600737d226e8c9a22350091197154b57113a"};
+
+/// Keys: the lock; our tombstone, to heal or with fencing; the counter, with fencing. Arguments: value, ttl in milliseconds,
+/// 1 to heal, token or 0. Answers 1 if it is ours, 2 if it was missing and has been set, 0 otherwise. The ttl is never
+/// shortened: an extension that was delayed on its way must not cut off a later and longer one. (`SET … IFEQ` could do so,
+/// which is why it is not used.)
+inline constexpr script extend_script{
+    "local held = redis.call('GET', KEYS[1]) "
+    "if held ~= ARGV[1] and (held or ARGV[3] ~= '1' or redis.call('GET', KEYS[2])) then return 0 end "
+    "if ARGV[4] ~= '0' and tonumber(redis.call('GET', KEYS[3]) or 0) < tonumber(ARGV[4]) then "
+    "redis.call('SET', KEYS[3], ARGV[4]) end "
+    "if not held then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 2 end "
+    "local left = redis.call('PTTL', KEYS[1]) "
+    "if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 1",
+    "f9d3c4be1db56cd5868c4d1fdfea43a881e4cd81"};
+
+/// Without fencing and without a tombstone. Answers 1 or 0.
 inline constexpr script release_script{
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
     "6fbe84d1140fd2047394924af9d845b83c070bec"};
 
-/// The third argument is the ttl in milliseconds. It never shortens: an extension that was delayed on its way must
-/// not cut off a later and longer one. (`SET … IFEQ` could do so, which is why it is not used.)
-inline constexpr script extend_script{
+/// Keys: the lock; our tombstone; the counter, with fencing. Arguments: value, how long to leave a tombstone in milliseconds
+/// or 0, token or 0. Answers 1 or 0.
+inline constexpr script bury_script{
+    "if ARGV[2] ~= '0' then redis.call('SET', KEYS[2], '1', 'PX', ARGV[2]) end "
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
-    "local left = redis.call('PTTL', KEYS[1]) "
-    "if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 1",
-    "b8b0d583baafeb7a8eeb6375463ffd777b7ad1aa"};
+    "if ARGV[3] ~= '0' and tonumber(redis.call('GET', KEYS[3]) or 0) < tonumber(ARGV[3]) then "
+    "redis.call('SET', KEYS[3], ARGV[3]) end "
+    "return redis.call('DEL', KEYS[1])",
+    "0c3196a87cdd60ea00537485ac560fc56d82db21"};
 
 /// Answers the value and the remaining time to live in milliseconds, or nothing.
 inline constexpr script inspect_script{
     "local value = redis.call('GET', KEYS[1]) "
     "if not value then return false end return {value, redis.call('PTTL', KEYS[1])}",
     "0d0e63f45ee4c6b197c5c52b41305a601e322e1f"};
+
+inline constexpr std::array all_scripts{acquire_script, extend_script, release_script, bury_script, inspect_script};
 
 }  // namespace redlock::redis

@@ -1,7 +1,8 @@
 #include "redis/sender.hpp"
 
+#include "core/fencing.hpp"
+#include "core/key.hpp"
 #include "redis/command.hpp"
-#include "redis/scripts.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -14,14 +15,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-template <class... Args>
-void push_script(boost::redis::request& to, script const& s, bool load, Args const&... args)
-{
-    if (load)
-        push_command(to, "SCRIPT", "LOAD"sv, s.source);
-    push_command(to, "EVALSHA", s.sha1, "1"sv, args...);
-}
-
 bool same(std::string_view a, std::string_view b) noexcept
 {
     return a.data() == b.data() && a.size() == b.size();
@@ -29,29 +22,70 @@ bool same(std::string_view a, std::string_view b) noexcept
 
 }  // namespace
 
-boost::redis::request const& encoder::encode(node_operation const& o, deletion by, bool load)
+script const* script_for(node_operation const& o, manner how)
 {
-    if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && deletion_ == by && load_script_ == load)
+    switch (o.what) {
+    case node_operation::kind::acquire:
+        return o.fence != 0 ? &acquire_script : nullptr;
+    case node_operation::kind::extend:
+        return &extend_script;
+    case node_operation::kind::release:
+        if (o.fence != 0 || how.tombstone)
+            return &bury_script;
+        return how.by == deletion::script ? &release_script : nullptr;
+    case node_operation::kind::inspect:
+        return &inspect_script;
+    case node_operation::kind::connect:
+        break;
+    }
+    return nullptr;
+}
+
+boost::redis::request const& encoder::encode(node_operation const& o, manner how)
+{
+    if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && fence_ == o.fence && heal_ == o.heal
+        && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
+    auto const ttl = o.ttl.count();
+    auto const fence = static_cast<std::int64_t>(o.fence);
+    auto const* const s = script_for(o, how);
+    if (s && how.load_script)
+        push_command(request_, "SCRIPT", "LOAD"sv, s->source);
+    // A key is named only where it is needed: access lists speak of them.
+    auto const eval = [&](bool tombstone, auto const&... arguments) {
+        if (tombstone)
+            tombstone_key_ = core::tombstone_key(o.key, o.value);
+        if (o.fence != 0)
+            push_command(request_, "EVALSHA", s->sha1, "3"sv, o.key, tombstone_key_, core::fence_key(o.key), arguments...);
+        else if (tombstone)
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone_key_, arguments...);
+        else
+            push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key, arguments...);
+    };
     switch (o.what) {
     case node_operation::kind::acquire:
-        push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, o.ttl.count());
+        if (s)
+            eval(true, o.value, ttl, fence);
+        else
+            push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
         break;
     case node_operation::kind::extend:
-        push_script(request_, extend_script, load, o.key, o.value, o.ttl.count());
+        eval(o.heal || o.fence != 0, o.value, ttl, o.heal ? "1"sv : "0"sv, fence);
         break;
     case node_operation::kind::release:
-        if (by == deletion::delifeq)
+        if (s == &bury_script)
+            eval(true, o.value, how.tombstone ? core::tombstone_life.count() : 0, fence);
+        else if (s)
+            eval(false, o.value);
+        else if (how.by == deletion::delifeq)
             push_command(request_, "DELIFEQ", o.key, o.value);
-        else if (by == deletion::delex)
-            push_command(request_, "DELEX", o.key, "IFEQ"sv, o.value);
         else
-            push_script(request_, release_script, load, o.key, o.value);
+            push_command(request_, "DELEX", o.key, "IFEQ"sv, o.value);
         break;
     case node_operation::kind::inspect:
-        push_script(request_, inspect_script, load, o.key);
+        push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key);
         break;
     case node_operation::kind::connect:
         break;
@@ -60,8 +94,9 @@ boost::redis::request const& encoder::encode(node_operation const& o, deletion b
     value_ = o.value;
     what_ = o.what;
     ttl_ = o.ttl;
-    deletion_ = by;
-    load_script_ = load;
+    fence_ = o.fence;
+    heal_ = o.heal;
+    how_ = how;
     return request_;
 }
 

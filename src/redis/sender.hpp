@@ -1,5 +1,6 @@
 #pragma once
 
+#include "redis/scripts.hpp"
 #include "strand.hpp"
 
 #include <redlock/clock.hpp>
@@ -8,7 +9,10 @@
 #include <boost/redis/request.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::redis {
@@ -16,11 +20,22 @@ namespace redlock::redis {
 // How the server deletes a key if it holds a value: newer ones can do so without a script.
 enum class deletion { script, delifeq, delex };
 
-/// Turns operations into commands. The same operation to the same kind of server is encoded once.
+/// How an operation is put to one server.
+struct manner {
+    deletion by = deletion::script;
+    bool load_script = false;  ///< the server does not know the script: send it along
+    bool tombstone = false;    ///< of a release: leave one
+
+    friend bool operator==(manner, manner) = default;
+};
+
+/// The script that @p o is carried out with, or null if it is none.
+script const* script_for(node_operation const& o, manner);
+
+/// Turns operations into commands. The same operation in the same manner is encoded once.
 class encoder {
 public:
-    /// @p load_script: the server does not know the script, send it along.
-    boost::redis::request const& encode(node_operation const&, deletion, bool load_script);
+    boost::redis::request const& encode(node_operation const&, manner);
 
     /// The operations may go, and others come to be where they were.
     void forget() noexcept { what_ = node_operation::kind::connect; }
@@ -30,8 +45,10 @@ private:
     node_operation::kind what_ = node_operation::kind::connect;  ///< is never encoded: nothing is known
     std::string_view key_, value_;
     std::chrono::milliseconds ttl_{};
-    deletion deletion_{};
-    bool load_script_ = false;
+    std::uint64_t fence_ = 0;
+    bool heal_ = false;
+    manner how_;
+    std::string tombstone_key_;  // of the operation that is being encoded
 };
 
 /** Lets the nodes of a manager send what they were given, at the end of a turn of the event loop, side by side: an

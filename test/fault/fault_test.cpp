@@ -204,7 +204,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
 BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
 {
     proxied_servers r(3, {"--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random"});
-    lock_manager locks(r.context, r.through_proxies());
+    auto settings = r.through_proxies();
+    settings.allow_eviction = true;
+    lock_manager locks(r.context, settings);
     r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST(!won.ec);
@@ -265,7 +267,9 @@ BOOST_AUTO_TEST_CASE(a_server_with_a_log_remembers_after_a_crash_and_one_without
     for (bool const durable : {true, false}) {
         proxied_servers r(3, durable ? std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}
                                      : std::vector<std::string>{});
-        lock_manager locks(r.context, r.through_proxies());
+        auto settings = r.through_proxies();
+        settings.restart_guard = restart_guard::off;
+        lock_manager locks(r.context, settings);
         r.connect(locks);
         auto won = r.acquire(locks, "stock", {.ttl = 60s});
         BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));

@@ -16,11 +16,16 @@ using namespace redlock::redis;
 
 namespace {
 
-void check(node_operation::kind what, reply const& r)
+struct question final : node_operation {
+    void complete(node_reply) override {}
+};
+
+void check(question const& q, reply const& r)
 {
+    auto const what = q.what;
     using boost::redis::resp3::type;
     must(r.text.size() <= 16 * 1024 && r.elements.size() <= 64, "a server decides how much we remember");
-    auto const answer = interpret(what, r);
+    auto const answer = interpret(q, r);
     if (answer.vote == vote::unknown) {
         must(answer.error.failed(), "an unknown vote without a reason");
         for (unsigned char const c : answer.text)
@@ -30,7 +35,8 @@ void check(node_operation::kind what, reply const& r)
     must(!answer.error, "a vote with an error");
     must(!r.is_error(), "an error was taken for a vote");
     if (what == node_operation::kind::acquire && answer.vote == vote::granted)
-        must(r.type == type::simple_string && r.text == "OK", "something else than OK was taken for a grant");
+        must(q.fence != 0 ? r.type == type::number && answer.fence > 0 : r.type == type::simple_string && r.text == "OK",
+             "something else than OK, or a counter, was taken for a grant");
     if ((what == node_operation::kind::extend || what == node_operation::kind::release) && answer.vote == vote::granted)
         must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
 }
@@ -44,7 +50,10 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     using boost::redis::resp3::type;
     if (size < 1)
         return 0;
-    auto const what = static_cast<node_operation::kind>(data[0] % 4);
+    question q;
+    q.what = static_cast<node_operation::kind>(data[0] % 4);
+    q.fence = data[0] >> 2 & 1;
+    q.heal = data[0] >> 3 & 1;
     std::string_view rest(reinterpret_cast<char const*>(data) + 1, size - 1);
 
     batch b;
@@ -67,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         must(!b.has(count), "a reply is there before its end");
         adapter.on_done();
         must(b.has(count), "a reply that has ended is not there");
-        check(what, b.replies[count++]);
+        check(q, b.replies[count++]);
     }
     interpret_error(rest);
     presentable(rest);

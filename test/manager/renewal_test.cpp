@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once)
 BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
 {
     lock_world w(3);
-    auto locks = w.manager();
+    auto locks = w.manager({.heal = false});
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
     w.run_for(1s);
     w[0].entries.clear();

@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
 {
     real_servers r(1);
     auto const port = std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"}});
+    lock_manager locks(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
+                                   .restart_guard = restart_guard::off});  // one young server among older ones does not vote
 
     auto won = r.acquire(locks, "stock");
 

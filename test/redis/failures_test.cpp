@@ -65,7 +65,9 @@ BOOST_AUTO_TEST_CASE(a_server_killed_under_a_held_lock_changes_nothing_for_it)
 BOOST_AUTO_TEST_CASE(two_of_three_dead_is_an_honest_no_quorum)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings());
+    auto settings = r.settings();
+    settings.restart_guard = restart_guard::off;
+    lock_manager locks(r.context, settings);
     r.connect(locks);
     r[0].kill();
     r[1].kill();
@@ -274,17 +276,75 @@ BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_again)
+BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_when_its_quarantine_is_over)
 {
     real_servers r(1);
+    auto settings = r.settings();
+    settings.max_ttl = 2s;
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 2s});
+    BOOST_TEST(locks.stats().taken_for_new);
+    r[0].kill();
+    r[0].start();
+    auto const restarted = clock::now();
+    r.run_to([&] { return r.acquire(locks, "other", {.ttl = 1s}).ec == errc::quarantined; });
+    auto const refused = r.acquire(locks, "other", {.ttl = 1s});
+    BOOST_TEST((refused.ec == errc::quarantined));
+    BOOST_TEST((refused.report.quarantine > 0ms && refused.report.quarantine <= 2s));
+    BOOST_TEST((locks.stats().nodes[0].quarantine > 0ms));
+    auto next = r.acquire(locks, "other", {.ttl = 2s, .wait = 5s});
+    BOOST_TEST(!next.ec);
+    BOOST_TEST((clock::now() >= restarted + 1900ms));
+    BOOST_TEST((r.release(won.held) == errc::not_held));  // it forgot, and says so
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_at_once_if_nobody_minds)
+{
+    real_servers r(1);
+    auto settings = r.settings();
+    settings.restart_guard = restart_guard::off;
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 30s});
+    r[0].kill();
+    r[0].start();
+    auto next = r.acquire(locks, "stock", {.wait = 5s});
+    BOOST_TEST(!next.ec);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_restarted_server_with_a_durable_log_votes_at_once)
+{
+    real_servers r(1, {"--appendonly", "yes", "--appendfsync", "always"});
     lock_manager locks(r.context, r.settings());
     auto won = r.acquire(locks, "stock", {.ttl = 30s});
     r[0].kill();
     r[0].start();
     auto next = r.acquire(locks, "other", {.wait = 5s});
     BOOST_TEST(!next.ec);
-    BOOST_TEST((r.release(won.held) == errc::not_held));  // it forgot, and says so
+    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+    BOOST_TEST(!r.release(won.held));
     r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_could_evict_a_lock_is_refused_and_the_setting_named)
+{
+    for (bool const allowed : {false, true}) {
+        real_servers r(1, {"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
+        auto settings = r.settings();
+        settings.allow_eviction = allowed;
+        lock_manager locks(r.context, settings);
+        auto const o = r.acquire(locks, "stock", {.wait = 200ms});
+        if (allowed) {
+            BOOST_TEST(!o.ec);
+        } else {
+            BOOST_TEST((o.ec == errc::no_quorum));
+            BOOST_TEST((o.report.nodes[0].error == errc::node_may_evict));
+            BOOST_TEST(o.report.nodes[0].message.find("maxmemory-policy is volatile-lru") != std::string::npos);
+            BOOST_TEST(o.report.nodes[0].message.find("config::allow_eviction") != std::string::npos);
+        }
+        r.shutdown(locks);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(shutdown_with_dead_servers_is_quick)

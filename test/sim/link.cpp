@@ -113,6 +113,12 @@ void link::connected(bool success)
     failures_ = 0;
     trouble_ = false;
     state_ = state::up;
+    bool const knew_another = connection_ && connection_->server_life != server_.life();
+    if (!connection_ || knew_another) {
+        // Its uptime is told in seconds; of one that we knew before we believe our own clock.
+        auto const age = knew_another ? 0s : std::max<clock::duration>(std::chrono::floor<std::chrono::seconds>(world_.now - server_.started()), 0s);
+        life_ = {.durable = !world_.weather.amnesia, .restarted = knew_another, .began = process_.clock_now() - age};
+    }
     connection_ = std::make_shared<connection>(connection{++connections_, server_.life()});
     world_.tell("{} connects to {} ({})", process_.name(), server_.name, connections_);
     process_.contact_changed();

@@ -27,6 +27,7 @@ public:
 
     std::string const& name() const noexcept override { return server_.name; }
     bool ready() const noexcept override { return state_ == state::up; }
+    server_life life() const override { return life_; }
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
     void submit(std::shared_ptr<node_operation>) override;
     void close() override;
@@ -76,6 +77,7 @@ private:
     unsigned failures_ = 0;
     std::uint32_t connections_ = 0;
     std::shared_ptr<connection> connection_;
+    server_life life_;
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::deque<in_flight> in_flight_;
 };

@@ -51,7 +51,7 @@ struct settings {
 };
 
 struct summary {
-    std::atomic<std::uint64_t> worlds{0}, acquired{0}, faults{0}, overlaps{0};
+    std::atomic<std::uint64_t> worlds{0}, acquired{0}, faults{0}, overlaps{0}, disorders{0};
     std::atomic<std::int64_t> milliseconds{0};
 };
 
@@ -96,6 +96,7 @@ private:
             s.acquired += o.acquired;
             s.faults += o.faults;
             s.overlaps += o.overlaps > 0;
+            s.disorders += o.disorders > 0;
             s.milliseconds += o.time / 1ms;
             if (::isatty(2) && n % 100 == 0)
                 fmt::print(stderr, "\r{} worlds ", n);
@@ -117,7 +118,7 @@ private:
         if (settings_.trace)
             return;
         fmt::print("{:<12}{:>8}{:>14}{:>14}{:>10}{:>12}  {}\n", "profile", "worlds", "virtual time", "acquired", "faults",
-                   "per minute", "two holders");
+                   "per minute", "two holders, tokens out of order");
         double hours_in_all = 0;
         for (std::size_t i = 0; i < summaries_.size(); ++i) {
             auto const& p = settings_.profiles[i];
@@ -126,7 +127,9 @@ private:
             auto const rate = minutes > 0 ? static_cast<double>(s.acquired) / minutes : 0;
             hours_in_all += minutes / 60;
             fmt::print("{:<12}{:>8}{:>12.1f} h{:>14}{:>10}{:>12.0f}  {}\n", p.name, s.worlds.load(), minutes / 60, s.acquired.load(),
-                       s.faults.load(), rate, p.exclusive ? "never" : fmt::format("in {} worlds; not promised", s.overlaps.load()));
+                       s.faults.load(), rate,
+                       (p.exclusive ? std::string("never") : fmt::format("in {} worlds, not promised", s.overlaps.load())) + "; "
+                           + (p.tokens_grow() ? std::string("never") : fmt::format("in {} worlds, not promised", s.disorders.load())));
             if (failures_ > 0 || s.worlds < 100)  // too few to tell
                 continue;
             if (rate < p.progress_min) {
@@ -136,6 +139,10 @@ private:
             if (!p.exclusive && s.overlaps == 0) {
                 ++failures_;
                 fmt::print("{}: no two holders were ever seen, so the check must be blind\n", p.name);
+            }
+            if (!p.tokens_grow() && s.disorders == 0) {
+                ++failures_;
+                fmt::print("{}: no token was ever out of order, so the check must be blind\n", p.name);
             }
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);

@@ -40,6 +40,8 @@ public:
         return t;
     }
 
+    std::uint64_t wall_clock() const noexcept override { return process_.wall_clock(); }
+
     std::array<std::uint64_t, 2> random() override { return {world_.random.roll(), world_.random.roll()}; }
 
     void wake_at(clock::time_point at, std::function<void()> ring) override
@@ -78,13 +80,17 @@ process::process(world& w, std::size_t index, unsigned incarnation)
       name_(fmt::format("p{}.{}", index, incarnation)),
       rate_(draw_rate(w.random, w.weather.rate_error)),
       offset_(w.random.between(0s, 1h)),
+      wall_offset_(w.random.between(-w.weather.wall_clock_error, w.weather.wall_clock_error)),
       last_stall_(w.now - 1h),
       last_change_(w.now)
 {
     settings_.owner = name_;
     settings_.node_timeout = 50ms;
     settings_.connect_timeout = 300ms;
-    settings_.max_ttl = 10s;
+    settings_.max_ttl = max_ttl;
+    settings_.fencing = w.fencing;
+    settings_.fence_quorum = w.fence_quorum;
+    settings_.restart_guard = w.weather.guard;
     clocks_of const clocks(*this);
     std::vector<std::shared_ptr<node>> nodes;
     for (auto& s : w.servers) {
@@ -176,6 +182,12 @@ clock::time_point process::clock_now() const
 {
     auto const passed = world_.now.time_since_epoch();
     return world_.now + offset_ + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_));
+}
+
+std::uint64_t process::wall_clock() const
+{
+    auto const passed = world_.now.time_since_epoch() + wall_offset_;
+    return static_cast<std::uint64_t>(1'795'000'000'000'000 + passed / 1us);
 }
 
 clock::time_point process::steady_now() const

@@ -49,6 +49,7 @@ public:
 
     // Its clocks.
     clock::time_point clock_now() const;  ///< counts from boot, sleep included
+    std::uint64_t wall_clock() const;     ///< in microseconds since 1970
     clock::time_point steady_now() const; ///< stands still during sleep
     clock::time_point true_time(clock::time_point local) const;
 
@@ -85,6 +86,7 @@ private:
     std::string const name_;
     double const rate_;
     clock::duration const offset_;
+    clock::duration const wall_offset_;
     clock::duration slept_{0};
     config settings_;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/clock.hpp>
+#include <redlock/config.hpp>
 
 #include <chrono>
 #include <span>
@@ -34,7 +35,8 @@ struct profile {
     // The servers.
     clock::duration crash_every = 0ms;
     clock::duration crash_max = 0ms;       ///< until it is back
-    bool amnesia = false;                  ///< whether it has forgotten its keys then
+    bool amnesia = false;                  ///< whether it has forgotten its keys then, and its counters
+    restart_guard guard = restart_guard::automatic;
     clock::duration pause_every = 0ms;     ///< the server stands still
     clock::duration pause_max = 0ms;
     clock::duration refusal_every = 0ms;   ///< it answers everything with an error
@@ -48,8 +50,12 @@ struct profile {
 
     // The clocks.
     double rate_error = 0.0048;            ///< of any clock, at most; drift_factor 0.01 covers twice that
+    clock::duration wall_clock_error = 24h; ///< of a client's time of day, at most
     clock::duration jump_every = 0ms;      ///< of a server's clock
     clock::duration jump_max = 0ms;
+
+    /// Whether fencing tokens are promised to grow: as long as counters last, or the guard keeps those away that do not.
+    constexpr bool tokens_grow() const { return !amnesia || guard != restart_guard::off; }
 
     /// Whether nothing goes wrong but that processes stand still.
     constexpr bool is_calm() const

@@ -38,7 +38,10 @@ void server::carry_out(request const& r, std::function<void(node_reply)> const& 
                                        ? clock::time_point(in_ms)
                                        : clock_now());
     }
-    if (r.what == node_operation::kind::acquire && answer.vote == vote::granted && world_.now - r.sent > r.ttl)
+    // A tombstone stops what would set a key again, if its request is not too old.
+    auto const promised = r.fence != 0 || answer.healed ? max_ttl - 1s : r.ttl;
+    if (r.what == node_operation::kind::acquire ? answer.vote == vote::granted && world_.now - r.sent > promised
+                                                : answer.healed && world_.now - r.sent > promised)
         ghosts_.emplace(r.value);
     world_.tell("{} {} {} {}: {}", name, r.what == node_operation::kind::acquire  ? "acquire"
                                          : r.what == node_operation::kind::extend ? "extend"
@@ -55,14 +58,17 @@ void server::crash(bool forget)
     alive_ = paused_ = false;
     ++life_;
     inbox_.clear();
-    if (forget)
+    if (forget) {
         keys.entries.clear();
+        keys.counters.clear();
+        keys.tombstones.clear();
+    }
 }
 
 void server::start()
 {
     if (!alive_)
-        world_.tell("{} is back", name);
+        world_.tell("{} is back", name), started_ = world_.now;
     alive_ = true;
 }
 

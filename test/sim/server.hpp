@@ -17,20 +17,25 @@ class world;
 
 /// A request as it travels: a copy, because who asked may be gone before it arrives.
 struct request final : node_operation {
-    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value)
+    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value), unanswered_on_(o.unanswered_on())
     {
         what = o.what;
         key = key_;
         value = value_;
         ttl = o.ttl;
+        fence = o.fence;
+        heal = o.heal;
+        mark_sent(o.sent_on());
     }
     void complete(node_reply) override {}
+    std::uint32_t unanswered_on() const noexcept override { return unanswered_on_; }
 
     clock::time_point const sent;
 
 private:
     std::string const key_;
     std::string const value_;
+    std::uint32_t const unanswered_on_;
 };
 
 /// A lock server with a clock of its own.
@@ -46,6 +51,8 @@ public:
     bool alive() const noexcept { return alive_; }
     bool paused() const noexcept { return paused_; }
     bool refuses() const noexcept { return refusal_.failed(); }
+    /// When its present life began.
+    clock::time_point started() const noexcept { return started_; }
     /// Changes with each crash: what was under way to an earlier life does not arrive.
     std::uint32_t life() const noexcept { return life_; }
 
@@ -74,6 +81,7 @@ private:
     bool alive_ = true;
     bool paused_ = false;
     std::uint32_t life_ = 1;
+    clock::time_point started_{};
     error_code refusal_;
     std::set<std::string, std::less<>> ghosts_;
     struct waiting {

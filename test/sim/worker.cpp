@@ -145,6 +145,8 @@ void worker::acquired(call const& c, error_code ec, lock l)
     ++world_.result.acquired;
     eager_ = 0;
     held_ = std::move(l);
+    if (world_.fencing)
+        world_.note_token(resource_, name_, c.begun, held_.fencing_token());
     if (!held_.held() && undisturbed && c.stalls == process_.stalls())
         world_.blame("{}: {} was handed out when it was over", name_, resource_);
     world_.check_exclusion();

@@ -1,5 +1,6 @@
 #include "sim/world.hpp"
 
+#include "core/quorum.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 
@@ -30,6 +31,9 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
         auto const fraction = 2 * random.fraction() - 1;
         servers.push_back(std::make_unique<server>(*this, i, weather.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction)));
     }
+    fencing = random.chance(0.7);
+    if (fencing && random.chance(0.2))
+        fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
     for (std::size_t i = 0; i < processes.size(); ++i)
@@ -94,6 +98,24 @@ clock::time_point& world::partition(process const& p, server const& s)
     return partitions_[p.index() * servers.size() + static_cast<std::size_t>(place)];
 }
 
+void world::note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token)
+{
+    auto& h = tokens_[resource];
+    auto const before = std::upper_bound(h.highest.begin(), h.highest.end(), begun, [](auto t, auto& e) { return t <= e.first; });
+    auto const floor = before == h.highest.begin() ? 0 : std::prev(before)->second;
+    bool const fresh = h.all.insert(token).second;
+    h.highest.emplace_back(now, std::max(token, h.highest.empty() ? 0 : h.highest.back().second));
+    if (fresh && token > floor)
+        return;
+    ++result.disorders;
+    if (!weather.tokens_grow())
+        return;
+    if (!fresh)
+        blame("{}: {} has the fencing token {} a second time", who, resource, token);
+    else
+        blame("{}: {} has the fencing token {}, but {} was given out before it began", who, resource, token, floor);
+}
+
 void world::check_exclusion()
 {
     // A resource that two hold: asked of each under its own clock, also of one that stands still.
@@ -156,6 +178,8 @@ void world::raise_storms()
     });
     repeatedly(weather.crash_every, [this, any_server, disturb] {
         auto& s = any_server();
+        if (weather.amnesia && weather.guard == restart_guard::automatic && !spares_a_majority(s))
+            return;
         s.crash(weather.amnesia);
         disturb(s);
         after(random.spread(10ms, weather.crash_max), [&s, disturb] {
@@ -193,6 +217,16 @@ void world::raise_storms()
         processes[i].reset();
         processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
     });
+}
+
+// Whether, once @p s has restarted, a majority of the servers is still older than any lock; otherwise they would be taken
+// for newly started.
+bool world::spares_a_majority(server const& s) const
+{
+    std::size_t old = 0;
+    for (auto& other : servers)
+        old += other.get() != &s && other->alive() && now - other->started() > max_ttl + 2s;
+    return old >= core::majority(servers.size());
 }
 
 void world::calm_down()

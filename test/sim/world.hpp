@@ -9,8 +9,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::sim {
@@ -19,9 +22,13 @@ class process;
 class server;
 class worker;
 
+/// No lock lives longer.
+inline constexpr std::chrono::milliseconds max_ttl = 5s;
+
 /// What one seed has led to.
 struct outcome {
     std::string violation;          ///< of a promise; empty if all were kept
+    std::uint64_t disorders = 0;    ///< fencing tokens out of order, where that is not promised
     std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
     std::uint64_t acquired = 0;
     std::uint64_t faults = 0;
@@ -76,12 +83,17 @@ public:
     /// Messages between them are held up until then.
     clock::time_point& partition(process const&, server const&);
 
+    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
+    void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token);
+
     /// Whether an exclusion was broken, everywhere.
     void check_exclusion();
 
     profile weather;                 ///< the profile, less what this seed goes without
     dice random;
     clock::time_point now;
+    bool fencing = false;
+    std::size_t fence_quorum = 0;
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<process>> processes;
     outcome result;
@@ -97,6 +109,7 @@ private:
     void choose_weather(profile const&);
     void raise_storms();
     void repeatedly(clock::duration mean, std::function<void()> fault);
+    bool spares_a_majority(server const&) const;
     void calm_down();
     void end();
 
@@ -108,6 +121,12 @@ private:
     unsigned incarnations_ = 0;
     std::vector<worker const*> held_;  // kept for its memory
     std::vector<clock::time_point> partitions_;
+
+    struct token_history {
+        std::set<std::uint64_t> all;
+        std::vector<std::pair<clock::time_point, std::uint64_t>> highest;  ///< so far, by when it was given out
+    };
+    std::map<std::string, token_history> tokens_;  ///< by resource
 };
 
 outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);

@@ -28,6 +28,7 @@ class virtual_world {
 public:
     asio::io_context context;
     clock::time_point now{std::chrono::hours(1)};
+    std::uint64_t wall_clock = 0;     ///< what the clients take for the time of day, in microseconds
     std::function<void()> each_step;  ///< called after each thing that happened
     int random_until = -1;            ///< how often there are random numbers still; -1: always
 
@@ -108,6 +109,8 @@ public:
     detail::strand strand() const override { return strand_; }
     clock::time_point now() const noexcept override { return world_.now; }
 
+    std::uint64_t wall_clock() const noexcept override { return world_.wall_clock; }
+
     std::array<std::uint64_t, 2> random() override
     {
         if (world_.random_until == 0)
@@ -149,6 +152,7 @@ public:
         std::string key;
         std::string value;
         clock::time_point when;
+        std::uint64_t fence;
     };
 
     clock::duration request_delay = 100us;  ///< until it is carried out
@@ -160,8 +164,19 @@ public:
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
+    server_life life;
 
     std::vector<request> requests;
+
+    /// It starts again, with nothing but what the test then gives it.
+    void restart()
+    {
+        entries.clear();
+        counters.clear();
+        tombstones.clear();
+        ++connection;
+        life = {.durable = false, .restarted = true, .began = world_.now};
+    }
 
     entry* find(std::string const& key) { return lock_table::find(key, world_.now); }
 
@@ -172,7 +187,7 @@ public:
 
     node_reply carry_out(node_operation const& o)
     {
-        requests.push_back({o.what, std::string(o.key), std::string(o.value), world_.now});
+        requests.push_back({o.what, std::string(o.key), std::string(o.value), world_.now, o.fence});
         if (!refusal)
             return lock_table::carry_out(o, world_.now);
         node_reply r;
@@ -194,6 +209,7 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
+    server_life life() const override { return server_.life; }
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
 
     void submit(std::shared_ptr<node_operation> o) override

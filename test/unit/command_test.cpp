@@ -18,6 +18,7 @@ using namespace redlock;
 using namespace std::string_view_literals;
 using redis::deletion;
 using redis::encoder;
+using redis::manner;
 using redis::push_command;
 using kind = node_operation::kind;
 
@@ -121,15 +122,34 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
     encoder e;
-    auto const encoded = [&](kind k, deletion by = deletion::script) {
-        return std::string(e.encode(test_operation(k, "key", "value", 5s), by, false).payload());
+    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false) {
+        test_operation o(k, "key", "value", 5s);
+        o.fence = fence;
+        o.heal = heal;
+        return std::string(e.encode(o, how).payload());
     };
+    auto const tombstone = "key:gone:{key}:value", counter = "{key}:fence";
 
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
-    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000"));
+    BOOST_TEST(encoded(kind::acquire, {}, 7)
+               == expected("EVALSHA", redis::acquire_script.sha1, "3", "key", tombstone, counter, "value", "5000", "7"));
+    // Without fencing and healing no key is named that older access lists do not know.
+    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0", "0"));
+    BOOST_TEST(encoded(kind::extend, {}, 0, true)
+               == expected("EVALSHA", redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1", "0"));
+    BOOST_TEST(encoded(kind::extend, {}, 7, true)
+               == expected("EVALSHA", redis::extend_script.sha1, "3", "key", tombstone, counter, "value", "5000", "1", "7"));
+    BOOST_TEST(encoded(kind::extend, {}, 7)
+               == expected("EVALSHA", redis::extend_script.sha1, "3", "key", tombstone, counter, "value", "5000", "0", "7"));
     BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
-    BOOST_TEST(encoded(kind::release, deletion::delifeq) == expected("DELIFEQ", "key", "value"));
-    BOOST_TEST(encoded(kind::release, deletion::delex) == expected("DELEX", "key", "IFEQ", "value"));
+    BOOST_TEST(encoded(kind::release, {.by = deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
+    BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
+    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex}) {
+        BOOST_TEST(encoded(kind::release, {.by = by}, 7)
+                   == expected("EVALSHA", redis::bury_script.sha1, "3", "key", tombstone, counter, "value", "0", "7"));
+        BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
+                   == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000", "0"));
+    }
     BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", redis::inspect_script.sha1, "1", "key"));
 }
 
@@ -138,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
     encoder e;
     test_operation const o(kind::release, "key", "value");
 
-    auto const& r = e.encode(o, deletion::script, true);
+    auto const& r = e.encode(o, {.load_script = true});
 
     BOOST_TEST(r.payload() == expected("SCRIPT", "LOAD", redis::release_script.source)
                                   + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
@@ -156,13 +176,23 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
         {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::release, key(1), value(1), 2s},
         {kind::release, key(1), value(0), 2s}, {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
     encoder used;
-    for (auto const& o : operations) {
+    auto const check = [&](test_operation const& o, manner how) {
+        encoder fresh;
+        BOOST_TEST(used.encode(o, how).payload() == fresh.encode(o, how).payload());
+        BOOST_TEST(used.encode(o, how).get_commands() == fresh.encode(o, how).get_commands());
+    };
+    for (auto o : operations) {
         for (auto by : {deletion::script, deletion::delifeq, deletion::delex}) {
-            for (bool load : {false, true, true}) {
-                encoder fresh;
-                BOOST_TEST(used.encode(o, by, load).payload() == fresh.encode(o, by, load).payload());
-                BOOST_TEST(used.encode(o, by, load).get_commands() == fresh.encode(o, by, load).get_commands());
-            }
+            for (bool load : {false, true, true})
+                check(o, {.by = by, .load_script = load});
+            check(o, {.by = by, .tombstone = true});
+        }
+        for (std::uint64_t const fence : {1, 2}) {
+            o.fence = fence;
+            check(o, {});
+            o.heal = true;
+            check(o, {});
+            o.heal = false;
         }
     }
 }
@@ -172,24 +202,24 @@ BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
     std::string key = "key1";
     encoder e;
     test_operation const o(kind::acquire, key, "value", std::chrono::seconds(1));
-    e.encode(o, deletion::script, false);
+    e.encode(o, {});
     key = "key2";
 
     e.forget();
 
-    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "key2", "value", "NX", "PX", "1000"));
+    BOOST_TEST(e.encode(o, {}).payload() == expected("SET", "key2", "value", "NX", "PX", "1000"));
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 {
     test_operation const o(kind::acquire, {}, {});
     encoder e;
-    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "", "", "NX", "PX", "0"));
-    e.encode(test_operation(kind::acquire, "key", "value"), deletion::script, false);
+    BOOST_TEST(e.encode(o, {}).payload() == expected("SET", "", "", "NX", "PX", "0"));
+    e.encode(test_operation(kind::acquire, "key", "value"), {});
 
     e.forget();
 
-    BOOST_TEST(e.encode(o, deletion::script, false).payload() == expected("SET", "", "", "NX", "PX", "0"));
+    BOOST_TEST(e.encode(o, {}).payload() == expected("SET", "", "", "NX", "PX", "0"));
 }
 
 namespace {
@@ -202,7 +232,7 @@ public:
     {
         if (i > 0)
             return false;
-        sent.push_back(std::string(e.encode(*operation, deletion::script, false).payload()));
+        sent.push_back(std::string(e.encode(*operation, {}).payload()));
         if (std::exchange(fails, false))
             throw std::bad_alloc();
         return true;

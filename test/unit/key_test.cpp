@@ -25,4 +25,33 @@ BOOST_AUTO_TEST_CASE(foreign_values_have_no_owner)
     BOOST_TEST(owner_in(std::string(32, 'G') + ":x") == "");
 }
 
+namespace {
+
+// What a Redis Cluster hashes of a key.
+std::string slot_of(std::string const& key)
+{
+    auto const open = key.find('{');
+    if (open == key.npos)
+        return key;
+    auto const close = key.find('}', open);
+    return close == key.npos || close == open + 1 ? key : key.substr(open + 1, close - open - 1);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
+{
+    BOOST_TEST(fence_key("lock:stock") == "{lock:stock}:fence");
+    BOOST_TEST(fence_key("lock:{shop}:stock") == "lock:{shop}:stock:fence");
+    BOOST_TEST(tombstone_key("lock:stock", "v") == "lock:stock:gone:{lock:stock}:v");
+    BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:gone:v");
+    for (std::string const key : {"a", "lock:a b", "lock:{a}", "{a}b{c}", "a{}b"}) {
+        if (slot_of(key) != key || key.find('{') == key.npos) {
+            BOOST_TEST(slot_of(fence_key(key)) == slot_of(key));
+            BOOST_TEST(slot_of(tombstone_key(key, "v{x}")) == slot_of(key));
+        }
+        BOOST_TEST(tombstone_key(key, "v").substr(0, key.size()) == key);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
-using redis::interpret;
 using redis::interpret_error;
 using boost::redis::resp3::type;
 using kind = node_operation::kind;
@@ -17,21 +16,67 @@ redis::reply make(type t, std::string text, std::vector<std::string> elements = 
     return {t, std::move(text), std::move(elements)};
 }
 
+struct question final : node_operation {
+    explicit question(kind k, std::uint64_t f = 0, bool h = false)
+    {
+        what = k;
+        fence = f;
+        heal = h;
+    }
+    void complete(node_reply) override {}
+};
+
+node_reply answer(kind what, redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
+{
+    return redis::interpret(question(what, fence, heal), r);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
 {
-    BOOST_TEST((interpret(kind::acquire, make(type::simple_string, "OK")).vote == vote::granted));
-    BOOST_TEST((interpret(kind::acquire, make(type::null, "")).vote == vote::denied));
+    BOOST_TEST((answer(kind::acquire, make(type::simple_string, "OK")).vote == vote::granted));
+    BOOST_TEST((answer(kind::acquire, make(type::null, "")).vote == vote::denied));
     for (auto k : {kind::extend, kind::release}) {
-        BOOST_TEST((interpret(k, make(type::number, "1")).vote == vote::granted));
-        BOOST_TEST((interpret(k, make(type::number, "0")).vote == vote::denied));
+        BOOST_TEST((answer(k, make(type::number, "1")).vote == vote::granted));
+        BOOST_TEST((answer(k, make(type::number, "0")).vote == vote::denied));
     }
-    auto const r = interpret(kind::inspect, make(type::array, "", {"value", "1234"}));
+    auto const r = answer(kind::inspect, make(type::array, "", {"value", "1234"}));
     BOOST_TEST((r.vote == vote::granted));
     BOOST_TEST(r.text == "value");
     BOOST_TEST(r.remaining.count() == 1234);
-    BOOST_TEST((interpret(kind::inspect, make(type::null, "")).vote == vote::denied));
+    BOOST_TEST((answer(kind::inspect, make(type::null, "")).vote == vote::denied));
+}
+
+BOOST_AUTO_TEST_CASE(with_fencing_a_number_is_the_counter_and_an_array_a_denial)
+{
+    auto const r = answer(kind::acquire, make(type::number, "1795000000123456"), 1);
+    BOOST_TEST((r.vote == vote::granted));
+    BOOST_TEST(r.fence == 1'795'000'000'123'456u);
+    auto const d = answer(kind::acquire, make(type::array, "", {"4321", "0"}), 1);
+    BOOST_TEST((d.vote == vote::denied));
+    BOOST_TEST(d.remaining.count() == 4321);
+    BOOST_TEST((answer(kind::acquire, make(type::number, "9007199254740991"), 1).vote == vote::granted));
+
+    redis::reply const odd[] = {
+        make(type::number, "0"), make(type::number, "-1"), make(type::number, "9007199254740992"), make(type::number, "1.5"),
+        make(type::number, ""), make(type::simple_string, "OK"), make(type::null, ""),
+        make(type::array, "", {"4321"}), make(type::array, "", {"soon", "0"}), make(type::map, "", {"4321", "0"}),
+        make(type::array, "", {"4321", "1"})};  // our own value: it was carried out twice
+    for (auto const& o : odd) {
+        auto const strange = answer(kind::acquire, o, 1);
+        BOOST_TEST((strange.vote == vote::unknown));
+        BOOST_TEST((strange.error == errc::unexpected_reply));
+        BOOST_TEST(!strange.untouched);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
+{
+    auto const r = answer(kind::extend, make(type::number, "2"), 0, true);
+    BOOST_TEST((r.vote == vote::denied));
+    BOOST_TEST(r.healed);
+    BOOST_TEST(!answer(kind::extend, make(type::number, "1"), 0, true).healed);
 }
 
 BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
@@ -41,7 +86,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
                                 make(type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
         for (auto k : {kind::acquire, kind::extend, kind::release, kind::inspect}) {
-            auto const r = interpret(k, o);
+            auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));
             BOOST_TEST(!r.untouched);

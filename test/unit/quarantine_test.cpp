@@ -1,0 +1,85 @@
+#include "core/quarantine.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <vector>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(quarantine)
+
+namespace {
+
+using time_point = std::chrono::steady_clock::time_point;
+using age = core::node_age<time_point>;
+
+constexpr time_point now{1000h};
+constexpr auto votes = time_point::min();
+
+age unknown() { return {}; }
+age old() { return {.known = true, .began = now - 2min}; }
+age young(std::chrono::milliseconds for_ms = 10s) { return {.known = true, .began = now - for_ms}; }
+age restarted(std::chrono::milliseconds for_ms = 10s) { return {.known = true, .restarted = true, .began = now - for_ms}; }
+age durable() { return {.known = true, .durable = true, .began = now}; }
+
+time_point until(std::vector<age> const& nodes, std::size_t i, restart_guard guard = restart_guard::automatic)
+{
+    return core::quarantined_until<time_point>(nodes, i, guard, 60s, now);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(old_and_durable_nodes_vote)
+{
+    for (auto const guard : {restart_guard::automatic, restart_guard::strict, restart_guard::off}) {
+        BOOST_TEST((until({old(), old(), old()}, 1, guard) == votes));
+        BOOST_TEST((until({durable(), old(), old()}, 0, guard) == votes));
+        BOOST_TEST((until({restarted(60s), old(), old()}, 0, guard) == votes));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_young_node_among_old_ones_waits_until_every_lock_it_may_have_forgotten_is_over)
+{
+    BOOST_TEST((until({young(), old(), old()}, 0) == now + 50s));
+    BOOST_TEST((until({young(), young(), old(), old(), old()}, 0) == now + 50s));
+    BOOST_TEST((until({young(59'999ms), old(), old()}, 0) == now + 1ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_set_that_is_young_as_a_whole_is_newly_started)
+{
+    BOOST_TEST((until({young(), young(), young()}, 2) == votes));
+    BOOST_TEST((until({young(), young(), old()}, 0) == votes));
+    BOOST_TEST((until({young()}, 0) == votes));
+}
+
+BOOST_AUTO_TEST_CASE(as_long_as_it_is_not_known_that_a_majority_is_young_a_young_node_waits)
+{
+    BOOST_TEST((until({young(), unknown(), unknown()}, 0) == now + 50s));
+    BOOST_TEST((until({young(), young(), unknown()}, 0) == votes));
+    BOOST_TEST((until({young(), young(), unknown(), unknown(), unknown()}, 0) == now + 50s));
+    BOOST_TEST((until({young(), old()}, 0) == now + 50s));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_was_seen_to_restart_waits_however_young_the_others_are)
+{
+    BOOST_TEST((until({restarted(), young(), young()}, 0) == now + 50s));
+    BOOST_TEST((until({restarted()}, 0) == now + 50s));
+    // Nor does it make the others look newly started.
+    BOOST_TEST((until({restarted(), young(), old()}, 1) == now + 50s));
+}
+
+BOOST_AUTO_TEST_CASE(a_durable_node_that_has_just_begun_does_not_make_the_others_look_newly_started)
+{
+    BOOST_TEST((until({young(), durable(), old()}, 0) == now + 50s));
+}
+
+BOOST_AUTO_TEST_CASE(strict_trusts_no_young_node)
+{
+    BOOST_TEST((until({young(), young(), young()}, 0, restart_guard::strict) == now + 50s));
+    BOOST_TEST((until({young(), young(), young()}, 0, restart_guard::off) == votes));
+    BOOST_TEST((until({restarted(), old(), old()}, 0, restart_guard::off) == votes));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
