@@ -42,8 +42,10 @@ public:
 
 }  // namespace
 
-load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout)
-    : locks_(context_, {.nodes = std::move(nodes), .node_timeout = node_timeout})
+load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
+    // A killed server is to vote again as soon as it can: what is measured is how soon.
+    : locks_(context_,
+             {.nodes = std::move(nodes), .node_timeout = node_timeout, .fencing = fencing, .restart_guard = restart_guard::off})
 {
 }
 

@@ -35,7 +35,7 @@ struct work {
 /// The library under load: one thread, one manager, a coroutine for each client.
 class load {
 public:
-    load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout);
+    load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing = false);
     ~load();
 
     /// What processes outside use is not in it, see @ref measured.

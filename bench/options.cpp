@@ -26,6 +26,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   stalled      one node is stopped for the middle third of the time, and goes on  (256 clients)
   killed       the same; it is killed, and started again without what it knew     (256 clients)
   distant      each node is --rtt away; then one of them is 200 ms away           (1 client)
+  fenced       uncontended with fencing; its floor is the library without it      (256 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients
 
 What is measured:

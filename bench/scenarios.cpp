@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -167,6 +168,42 @@ std::vector<result> scale(options const& given, progress const& p)
     return results;
 }
 
+// What tokens cost: the floor is the library itself, without them.
+result measure_fenced(laboratory& lab, std::size_t clients)
+{
+    auto const& o = lab.settings();
+    load plain(lab.servers().urls(), node_timeout(clients)), tokens(lab.servers().urls(), node_timeout(clients), true);
+    work const warm_up{.clients = clients, .duration = 200ms};
+    work const w{.clients = clients, .duration = o.duration, .hold = o.hold.value_or(0us), .rate = o.rate};
+    plain.run(warm_up);
+    tokens.run(warm_up);
+    auto const rounds = lab.rounds(
+        fmt::format("fenced, {} clients", clients), [&] { return plain.run(w); },
+        [&](round& r) {
+            auto const before = tokens.stats();
+            r.library = lab.observe([&] { return tokens.run(w); });
+            auto const after = tokens.stats();
+            auto const acquired = static_cast<double>(after.acquired - before.acquired);
+            r.more["second_rounds_percent"] =
+                acquired > 0 ? 100 * static_cast<double>(after.second_rounds - before.second_rounds) / acquired : 0;
+        });
+    auto r = named(summarise(rounds, true), "fenced", "floor: without fencing", lab.servers().size(), clients);
+    r.commands_per_cycle = std::numeric_limits<double>::quiet_NaN();  // the servers count what scripts call, too
+    return r;
+}
+
+std::vector<result> fenced(options const& o, progress const& p)
+{
+    if (!o.nodes.empty())
+        throw std::runtime_error("fenced: needs servers of its own, without --nodes: it would leave its counters there");
+    std::vector<result> results;
+    for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1}) {
+        laboratory lab(o, p, o.count);
+        results.push_back(measure_fenced(lab, clients));
+    }
+    return results;
+}
+
 struct scenario {
     char const* name;
     std::vector<result> (*run)(options const&, progress const&);
@@ -174,7 +211,8 @@ struct scenario {
 
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"scale", scale},
+    {"killed", killed},           {"distant", distant},     {"fenced", fenced},
+    {"scale", scale},
 };
 
 }  // namespace

@@ -48,7 +48,8 @@ class REDLOCK_API node_operation {
 public:
     enum class kind : std::uint8_t {
         acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`.
-                  ///< With fencing: refuse if there is a tombstone; count, to @ref fence at the least; answer the counter.
+                  ///< With fencing: refuse if there is a tombstone; count, to @ref fence at the
+                  ///< least; answer the counter.
         extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
                   ///< is no tombstone, and @ref heal: set it. With fencing: raise the counter to @ref fence.
         release,  ///< If key holds value, delete it. With fencing: raise the counter before. Leave a tombstone for ten

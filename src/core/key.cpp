@@ -56,25 +56,36 @@ bool has_hash_tag(std::string_view key) noexcept
 
 }  // namespace
 
+void put_fence_key(std::string& to, std::string_view key)
+{
+    to.clear();
+    if (has_hash_tag(key))
+        to.append(key);
+    else
+        to.append("{").append(key).append("}");
+    to.append(":fence");
+}
+
 std::string fence_key(std::string_view key)
 {
     std::string k;
-    k.reserve(key.size() + 8);
-    if (has_hash_tag(key))
-        k.append(key);
-    else
-        k.append("{").append(key).append("}");
-    return k.append(":fence");
+    put_fence_key(k, key);
+    return k;
+}
+
+void put_tombstone_key(std::string& to, std::string_view key, std::string_view token)
+{
+    to.assign(key).append(":gone:");
+    if (!has_hash_tag(key))
+        to.append("{").append(key).append("}:");
+    to.append(token);
 }
 
 std::string tombstone_key(std::string_view key, std::string_view token)
 {
     std::string k;
-    k.reserve(2 * key.size() + 9 + token.size());
-    k.append(key).append(":gone:");
-    if (!has_hash_tag(key))
-        k.append("{").append(key).append("}:");
-    return k.append(token);
+    put_tombstone_key(k, key, token);
+    return k;
 }
 
 }  // namespace redlock::core

@@ -14,9 +14,11 @@ std::string_view owner_in(std::string_view token) noexcept;
 
 /// The key of the counter that fencing tokens for the lock at @p key are drawn from; in the same slot of a cluster.
 std::string fence_key(std::string_view key);
+void put_fence_key(std::string& to, std::string_view key);  ///< the same, in memory that is there
 
 /// The key that forbids to set @p key to @p token any more, in the same slot. It begins with @p key, so that whoever may use
 /// that may use this.
 std::string tombstone_key(std::string_view key, std::string_view token);
+void put_tombstone_key(std::string& to, std::string_view key, std::string_view token);
 
 }  // namespace redlock::core

@@ -206,6 +206,7 @@ void acquisition::cancel(asio::cancellation_type type)
 
 void acquisition::drop()
 {
+    auto const self = shared_from_this();  // the flow that is destroyed may be the last to know us
     auto const sleeper = std::move(sleeper_);
     if (raise_)
         raise_->drop();

@@ -277,14 +277,16 @@ void engine::abandon()
 void engine::observe(ballot const& b)
 {
     auto& c = node_counters_[b.node];
-    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend)
-        bump(b.reply.vote == vote::granted ? c.granted : b.reply.vote == vote::denied ? c.denied : c.unknown);
     if (b.sent_on() != 0 && b.sent_on() != c.last_connection) {
         c.last_connection = b.sent_on();
         bump(c.connections);
         get_to_know(b.node);
     } else if (b.what == node_operation::kind::connect && b.reply.vote == vote::granted) {
         get_to_know(b.node);
+    }
+    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend) {
+        bool const granted = b.reply.vote == vote::granted && !in_quarantine(b.node);
+        bump(granted ? c.granted : b.reply.vote == vote::denied ? c.denied : c.unknown);
     }
     if (b.reply.healed)
         bump(count.healed);
@@ -299,8 +301,10 @@ void engine::observe(ballot const& b)
 void engine::get_to_know(std::size_t node)
 {
     auto const life = nodes_[node]->life();
-    ages_[node] = {true, life.durable, life.restarted, life.began};
-    node_counters_[node].trusted = node_counters_[node].told = false;
+    auto& age = ages_[node];
+    if (!age.known || age.began != life.began || age.restarted != life.restarted)  // not a mere reconnection
+        node_counters_[node].trusted = node_counters_[node].told = false;
+    age = {true, life.durable, life.restarted, life.began};
     auto const t = now();
     auto const known = static_cast<std::size_t>(std::count_if(ages_.begin(), ages_.end(), [](auto& a) { return a.known; }));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {

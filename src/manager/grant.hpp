@@ -28,6 +28,7 @@ public:
         bool answered = false;      ///< however late
         bool untouched = false;     ///< the node certainly did not carry it out
         redlock::vote vote = redlock::vote::unknown;
+        bool level = false;         ///< its counter has reached the fencing token
 
         /// Whether it may have set the key, or do so later.
         bool may_hold() const noexcept

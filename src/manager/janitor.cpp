@@ -33,7 +33,7 @@ bool is_settled(ballot const& b, bool ttl_was_over)
         // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
         // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
         // A tombstone stops it.
-        return acquired.answered_with_a_vote() || acquired.sent_on == b.sent_on() || ttl_was_over || b.fence != 0;
+        return !acquired.is_unknown() || acquired.sent_on == b.sent_on() || ttl_was_over || grant.fence != 0;
     case vote::unknown:
         return false;
     }
@@ -53,6 +53,8 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::
             release->skip(i, vote::denied);
             continue;
         }
+        if (taken->on(i).level)
+            release->ballots[i].fence = 0;  // nothing to raise
         ++pending_;
     }
     engine_.count.cleaning.store(pending_, std::memory_order_relaxed);

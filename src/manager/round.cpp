@@ -40,6 +40,11 @@ void ballot::complete(node_reply r)
     finish(reply.vote);
 }
 
+grant::trace ballot::trace() const noexcept
+{
+    return {sent_on(), answered, reply.untouched, reply.vote, reply.fence != 0 && reply.fence >= round->grant()->fence};
+}
+
 std::uint32_t ballot::unanswered_on() const noexcept
 {
     return what == kind::release ? round->grant()->unanswered_on(node) : 0;

@@ -52,7 +52,7 @@ public:
     /// It has, and that counts.
     bool has_granted() const noexcept { return answered && reply.vote == vote::granted && !quarantined; }
 
-    grant::trace trace() const noexcept { return {sent_on(), answered, reply.untouched, reply.vote}; }
+    grant::trace trace() const noexcept;
 
     detail::round* round = nullptr;
     node_reply reply;

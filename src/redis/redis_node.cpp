@@ -354,11 +354,15 @@ private:
     {
         auto const now = clock::now();
         auto const& policy = greeting.replies[log_policy].elements;  // empty if we may not ask: then it is not known to be durable
-        life_.durable = value_after(greeting.replies[persistence_info].text, "aof_enabled:") == "1" && policy.size() == 2
-                     && policy[1] == "always";
-        if (!run_id.empty() && run_id == run_id_)
+        bool const logs = value_after(greeting.replies[persistence_info].text, "aof_enabled:") == "1" && policy.size() == 2
+                       && policy[1] == "always";
+        bool const logged = std::exchange(logs_, logs);
+        if (!run_id.empty() && run_id == run_id_) {
+            life_.durable = logs;
             return;
+        }
         life_.restarted = !run_id_.empty();
+        life_.durable = logs && (logged || !life_.restarted);  // a log that was switched on by the restart remembers nothing
         run_id_ = run_id;
         long long uptime = 0;
         auto const digits = value_after(greeting.replies[server_info].text, "uptime_in_seconds:");
@@ -564,6 +568,7 @@ private:
     std::shared_ptr<connection> link_;
     std::uint32_t link_number_ = 0;
     std::string run_id_;           ///< of the server that greeted us last
+    bool logs_ = false;            ///< whether it writes a log at once
     server_life life_;
     deletion deletion_ = deletion::script;
     bool running_ = false;

@@ -16,19 +16,19 @@ struct script {
 
 /// With fencing. Keys: the lock, our tombstone, the counter. Arguments: value, ttl in milliseconds, hint.
 /// Answers the counter; or an array, if it is denied: the time to live of the lock, and 1 if it has our own value.
-/// The counter is written first, so that an error leaves no lock behind. A hint from a clock that is more than an hour ahead
-/// of the server's is ignored.
+/// The counter is written first, so that an error leaves no lock behind. A hint that is more than an hour ahead of both the
+/// counter and the server's clock is ignored.
 inline constexpr script acquire_script{
-    "local held = redis.call('GET', KEYS[1]) "
-    "if held or redis.call('GET', KEYS[2]) then "
-    "return {redis.call('PTTL', KEYS[1]), held == ARGV[1] and 1 or 0} end "
+    "if redis.call('EXISTS', KEYS[1], KEYS[2]) ~= 0 then "
+    "return {redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0} end "
     "local fence = tonumber(redis.call('GET', KEYS[3]) or 0) + 1 "
     "local hint = tonumber(ARGV[3]) "
-    "if fence < hint and hint <= (redis.call('TIME')[1] + 3600) * 1000000 then fence = hint end "
-    "redis.call('SET', KEYS[3], string.format('%.0f', fence)) "
+    "if fence < hint and (hint <= fence + 3600000000 or hint <= (redis.call('TIME')[1] + 3600) * 1000000) then "
+    "fence = hint redis.call('SET', KEYS[3], ARGV[3]) "
+    "else redis.call('SET', KEYS[3], string.format('%.0f', fence)) end "
     "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) "
     "return fence",
-    "b2c8600737d226e8c9a22350091197154b57113a"};
+    "baa5b604c2a6190854acd060fa213ba898e87123"};
 
 /// Keys: the lock; our tombstone, to heal or with fencing; the counter, with fencing. Arguments: value, ttl in milliseconds,
 /// 1 to heal, token or 0. Answers 1 if it is ours, 2 if it was missing and has been set, 0 otherwise. The ttl is never
@@ -49,6 +49,14 @@ inline constexpr script release_script{
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
     "6fbe84d1140fd2047394924af9d845b83c070bec"};
 
+/// With fencing, without a tombstone. Keys: the lock, the counter. Arguments: value, token. Answers 1 or 0.
+inline constexpr script fenced_release_script{
+    "local known = redis.call('MGET', KEYS[1], KEYS[2]) "
+    "if known[1] ~= ARGV[1] then return 0 end "
+    "if known[2] ~= ARGV[2] and tonumber(known[2] or 0) < tonumber(ARGV[2]) then redis.call('SET', KEYS[2], ARGV[2]) end "
+    "return redis.call('DEL', KEYS[1])",
+    "fe5d54167de58bac122469340988870ae97de101"};
+
 /// Keys: the lock; our tombstone; the counter, with fencing. Arguments: value, how long to leave a tombstone in milliseconds
 /// or 0, token or 0. Answers 1 or 0.
 inline constexpr script bury_script{
@@ -65,6 +73,7 @@ inline constexpr script inspect_script{
     "if not value then return false end return {value, redis.call('PTTL', KEYS[1])}",
     "0d0e63f45ee4c6b197c5c52b41305a601e322e1f"};
 
-inline constexpr std::array all_scripts{acquire_script, extend_script, release_script, bury_script, inspect_script};
+inline constexpr std::array all_scripts{acquire_script, extend_script,  release_script, fenced_release_script,
+                                       bury_script,    inspect_script};
 
 }  // namespace redlock::redis

@@ -30,8 +30,10 @@ script const* script_for(node_operation const& o, manner how)
     case node_operation::kind::extend:
         return &extend_script;
     case node_operation::kind::release:
-        if (o.fence != 0 || how.tombstone)
+        if (how.tombstone)
             return &bury_script;
+        if (o.fence != 0)
+            return &fenced_release_script;
         return how.by == deletion::script ? &release_script : nullptr;
     case node_operation::kind::inspect:
         return &inspect_script;
@@ -56,11 +58,13 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
     // A key is named only where it is needed: access lists speak of them.
     auto const eval = [&](bool tombstone, auto const&... arguments) {
         if (tombstone)
-            tombstone_key_ = core::tombstone_key(o.key, o.value);
+            core::put_tombstone_key(tombstone_key_, o.key, o.value);
         if (o.fence != 0)
-            push_command(request_, "EVALSHA", s->sha1, "3"sv, o.key, tombstone_key_, core::fence_key(o.key), arguments...);
-        else if (tombstone)
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone_key_, arguments...);
+            core::put_fence_key(fence_key_, o.key);
+        if (tombstone && o.fence != 0)
+            push_command(request_, "EVALSHA", s->sha1, "3"sv, o.key, tombstone_key_, fence_key_, arguments...);
+        else if (tombstone || o.fence != 0)
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone ? tombstone_key_ : fence_key_, arguments...);
         else
             push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key, arguments...);
     };
@@ -77,6 +81,8 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
     case node_operation::kind::release:
         if (s == &bury_script)
             eval(true, o.value, how.tombstone ? core::tombstone_life.count() : 0, fence);
+        else if (s == &fenced_release_script)
+            eval(false, o.value, fence);
         else if (s)
             eval(false, o.value);
         else if (how.by == deletion::delifeq)

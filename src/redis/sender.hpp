@@ -48,7 +48,7 @@ private:
     std::uint64_t fence_ = 0;
     bool heal_ = false;
     manner how_;
-    std::string tombstone_key_;  // of the operation that is being encoded
+    std::string fence_key_, tombstone_key_;  // kept for their memory
 };
 
 /** Lets the nodes of a manager send what they were given, at the end of a turn of the event loop, side by side: an

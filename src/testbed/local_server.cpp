@@ -65,8 +65,8 @@ std::uint16_t free_port()
     return ntohs(address.sin_port);
 }
 
-local_server::local_server(std::vector<std::string> options, std::string program)
-    : options_(std::move(options)), program_(std::move(program))
+local_server::local_server(std::vector<std::string> options, std::string program, std::vector<std::string> environment)
+    : options_(std::move(options)), program_(std::move(program)), environment_(std::move(environment))
 {
     // Somebody else may take the port between our looking and the server's binding it.
     for (int attempt = 0;; ++attempt) {
@@ -114,6 +114,12 @@ void local_server::launch()
     for (auto& w : words)
         arguments.push_back(w.data());
     arguments.push_back(nullptr);
+    std::vector<char*> environment;
+    for (auto& e : environment_)
+        environment.push_back(e.data());  // the first of a name counts
+    for (char** e = environ; *e; ++e)
+        environment.push_back(*e);
+    environment.push_back(nullptr);
     auto const log_file = folder_.path + "/log";
     ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word
     auto const parent = ::getpid();
@@ -131,7 +137,7 @@ void local_server::launch()
     int const log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(log, 1);
     ::dup2(log, 2);
-    ::execvp(arguments[0], arguments.data());
+    ::execvpe(arguments[0], arguments.data(), environment.data());
     constexpr char message[] = "cannot be executed: is it installed?\n";
     [[maybe_unused]] auto const written = ::write(2, message, sizeof message - 1);
     ::_exit(127);

@@ -27,9 +27,10 @@ std::string server_program();
 */
 class local_server {
 public:
-    /// Starts @p program with @p options and waits until it answers.
+    /// Starts @p program with @p options, and with @p environment ("NAME=value") on top of ours, and waits until it answers.
     /// @throws std::runtime_error if it does not within ten seconds, with its log
-    explicit local_server(std::vector<std::string> options = {}, std::string program = server_program());
+    explicit local_server(std::vector<std::string> options = {}, std::string program = server_program(),
+                          std::vector<std::string> environment = {});
     ~local_server();
     local_server(local_server const&) = delete;
     local_server& operator=(local_server const&) = delete;
@@ -53,6 +54,7 @@ private:
 
     std::vector<std::string> options_;
     std::string program_;
+    std::vector<std::string> environment_;
     temporary_folder folder_;
     std::uint16_t port_ = 0;
     pid_t pid_ = -1;

@@ -191,4 +191,16 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_told)
     BOOST_TEST(message_of("uncontended", o).find("is it installed?") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(fenced_is_compared_with_the_library_itself_and_counts_second_rounds)
+{
+    auto const results = run_briefly("fenced");
+
+    BOOST_REQUIRE(results.size() == 1u);
+    check_common(results[0]);
+    BOOST_TEST(results[0].more.at("second_rounds_percent") == 0.0);
+    auto o = brief();
+    o.nodes = {"redis://127.0.0.1:1"};
+    BOOST_TEST(message_of("fenced", o).find("without --nodes") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

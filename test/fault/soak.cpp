@@ -2,8 +2,12 @@
 //
 // The counter is plain memory that the processes share: reading it, waiting, and writing it back loses an update whenever
 // two are inside at once. An update is acknowledged when the lock was still held after the write; at the end the counter
-// must hold every acknowledged one. Run with --help.
+// must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or refuses what
+// processes ask that do not look at their locks at all. Run with --help.
 
+#include "fault/arbiter.hpp"
+#include "fault/rolling.hpp"
+#include "fault/stepped_clock.hpp"
 #include "support/faulty_proxy.hpp"
 #include "testbed/local_server.hpp"
 #include "testbed/plain_client.hpp"
@@ -20,6 +24,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -44,8 +49,11 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
+using redlock::test::arbiter;
 using redlock::test::fault;
 using redlock::test::faulty_proxy;
+using redlock::test::request;
+using redlock::test::stepped_clock;
 using redlock::testbed::local_server;
 
 constexpr char usage[] =
@@ -55,11 +63,21 @@ constexpr char usage[] =
   --seed N       of the faults (1)
   --processes N  that take the lock, 2 to 16 (3)
   --servers N    1 to 9 (5)
-  --forgetful    the servers keep no log, so that a crash forgets: updates may then be lost, and are counted
+  --forgetful    the servers keep no log, so that a crash forgets: updates may then be lost, and are counted;
+                 with --fencing, no more crash at a time than may
   --nodes URL,…  servers that are there already, and …
   --links NAME,… … the network interfaces that lead to them, which are set down and up
   --without-lock updates must then be lost, or the check is blind
+  --fencing      half of the time without fencing tokens, half with them, for processes that never look whether the lock
+                 is still theirs: without, updates must be lost in 10 s or more; with, none, and nothing stale be accepted
+  --clock-shim F with --fencing: step the wall clocks of some servers through this library, which is preloaded into them
+  --rolling      instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as long as
+                 that takes; it must be held to the end, and another without healing be lost
 )";
+
+// With --fencing. Short, so that it is often over; and so that --forgetful servers vote again soon.
+constexpr auto short_ttl = 300ms;
+constexpr auto quarantine = 2s;
 
 struct settings {
     int seconds = 60;
@@ -67,7 +85,10 @@ struct settings {
     std::size_t processes = 3;
     std::size_t servers = 5;
     bool forgetful = false;
-    bool locked = true;
+    bool without_lock = false;
+    bool fencing = false;
+    bool rolling = false;
+    std::string clock_shim;
     std::vector<std::string> nodes;
     std::vector<std::string> links;
 };
@@ -114,13 +135,54 @@ asio::awaitable<void> add(redlock::lock_manager& locks, shared& s, std::uint64_t
     }
 }
 
-[[noreturn]] void be_a_client(std::vector<std::string> const& nodes, shared& s, std::uint64_t seed, bool locked)
+std::int64_t nanoseconds_now()
+{
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the arbiter can stop it.
+asio::awaitable<void> add_naively(redlock::lock_manager& locks, shared& s, int to_arbiter, std::uint8_t counter,
+                                  std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (std::uint64_t i = 0; !s.stop; ++i) {
+        redlock::acquire_options const options{
+            .ttl = short_ttl, .wait = 2s, .renew = random() % 2 ? redlock::renewal::automatic : redlock::renewal::none};
+        request r{.counter = counter, .acquisition = static_cast<std::uint64_t>(::getpid()) << 32 | i};
+        r.began = nanoseconds_now();
+        auto [ec, held] = co_await locks.async_acquire(fmt::format("counter/{}", counter), options,
+                                                       asio::as_tuple(asio::use_awaitable));
+        if (ec) {
+            ++s.refused;
+            continue;
+        }
+        r.acquired = nanoseconds_now();
+        r.token = held.fencing_token();
+        auto a = ask(to_arbiter, r);
+        r.what = request::kind::write;
+        for (auto writes = 1 + random() % 3; a.accepted && writes > 0; --writes) {
+            timer.expires_after(std::chrono::milliseconds(random() % (random() % 8 ? 20 : 2 * short_ttl.count())));
+            co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+            r.value = a.value + 1;
+            a = ask(to_arbiter, r);
+            s.acknowledged += a.accepted;
+        }
+        co_await held.async_release(asio::as_tuple(asio::use_awaitable));
+    }
+}
+
+// Three that work at the same time.
+template <class Work>
+[[noreturn]] void be_a_client(redlock::config settings, Work work)
 {
     asio::io_context context{1};
-    redlock::lock_manager locks(context, {.nodes = nodes, .node_timeout = 100ms});
+    redlock::lock_manager locks(context, std::move(settings));
     std::size_t running = 3;
-    for (std::uint64_t i = 0; i < 3; ++i) {
-        asio::co_spawn(context, add(locks, s, seed * 16 + i, locked), [&](std::exception_ptr) {
+    for (std::uint8_t i = 0; i < 3; ++i) {
+        asio::co_spawn(context, work(locks, i), [&](std::exception_ptr failure) {
+            if (failure)
+                ::_exit(1);
             if (--running == 0)
                 locks.async_shutdown(asio::detached);
         });
@@ -140,34 +202,79 @@ public:
         std::vector<std::string> options;
         if (!s.forgetful)
             options = {"--appendonly", "yes", "--appendfsync", "always"};
-        for (std::size_t i = 0; s.nodes.empty() && i < s.servers; ++i)
-            servers_.push_back(std::make_unique<local_server>(options));
+        if (s.nodes.empty())
+            start_servers(options);
     }
 
-    ~soak()
+    ~soak() { end_clients(SIGKILL); }
+
+    int run()
     {
-        for (auto pid : clients_) {
-            ::kill(pid, SIGKILL);
-            ::waitpid(pid, nullptr, 0);
+        auto const failed = endure(std::chrono::seconds(settings_.seconds));
+        return judge(failed);
+    }
+
+    // Without first: the servers are then older than the quarantine when it matters.
+    int run_fencing()
+    {
+        int failed = 0;
+        auto const half = [&](bool fenced) {
+            arbiter_ = std::make_unique<arbiter>(fenced);
+            fenced_ = fenced;
+            failed += endure(std::chrono::milliseconds(settings_.seconds * 500));
+            return arbiter_->stop();
+        };
+        auto const without = half(false);
+        auto const with = half(true);
+        return judge(failed, with, without);
+    }
+
+private:
+    void start_servers(std::vector<std::string> const& options)
+    {
+        // As many as may fail; without a log, one must remain that may: a clock that was set back makes its server look young.
+        auto const may_fail = (settings_.servers - 1) / 2;
+        auto const clocks = std::min<std::size_t>(settings_.forgetful ? std::max<std::size_t>(may_fail, 1) - 1 : may_fail, 2);
+        for (std::size_t i = 0; i < settings_.servers; ++i) {
+            std::vector<std::string> environment;
+            if (i < clocks && settings_.fencing && !settings_.clock_shim.empty())
+                environment = clocks_.emplace_back(std::make_unique<stepped_clock>(settings_.clock_shim))->environment();
+            servers_.push_back(std::make_unique<local_server>(options, redlock::testbed::server_program(), environment));
+            started_.push_back(std::chrono::steady_clock::now());
+        }
+        for (std::size_t i = 0; i < clocks_.size(); ++i) {
+            auto const before = servers_[i]->ask({"TIME"});
+            clocks_[i]->set(-24h);
+            if (servers_[i]->ask({"TIME"}) >= before)
+                throw std::runtime_error(settings_.clock_shim + " does not move the servers' clocks");
+            clocks_[i]->set(0s);
         }
     }
 
-    int run()
+    // How many clients did not end well.
+    int endure(std::chrono::milliseconds time)
     {
         for (auto& s : servers_)
             proxies_.push_back(std::make_unique<faulty_proxy>(s->port()));
         auto nodes = settings_.nodes;
         for (auto& p : proxies_)
             nodes.push_back(p->url());
+        shared_->stop = false;
         for (std::size_t i = 0; i < settings_.processes; ++i)
             clients_.push_back(start_client(nodes, settings_.seed * 100 + i));
+        for (std::size_t i = 0; settings_.fencing && i < 5; ++i) {
+            spare_.push_back(start_client(nodes, settings_.seed * 100 + 50 + i, true));
+            ::waitpid(spare_.back(), nullptr, WUNTRACED);
+        }
         for (auto& p : proxies_)  // after the forks: a process with threads is not to be forked
             p->start();
+        if (arbiter_)
+            arbiter_->start();
 
-        auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(settings_.seconds);
+        auto const end = std::chrono::steady_clock::now() + time;
         while (std::chrono::steady_clock::now() < end) {
             do_harm();
-            std::this_thread::sleep_for(std::chrono::milliseconds(50 + random_() % 400));
+            std::this_thread::sleep_for(std::chrono::milliseconds(settings_.fencing ? 20 + any(120) : 50 + any(400)));
             if (::isatty(2))
                 fmt::print(stderr, "\r{} faults, {} updates ", faults_, shared_->acknowledged.load());
         }
@@ -175,25 +282,52 @@ public:
             fmt::print(stderr, "\r                                        \r");
         mend_everything();
         shared_->stop = true;
+        auto const failed = end_clients(0);
+        proxies_.clear();
+        return failed;
+    }
+
+    int end_clients(int signal)
+    {
+        for (auto pid : spare_)
+            ::kill(pid, SIGKILL);
+        dead_.insert(dead_.end(), spare_.begin(), spare_.end());
+        for (auto pid : std::exchange(dead_, {}))
+            ::waitpid(pid, nullptr, 0);
+        spare_.clear();
         int failed = 0;
         for (auto pid : std::exchange(clients_, {})) {
             int status = 0;
+            ::kill(pid, signal);
             ::waitpid(pid, &status, 0);
             failed += status != 0;
         }
-        return judge(failed);
+        return failed;
     }
 
-private:
-    pid_t start_client(std::vector<std::string> const& nodes, std::uint64_t seed)
+    pid_t start_client(std::vector<std::string> const& nodes, std::uint64_t seed, bool spare = false)
     {
+        int const to_arbiter = arbiter_ ? arbiter_->connect() : -1;
         auto const pid = ::fork();
         if (pid < 0)
             throw std::runtime_error("cannot start a process");
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            be_a_client(nodes, *shared_, seed, settings_.locked);
+            if (spare)
+                ::raise(SIGSTOP);  // until it is needed
+            redlock::config settings{.nodes = nodes, .node_timeout = 100ms};
+            if (!arbiter_)
+                be_a_client(settings, [&](auto& locks, std::uint8_t i) {
+                    return add(locks, *shared_, seed * 16 + i, !settings_.without_lock);
+                });
+            settings.max_ttl = quarantine;
+            settings.fencing = fenced_;
+            be_a_client(settings, [&](auto& locks, std::uint8_t i) {
+                return add_naively(locks, *shared_, to_arbiter, i, seed * 16 + i);
+            });
         }
+        if (arbiter_)
+            ::close(to_arbiter);
         return pid;
     }
 
@@ -204,21 +338,23 @@ private:
     {
         ++faults_;
         mend_some();
+        if (settings_.fencing && any(3) > 0)
+            return any(20) == 0 ? replace_client() : stop_client();
         if (!settings_.nodes.empty())
             return any(4) == 0 ? stop_client() : cut_links();
         auto const i = any(servers_.size());
         auto& s = *servers_[i];
-        switch (any(7)) {
+        switch (any(settings_.fencing ? 9 : 7)) {
         case 0:
-            if (s.pid() > 0) {
-                s.kill();
-                later_.push_back({0, [&s] { s.start(); }});
-            }
-            return;
+            return settings_.fencing && settings_.forgetful ? move_majority(i) : crash(i);
         case 1:
             if (s.pid() > 0) {
                 s.pause();
-                later_.push_back({0, [&s] { s.pid() > 0 ? s.resume() : void(); }});
+                ++paused_;
+                later_.push_back({0, [this, &s] {
+                    s.pid() > 0 ? s.resume() : void();
+                    --paused_;
+                }});
             }
             return;
         case 2:
@@ -244,7 +380,66 @@ private:
             tell(s, {"SCRIPT", "FLUSH"});
             tell(s, {"CLIENT", "PAUSE", std::to_string(any(300))});
             return;
+        case 7:
+            if (clocks_.empty())
+                return;
+            ++steps_;
+            clocks_[any(clocks_.size())]->set(any(3) == 0 ? 0s : std::chrono::milliseconds(any(10'000)) - 5s);
+            return;
+        case 8:
+            return move_majority(i);
         }
+    }
+
+    void crash(std::size_t i)
+    {
+        if (servers_[i]->pid() <= 0 || !may_crash(i))
+            return;
+        servers_[i]->kill();
+        ++crashes_;
+        later_.push_back({0, [this, i] {
+            servers_[i]->start();
+            started_[i] = std::chrono::steady_clock::now();
+        }});
+    }
+
+    // A majority that works while the others are cut off shares one server with the next majority: this one crashes in between.
+    void move_majority(std::size_t shared_server)
+    {
+        if (!may_crash(shared_server))
+            return;
+        std::array<std::vector<faulty_proxy*>, 2> sides;
+        auto turn = any(2);
+        for (std::size_t i = 0; i < proxies_.size(); ++i) {
+            if (i != shared_server)
+                sides[turn++ % 2].push_back(proxies_[i].get());
+        }
+        auto const set = [](std::vector<faulty_proxy*> const& side, fault f) {
+            for (auto* p : side)
+                p->set(f);
+        };
+        set(sides[0], fault::half_open);
+        later_.push_back({10, [=, this] {
+            crash(shared_server);
+            set(sides[1], fault::half_open);
+            set(sides[0], fault::none);
+            later_.push_back({any(35), [=] { set(sides[1], fault::none); }});
+        }});
+    }
+
+    // A set that is young as a whole is taken for newly started, also by a client that is new itself. So a majority must
+    // stay old; by a margin, because servers tell their age in whole seconds. They tell it by their wall clocks, so one
+    // that is stepped may seem younger; it may not crash, because it could seem older.
+    bool may_crash(std::size_t i) const
+    {
+        if (!settings_.fencing || !settings_.forgetful)
+            return true;
+        if (i < clocks_.size())
+            return false;
+        auto young = clocks_.size();
+        for (std::size_t k = clocks_.size(); k < servers_.size(); ++k)
+            young += k == i || servers_[k]->pid() <= 0 || std::chrono::steady_clock::now() < started_[k] + quarantine + 2s;
+        return young <= (servers_.size() - 1) / 2;
     }
 
     // Often for longer than its ttl.
@@ -252,7 +447,21 @@ private:
     {
         auto const pid = clients_[any(clients_.size())];
         ::kill(pid, SIGSTOP);
-        later_.push_back({any(6), [pid] { ::kill(pid, SIGCONT); }});
+        later_.push_back({any(settings_.fencing ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
+    }
+
+    // One dies with its locks, and another comes in its place.
+    void replace_client()
+    {
+        if (spare_.empty())
+            return;
+        auto& client = clients_[any(clients_.size())];
+        ::kill(client, SIGKILL);
+        dead_.push_back(client);  // waited for at the end, so that its number is not given to another process
+        client = spare_.back();
+        spare_.pop_back();
+        ::kill(client, SIGCONT);
+        ++deaths_;
     }
 
     // One, some or all servers cannot be reached, and nobody is told.
@@ -274,8 +483,7 @@ private:
 
     void tell(local_server& s, std::vector<std::string> const& command)
     {
-        auto const stopped = [&](auto& l) { return static_cast<bool>(l.mend); };
-        if (s.pid() <= 0 || std::any_of(later_.begin(), later_.end(), stopped))
+        if (s.pid() <= 0 || paused_ > 0)
             return;  // it might not answer
         try {
             s.ask(command);
@@ -285,20 +493,44 @@ private:
 
     void mend_some()
     {
-        for (auto it = later_.begin(); it != later_.end();) {
-            if (it->turns-- > 0) {
-                ++it;
-                continue;
-            }
-            it->mend();
-            it = later_.erase(it);
-        }
+        auto const due = std::stable_partition(later_.begin(), later_.end(), [](auto& l) { return l.turns-- > 0; });
+        std::vector<mending> const now(due, later_.end());
+        later_.erase(due, later_.end());
+        for (auto& l : now)
+            l.mend();
     }
 
     void mend_everything()
     {
-        for (auto& l : std::exchange(later_, {}))
-            l.mend();
+        while (!later_.empty())
+            mend_some();
+    }
+
+    int judge(int failed, arbiter::record const& with, arbiter::record const& without)
+    {
+        fmt::print("{} servers{}, {} processes, {} s, seed {}: {} faults, among them {} crashes of servers, {} of processes, "
+                   "{} steps of clocks; {} acquisitions refused\n"
+                   "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, "
+                   "{} stale accepted\n",
+                   settings_.nodes.empty() ? servers_.size() : settings_.nodes.size(), settings_.forgetful ? " without a log" : "",
+                   settings_.processes, settings_.seconds, settings_.seed, faults_, crashes_, deaths_, steps_,
+                   shared_->refused.load(), with.acknowledged, with.lost, with.refused, without.acknowledged, without.lost,
+                   without.stale);
+        bool bad = failed > 0 || with.acknowledged == 0 || with.lost > 0;
+        if (failed > 0)
+            fmt::print("{} processes did not end well\n", failed);
+        if (with.acknowledged == 0)
+            fmt::print("nothing was done\n");
+        if (with.stale > 0 || with.twice > 0 || with.falling > 0) {
+            fmt::print("with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one\n",
+                       with.stale, with.twice, with.falling);
+            bad = true;
+        }
+        if (settings_.seconds >= 10 && without.lost == 0) {
+            fmt::print("the check is blind: nothing was lost without fencing\n");
+            bad = true;
+        }
+        return bad ? 1 : 0;
     }
 
     int judge(int failed)
@@ -311,7 +543,7 @@ private:
                    settings_.nodes.empty() ? servers_.size() : settings_.nodes.size(), settings_.forgetful ? " without a log" : "",
                    settings_.links.empty() ? "" : " in namespaces of their own", settings_.processes, settings_.seconds,
                    settings_.seed, faults_, acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
-        if (!settings_.locked) {
+        if (settings_.without_lock) {
             fmt::print("without the lock, {} updates are lost\n", missing);
             return missing > 0 ? 0 : 1;
         }
@@ -347,20 +579,31 @@ private:
     shared* shared_ = nullptr;
     std::vector<std::unique_ptr<local_server>> servers_;
     std::vector<std::unique_ptr<faulty_proxy>> proxies_;
+    std::vector<std::chrono::steady_clock::time_point> started_;
+    std::vector<std::unique_ptr<stepped_clock>> clocks_;  // of the first servers
+    std::unique_ptr<arbiter> arbiter_;                    // with --fencing
+    bool fenced_ = false;
     std::vector<pid_t> clients_;
+    std::vector<pid_t> spare_;  // stopped until they take somebody's place
+    std::vector<pid_t> dead_;
     std::vector<mending> later_;
+    std::size_t paused_ = 0;
     std::uint64_t faults_ = 0;
+    std::uint64_t crashes_ = 0;
+    std::uint64_t deaths_ = 0;
+    std::uint64_t steps_ = 0;
 };
 
 bool parse(std::vector<std::string_view> const& arguments, settings& s)
 {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i] == "--forgetful") {
-            s.forgetful = true;
-            continue;
-        }
-        if (arguments[i] == "--without-lock") {
-            s.locked = false;
+        bool* const flag = arguments[i] == "--forgetful"    ? &s.forgetful
+                         : arguments[i] == "--fencing"      ? &s.fencing
+                         : arguments[i] == "--rolling"      ? &s.rolling
+                         : arguments[i] == "--without-lock" ? &s.without_lock
+                                                            : nullptr;
+        if (flag) {
+            *flag = true;
             continue;
         }
         auto const value = i + 1 < arguments.size() ? arguments[i + 1] : std::string_view();
@@ -375,7 +618,9 @@ bool parse(std::vector<std::string_view> const& arguments, settings& s)
                 list.emplace_back(rest.substr(0, comma));
                 rest.remove_prefix(std::min(comma + 1, rest.size()));
             }
-        } else if (option == "--seconds" && number && n > 0)
+        } else if (option == "--clock-shim" && !value.empty())
+            s.clock_shim = value;
+        else if (option == "--seconds" && number && n > 0)
             s.seconds = static_cast<int>(n);
         else if (option == "--seed" && number)
             s.seed = n;
@@ -404,7 +649,9 @@ int main(int argc, char** argv)
     if (!parse(arguments, s))
         return 2;
     try {
-        return soak(s).run();
+        if (s.rolling)
+            return redlock::test::rolling_restart(std::max<std::size_t>(s.servers, 3));
+        return s.fencing ? soak(s).run_fencing() : soak(s).run();
     } catch (std::exception const& e) {
         fmt::print(stderr, "redlock_soak: {}\n", e.what());
         return 1;

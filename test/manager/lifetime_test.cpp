@@ -219,6 +219,23 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_at_any_moment)
     }
 }
 
+BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_in_the_second_round_of_fencing)
+{
+    for (auto moment = 0us; moment < 1000us; moment += 20us) {
+        std::unique_ptr<lock_manager> locks;
+        lock held;
+        {
+            lock_world w(3);
+            for (std::size_t i = 0; i < 3; ++i)
+                w[i].counters["lock:stock"] = 1000 * i;
+            locks = w.manager({.fencing = true});
+            locks->async_acquire("stock", {}, [&](error_code, lock l) { held = std::move(l); });
+            w.run_for(moment);
+        }
+        BOOST_TEST_REQUIRE(!held.held());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_behind)
 {
     lock_world w(3);

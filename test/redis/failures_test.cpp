@@ -327,6 +327,20 @@ BOOST_AUTO_TEST_CASE(a_restarted_server_with_a_durable_log_votes_at_once)
     r.shutdown(locks);
 }
 
+BOOST_AUTO_TEST_CASE(a_log_that_a_restart_has_switched_on_remembers_nothing)
+{
+    real_servers r(1);
+    auto settings = r.settings();
+    settings.max_ttl = 5s;
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 5s});
+    auto const port = std::to_string(r[0].port());
+    r[0].kill();
+    local_server logging({"--appendonly", "yes", "--appendfsync", "always", "--port", port});  // in its place
+    BOOST_TEST(r.run_to([&] { return r.acquire(locks, "stock", {.ttl = 1s}).ec == errc::quarantined; }));
+    r.shutdown(locks);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_could_evict_a_lock_is_refused_and_the_setting_named)
 {
     for (bool const allowed : {false, true}) {

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(fencing_needs_the_time_and_the_counters_keys_in_an_access_l
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "~{lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
-              "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+time"});
+              "+get", "+mget", "+exists", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+time"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
     lock_manager locks(r.context, {.nodes = {url}, .fencing = true});
     auto won = r.acquire(locks, "stock");

@@ -87,6 +87,8 @@ std::vector<std::string> command_for(step const& o)
     case node_operation::kind::extend:
         return eval(redis::extend_script, {value, ttl, o.heal ? "1" : "0", fence});
     default:
+        if (o.fence != 0 && !o.tombstone)
+            return {"EVAL", std::string(redis::fenced_release_script.source), "2", key, core::fence_key(key), value, fence};
         return eval(redis::bury_script, {value, o.tombstone ? std::to_string(core::tombstone_life.count()) : "0", fence});
     }
 }
@@ -113,6 +115,7 @@ BOOST_AUTO_TEST_CASE(the_scripts_do_what_the_double_in_memory_does_in_any_order)
     auto const below = [&](unsigned n) { return random() % n; };
     detail::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
+    auto const time_of_day = std::stoull(client.ask({"TIME"})) * 1'000'000;
     std::string const keys[] = {"lock:a", "lock:{b}c"}, values[] = {"v1", "v2", "v3"};
     for (int i = 0; i < 20'000; ++i) {
         step o;
@@ -122,6 +125,8 @@ BOOST_AUTO_TEST_CASE(the_scripts_do_what_the_double_in_memory_does_in_any_order)
         node_operation::kind const kinds[] = {node_operation::kind::acquire, node_operation::kind::extend, node_operation::kind::release};
         o.what = kinds[below(3)];
         o.fence = below(3) == 0 ? 0 : 1 + below(1000) * (1 + below(1000));
+        if (o.fence != 0 && o.what == node_operation::kind::acquire && below(4) == 0)
+            o.fence = time_of_day + below(3) * 900'000'000ull;  // up to half an hour ahead
         o.heal = o.what == node_operation::kind::extend && below(2) == 0;
         o.tombstone = o.what == node_operation::kind::release && below(20) == 0;
         if (below(50) == 0) {  // it forgets
@@ -160,8 +165,20 @@ BOOST_AUTO_TEST_CASE(a_hint_from_a_clock_that_is_far_ahead_is_ignored)
     BOOST_TEST(acquire("b", now + hour - 10'000'000) == now + hour - 10'000'000);
     BOOST_TEST(acquire("c", now + hour + 10'000'000) == 1u);
     BOOST_TEST(acquire("d", core::fence_end - 1) == 1u);
+    s.ask({"SET", "f:fence", std::to_string(now + hour)});
+    BOOST_TEST(acquire("f", now + 2 * hour - 10'000'000) == now + 2 * hour - 10'000'000);  // an hour ahead of the counter
+    BOOST_TEST(acquire("g", now + 2 * hour) == 1u);
     s.ask({"SET", "e:fence", std::to_string(core::fence_end - 2)});
     BOOST_TEST(acquire("e", 1) == core::fence_end - 1);  // exact to the last
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_lock_is_not_overwritten)
+{
+    local_server s;
+    s.ask({"RPUSH", "k", "an element of a list"});
+    auto const answer = s.ask({"EVAL", std::string(redis::acquire_script.source), "3", "k", "gone", "fence", "v", "1000", "1"});
+    BOOST_TEST((redis::interpret_error(std::string_view(answer).substr(1)).error == errc::wrong_type));
+    BOOST_TEST(s.ask({"TYPE", "k"}) == "list");
 }
 
 BOOST_AUTO_TEST_CASE(inspecting_tells_value_and_ttl_or_nothing)
@@ -200,7 +217,7 @@ BOOST_AUTO_TEST_CASE(scripts_are_loaded_once_a_connection)
         r.release(won.held);
     }
     auto const statistics = r[0].ask({"INFO", "commandstats"});
-    BOOST_TEST(statistics.find("cmdstat_script|load:calls=5,") != std::string::npos);
+    BOOST_TEST(statistics.find("cmdstat_script|load:calls=6,") != std::string::npos);
     BOOST_TEST(statistics.find("cmdstat_eval:") == std::string::npos);
     bool const native = statistics.find("cmdstat_delifeq") != std::string::npos || statistics.find("cmdstat_delex") != std::string::npos;
     BOOST_TEST(statistics.find(native ? "cmdstat_evalsha:calls=20," : "cmdstat_evalsha:calls=40,") != std::string::npos);

@@ -146,7 +146,9 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
     for (auto const by : {deletion::script, deletion::delifeq, deletion::delex}) {
         BOOST_TEST(encoded(kind::release, {.by = by}, 7)
-                   == expected("EVALSHA", redis::bury_script.sha1, "3", "key", tombstone, counter, "value", "0", "7"));
+                   == expected("EVALSHA", redis::fenced_release_script.sha1, "2", "key", counter, "value", "7"));
+        BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true}, 7)
+                   == expected("EVALSHA", redis::bury_script.sha1, "3", "key", tombstone, counter, "value", "600000", "7"));
         BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
                    == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000", "0"));
     }

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace redlock::test {
+
+/// What a client asks of the counter that a lock protects. All clocks are those of one machine.
+struct request {
+    enum class kind : std::uint8_t { enter, write };
+    kind what = kind::enter;
+    std::uint8_t counter = 0;
+    std::uint64_t acquisition = 0;  ///< tells the acquisitions apart, whatever their tokens
+    std::uint64_t token = 0;
+    std::int64_t began = 0;         ///< Nanoseconds on the monotonic clock, before the lock was asked for …
+    std::int64_t acquired = 0;      ///< … and after it was there.
+    std::uint64_t value = 0;        ///< to write
+};
+
+struct answer {
+    std::uint64_t accepted = 0;
+    std::uint64_t value = 0;
+};
+
+/// On the client's side: asks, and waits for the answer, which is never long in coming.
+answer ask(int arbiter, request const& r);
+
+/** Keeps counters for other processes, behind a fence or without one, and counts what goes wrong.
+
+    What is stale it knows from the clock, and not from the tokens: an operation is, once a lock that was asked for after the
+    operation's own lock was there has entered. With a fence such an operation must be refused.
+*/
+class arbiter {
+public:
+    static constexpr std::size_t counters = 3;
+
+    struct record {
+        std::uint64_t acknowledged = 0;  ///< Updates that were accepted …
+        std::uint64_t lost = 0;          ///< … and are not in the counters at the end.
+        std::uint64_t refused = 0;       ///< operations, by the fence
+        std::uint64_t stale = 0;         ///< operations that were accepted
+        std::uint64_t twice = 0;         ///< tokens of more than one acquisition, and zeros
+        std::uint64_t falling = 0;       ///< tokens not above that of an acquisition that was over before theirs began
+    };
+
+    explicit arbiter(bool fenced) : fenced_(fenced) {}
+    ~arbiter();
+    arbiter(arbiter const&) = delete;
+    arbiter& operator=(arbiter const&) = delete;
+
+    int connect();  ///< A client's end; its process is to be forked, and ours of it closed, before @ref start.
+    void start();   ///< answers, in a thread
+    record stop();
+
+private:
+    struct counter {
+        std::uint64_t value = 0;
+        std::uint64_t acknowledged = 0;
+        std::uint64_t fence = 0;
+        std::int64_t latest_began = 0;                 // of those that have entered
+        std::map<std::uint64_t, request> entries;      // by acquisition, whether accepted or not
+        std::map<std::uint64_t, std::uint64_t> owner;  // by token
+    };
+
+    void serve();
+    answer decide(request const& r);
+    void inspect_order(counter const& c);
+
+    bool const fenced_;
+    std::array<counter, counters> counters_;
+    record record_;
+    std::vector<int> clients_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+}  // namespace redlock::test
