@@ -338,7 +338,7 @@ private:
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
 
-        auto const memory = greeting.replies[memory_info].text;
+        auto const& memory = greeting.replies[memory_info].text;
         auto const limit = value_after(memory, "maxmemory:");
         auto const policy = value_after(memory, "maxmemory_policy:");
         if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
