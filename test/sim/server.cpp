@@ -38,10 +38,8 @@ void server::carry_out(request const& r, std::function<void(node_reply)> const& 
                                        ? clock::time_point(in_ms)
                                        : clock_now());
     }
-    // A tombstone stops what would set a key again, if its request is not too old.
-    auto const promised = r.fence != 0 || answer.healed ? max_ttl - 1s : r.ttl;
-    if (r.what == node_operation::kind::acquire ? answer.vote == vote::granted && world_.now - r.sent > promised
-                                                : answer.healed && world_.now - r.sent > promised)
+    bool const set = answer.healed || (r.what == node_operation::kind::acquire && answer.vote == vote::granted);
+    if (set && world_.now - r.sent > r.ttl)
         ghosts_.emplace(r.value);
     world_.tell("{} {} {} {}: {}", name, r.what == node_operation::kind::acquire  ? "acquire"
                                          : r.what == node_operation::kind::extend ? "extend"
