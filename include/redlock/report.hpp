@@ -40,7 +40,7 @@ struct attempt_report {
     std::string message;                     ///< For people: the outcome and its reason.
     std::size_t rounds = 0;                  ///< How often the nodes were asked for the lock.
     std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters to the fencing token.
-    std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again for a majority.
+    std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again. Zero: others are away.
     std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
 };
 

@@ -83,7 +83,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
 
         // A fresh token for each round: a round never meets its own leftovers, nor frees its successor.
         a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
-                                           a.options_.ttl);
+                                        a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
         if (e.settings().fencing)
             a.round_->grant()->fence = grant::undecided;
@@ -242,9 +242,9 @@ void acquisition::fill_report(error_code ec) const
     r.rounds = rounds_;
     r.second_rounds = second_rounds_;
     if (ec == errc::quarantined) {
-        auto const left = engine_->quarantine_over() - engine_->now();
-        r.quarantine = std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
-        r.message += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
+        r.quarantine = time_left(engine_->quarantine_over(), engine_->now());
+        if (r.quarantine.count() > 0)
+            r.message += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     }
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(engine_->now() - called_);
 }

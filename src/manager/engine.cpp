@@ -25,12 +25,6 @@ std::string default_owner()
     return fmt::format("{}:{}", host, ::getpid());
 }
 
-// Rounded up, so that what is not over is not zero.
-std::chrono::milliseconds time_left(clock::time_point until, clock::time_point now)
-{
-    return until <= now ? std::chrono::milliseconds(0) : std::chrono::ceil<std::chrono::milliseconds>(until - now);
-}
-
 }  // namespace
 
 std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime,
@@ -277,17 +271,8 @@ void engine::abandon()
 void engine::observe(ballot const& b)
 {
     auto& c = node_counters_[b.node];
-    if (b.sent_on() != 0 && b.sent_on() != c.last_connection) {
-        c.last_connection = b.sent_on();
-        bump(c.connections);
-        get_to_know(b.node);
-    } else if (b.what == node_operation::kind::connect && b.reply.vote == vote::granted) {
-        get_to_know(b.node);
-    }
-    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend) {
-        bool const granted = b.reply.vote == vote::granted && !in_quarantine(b.node);
-        bump(granted ? c.granted : b.reply.vote == vote::denied ? c.denied : c.unknown);
-    }
+    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend)
+        bump(b.cast() == vote::granted ? c.granted : b.cast() == vote::denied ? c.denied : c.unknown);
     if (b.reply.healed)
         bump(count.healed);
     if (b.reply.error) {
@@ -297,8 +282,20 @@ void engine::observe(ballot const& b)
     }
 }
 
-// It answers on a new connection: perhaps it is another life of its server.
-void engine::get_to_know(std::size_t node)
+// On a new connection there may be another life of its server.
+void engine::get_to_know(ballot const& b)
+{
+    auto& c = node_counters_[b.node];
+    if (b.sent_on() != 0 && b.sent_on() != c.last_connection) {
+        c.last_connection = b.sent_on();
+        bump(c.connections);
+        judge_life(b.node);
+    } else if (b.what == node_operation::kind::connect && b.reply.vote == vote::granted) {
+        judge_life(b.node);
+    }
+}
+
+void engine::judge_life(std::size_t node)
 {
     auto const life = nodes_[node]->life();
     auto& age = ages_[node];

@@ -131,6 +131,9 @@ public:
     detail::janitor& janitor() noexcept { return janitor_; }
     void cleaned(bool confirmed);
 
+    /// Called with each answer, before it counts.
+    void get_to_know(ballot const&);
+
     // Statistics and logging.
     void observe(ballot const&);
     template <class... Args>
@@ -164,7 +167,7 @@ private:
     };
 
     void ring();
-    void get_to_know(std::size_t node);
+    void judge_life(std::size_t node);
     void finish_if_clean();
     void close();
 
@@ -206,6 +209,12 @@ template <class T>
 void bump(std::atomic<T>& counter, T by = 1) noexcept
 {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+/// Zero if it is over; rounded up otherwise, so that what is not over is not zero.
+inline std::chrono::milliseconds time_left(clock::time_point until, clock::time_point now) noexcept
+{
+    return until <= now ? std::chrono::milliseconds(0) : std::chrono::ceil<std::chrono::milliseconds>(until - now);
 }
 
 /// What may go wrong in a flow: no memory, or no random numbers.

@@ -25,19 +25,17 @@ void ballot::complete(node_reply r)
     answered = true;
     if (round->timed)
         round_trip_us = static_cast<std::uint32_t>((round->engine.now() - round->started) / std::chrono::microseconds(1));
+    round->engine.get_to_know(*this);
+    // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
+    quarantined = (what == kind::acquire || what == kind::extend) && reply.vote == vote::granted && round->engine.in_quarantine(node);
     round->engine.observe(*this);
+    if (quarantined)
+        reply.error = errc::quarantined;
     if (what == kind::release)
         round->engine.janitor().settle(*this);
     if (what == kind::extend && heal && reply.vote == vote::unknown && !reply.untouched)
         round->grant()->heal_unanswered(node, sent_on());
-    // Not even that the key is still ours counts: somebody else may have a grant in hand that the node has forgotten.
-    bool const votes = what == kind::acquire || what == kind::extend;
-    if (votes && reply.vote == vote::granted && round->engine.in_quarantine(node)) {
-        quarantined = true;
-        reply.error = errc::quarantined;
-        return finish(vote::unknown);
-    }
-    finish(reply.vote);
+    finish(cast());
 }
 
 grant::trace ballot::trace() const noexcept
@@ -314,7 +312,7 @@ std::vector<node_report> round::report() const
     std::vector<node_report> nodes;
     nodes.reserve(ballots.size());
     for (auto const& b : ballots) {
-        nodes.push_back({engine.nodes()[b.node]->name(), b.quarantined ? vote::unknown : b.reply.vote, b.reply.error, b.reply.text,
+        nodes.push_back({engine.nodes()[b.node]->name(), b.cast(), b.reply.error, b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
     }
     return nodes;

@@ -5,9 +5,9 @@
 #include "manager/flow.hpp"
 #include "manager/grant.hpp"
 #include "manager/inline_function.hpp"
-#include <redlock/detail/recycler.hpp>
 
 #include <redlock/clock.hpp>
+#include <redlock/detail/recycler.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 
@@ -49,8 +49,11 @@ public:
 
     std::uint32_t unanswered_on() const noexcept override;
 
+    /// What it counts as; the node may have said yes.
+    vote cast() const noexcept { return quarantined ? vote::unknown : reply.vote; }
+
     /// It has, and that counts.
-    bool has_granted() const noexcept { return answered && reply.vote == vote::granted && !quarantined; }
+    bool has_granted() const noexcept { return answered && cast() == vote::granted; }
 
     grant::trace trace() const noexcept;
 

@@ -19,7 +19,7 @@ lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
 }
 
 // Whether a tombstone says that the key must not be set to the value any more.
-bool lock_table::is_dead(node_operation const& o, clock::time_point now)
+bool lock_table::is_dead(node_operation const& o, clock::time_point now) const
 {
     auto const t = tombstones.find({std::string(o.key), std::string(o.value)});
     return t != tombstones.end() && t->second > now;

@@ -29,7 +29,7 @@ public:
     std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;         ///< by key and value: until when
 
 private:
-    bool is_dead(node_operation const&, clock::time_point now);
+    bool is_dead(node_operation const&, clock::time_point now) const;
     void raise_counter(node_operation const&);
 };
 

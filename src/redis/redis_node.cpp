@@ -466,8 +466,9 @@ private:
         auto& o = *q.operation;
         auto const unanswered_on = o.unanswered_on();
         manner how{.by = deletion_, .tombstone = unanswered_on != 0 && unanswered_on != link_number_};
-        bool const native = o.what == node_operation::kind::release && !script_for(o, how);
-        bool const loaded = how.load_script = q.load_script && script_for(o, how);
+        auto const* const script = script_for(o, how);
+        bool const native = o.what == node_operation::kind::release && !script;
+        bool const loaded = how.load_script = q.load_script && script;
         auto const answer = b.request.get_commands();
         b.request.append(e.encode(o, how));
         o.mark_sent(link_number_);

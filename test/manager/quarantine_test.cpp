@@ -148,6 +148,20 @@ BOOST_AUTO_TEST_CASE(who_waits_gets_in_when_the_quarantine_is_over)
     BOOST_TEST(locks->stats().rounds < 5u);
 }
 
+BOOST_AUTO_TEST_CASE(where_it_is_not_the_quarantine_alone_nothing_is_said_of_its_end)
+{
+    lock_world w(5);
+    age(w, 1h);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w[0].restart();
+    w[1].restart();
+    w[2].reachable = false;  // three are well, but one of them is away
+    attempt_report report;
+    BOOST_TEST((w.acquire(*locks, "stock", {.report = &report}).ec == errc::quarantined));
+    BOOST_TEST((report.quarantine == 0ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_mere_reconnection_changes_nothing)
 {
     lock_world w(3);
