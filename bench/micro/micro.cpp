@@ -183,7 +183,7 @@ void interpret(State& state, redlock::node_operation::kind what, redis::reply co
     } asked;
     repeat(state, [&] {
         asked.what = unknown(what);
-        return redis::interpret(asked, reply).vote == redlock::vote::granted;
+        return redis::interpret(asked, {&reply, 1}).vote == redlock::vote::granted;
     });
 }
 

@@ -78,7 +78,7 @@ struct config {
 
     /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all
         clients that follow docs/protocol.md. Each node keeps a counter for each resource for ever, in a key of its own.
-        Clients without fencing share the locks, but draw no tokens. */
+        Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but draw no tokens. */
     bool fencing = false;
 
     /** With fencing: how many nodes must grant, a majority to all of them. 0: a majority. With more, tokens grow even if

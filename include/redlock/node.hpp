@@ -26,9 +26,9 @@ struct node_reply {
     error_code error;     ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text;
-    /// A granted inspection, and a denied acquisition with fencing: the key's time to live.
-    std::chrono::milliseconds remaining{0};
-    std::uint64_t fence = 0;  ///< A granted acquisition with fencing: the counter's value.
+    std::chrono::milliseconds remaining{0};  ///< A granted inspection: the key's time to live.
+    /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
+    std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
 };
 
@@ -47,13 +47,13 @@ struct server_life {
 class REDLOCK_API node_operation {
 public:
     enum class kind : std::uint8_t {
-        acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`.
-                  ///< With fencing: refuse if there is a tombstone; count, to @ref fence at the
-                  ///< least; answer the counter.
+        acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`. If @ref fence is not 0: set
+                  ///< the key's counter to it if that is lower, in either case.
+        raise,    ///< Set the key's counter to @ref fence if it is lower; then add one. Granted, with the counter.
         extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
-                  ///< is no tombstone, and @ref heal: set it. With fencing: raise the counter to @ref fence.
-        release,  ///< If key holds value, delete it. With fencing: raise the counter before. Leave a tombstone for ten
-                  ///< minutes, for this key with this value, if sent on another connection than @ref unanswered_on.
+                  ///< is no tombstone, and @ref heal: set it.
+        release,  ///< If key holds value, delete it. Leave a tombstone for ten minutes, for this key with this value, if sent
+                  ///< on another connection than @ref unanswered_on.
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
     };
@@ -64,7 +64,7 @@ public:
     std::string_view value;
     std::chrono::milliseconds ttl{0};
     clock::time_point not_after;         ///< The node must not send it later than this.
-    std::uint64_t fence = 0;             ///< 0: without fencing. To acquire: a hint; otherwise the token.
+    std::uint64_t fence = 0;             ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
     kind what{};
     bool heal = false;
 
@@ -108,6 +108,13 @@ public:
 
     /// What is known of the server that answered last. Called on the executor.
     virtual server_life life() const { return {}; }
+
+    /// Whether the server may still carry out what was sent on @p connection, which has ended. Called on the executor.
+    virtual bool lingers(std::uint32_t connection) const
+    {
+        static_cast<void>(connection);
+        return true;
+    }
 
     /// Called once, before anything else. Nothing runs on @p executor at the same time as anything else does. It does not
     /// keep its context running: a node that answers from elsewhere needs a work guard of the context itself.

@@ -39,7 +39,7 @@ struct attempt_report {
     error_code outcome;                      ///< What the operation completed with.
     std::string message;                     ///< For people: the outcome and its reason.
     std::size_t rounds = 0;                  ///< How often the nodes were asked for the lock.
-    std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters to the fencing token.
+    std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters: too few took our fencing token.
     std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again. Zero: others are away.
     std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
 };

@@ -26,7 +26,7 @@ struct node_stats {
 struct stats {
     std::uint64_t acquired = 0;
     std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost.
-    std::uint64_t second_rounds = 0;         ///< Of acquisitions with fencing: the nodes' counters disagreed.
+    std::uint64_t second_rounds = 0;         ///< Of acquisitions with fencing: too few nodes took the proposed token.
     std::uint64_t contended = 0;             ///< Acquisitions that ended with `errc::contended` …
     std::uint64_t no_quorum = 0;             ///< … and so on.
     std::uint64_t validity_exhausted = 0;

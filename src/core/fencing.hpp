@@ -1,48 +1,81 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 namespace redlock::core {
 
-/// Tokens stay below: every number up to here is exact in the scripts' arithmetic, and in most languages'.
+/// Tokens stay below: every number up to here is exact in a server's scores, and in most languages' arithmetic.
 inline constexpr std::uint64_t fence_end = std::uint64_t(1) << 53;
 
 /// For how long a tombstone stays: longer than a connection or a server that stands still keeps a request, usually.
 inline constexpr std::chrono::milliseconds tombstone_life = std::chrono::minutes(10);
 
-/** What the nodes' counters say, of those whose grants are in hand.
+/** The tokens that a client proposes: the wall clock in microseconds, and each higher than the one before.
 
-    The token is the highest. If a quorum has exactly that, every later acquisition meets a node that counts on from there;
-    if not, a quorum of these nodes must be raised to it first.
+    Where no counter has forgotten, the clock decides nothing but how often a proposal is too low, and may be wrong. Where
+    one has, it keeps tokens growing. The low bits say who proposes: two equal proposals to nodes that forgot would be two
+    equal tokens.
 */
+class fence_clock {
+public:
+    /// @param lead_max how far it may get ahead of the wall clock. Half of max_ttl leaves as much for clocks to differ: a node
+    /// that has forgotten is out of quarantine only when any client proposes more than what was given out before.
+    constexpr fence_clock(std::uint8_t who, std::chrono::microseconds lead_max) noexcept
+        : last_(who % step), lead_max_(static_cast<std::uint64_t>(lead_max.count()))
+    {
+    }
+
+    /// @param wall_clock in microseconds since 1970
+    constexpr std::uint64_t next(std::uint64_t wall_clock) noexcept
+    {
+        auto const who = last_ % step;
+        auto const time = wall_clock < year_2200 ? wall_clock + lead_ : 0;
+        return last_ = std::max(time - time % step + who, last_ + step);
+    }
+
+    /// A counter has come this far. Another client's clock is ahead of ours: we keep up with it, unless it is too far ahead,
+    /// or every resource would follow the worst clock of all.
+    /// @return false: it is too far ahead
+    constexpr bool learn(std::uint64_t counter, std::uint64_t wall_clock) noexcept
+    {
+        if (counter <= wall_clock)
+            return true;
+        if (counter - wall_clock > lead_max_)
+            return false;
+        lead_ = std::max(lead_, counter - wall_clock);
+        return true;
+    }
+
+private:
+    static constexpr std::uint64_t step = 16;
+    static constexpr std::uint64_t year_2200 = 7'258'118'400'000'000;  // a clock beyond that is broken; tokens last until 2255
+
+    std::uint64_t last_;
+    std::uint64_t lead_max_;
+    std::uint64_t lead_ = 0;
+};
+
+/// The highest of the nodes' counters, and how many of them have come exactly so far.
 class fence_tally {
 public:
     constexpr void add(std::uint64_t counter) noexcept
     {
-        if (counter > token_) {
-            token_ = counter;
+        if (counter > highest_) {
+            highest_ = counter;
             agreed_ = 0;
         }
-        agreed_ += counter == token_;
+        agreed_ += counter == highest_;
     }
 
-    constexpr std::uint64_t token() const noexcept { return token_; }
+    constexpr std::uint64_t highest() const noexcept { return highest_; }
     constexpr std::size_t agreed() const noexcept { return agreed_; }
 
 private:
-    std::uint64_t token_ = 0;
+    std::uint64_t highest_ = 0;
     std::size_t agreed_ = 0;
 };
-
-/** From where a counter that has forgotten goes on: the wall clock, with who asks in the low bits, because two equal hints
-    to nodes that forgot would be two equal tokens. Where no counter has forgotten it decides nothing, so it may be wrong.
-*/
-constexpr std::uint64_t fence_hint(std::uint64_t microseconds_since_1970, std::uint8_t who) noexcept
-{
-    auto const hint = ((microseconds_since_1970 & ~std::uint64_t(255)) | who) % fence_end;
-    return hint == 0 ? 1 : hint;  // 0 would be no hint, and no fencing
-}
 
 }  // namespace redlock::core

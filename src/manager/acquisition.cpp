@@ -86,20 +86,22 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
                                         a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
         if (e.settings().fencing)
-            a.round_->grant()->fence = grant::undecided;
+            a.round_->proposal = a.propose();
         ++a.rounds_;
         bump(e.count.rounds);
         a.leaves_traces_ = true;
         co_await a.round_->gather();
 
-        auto ec = a.judge();
+        auto ec = a.judge(*a.round_);
         if (!ec && e.settings().fencing)
-            ec = co_await agree_on_token(self);
+            ec = co_await draw_token(self);
         if (!ec) {
             a.hand_out();
             co_return ec;
         }
         a.clean_up();
+        if (std::exchange(a.outbid_, false) && !std::exchange(a.outbid_before_, true))
+            continue;  // nobody holds it: at once, now that we know what to propose
         if (a.stopped() || a.round_->started >= a.give_up_at_)
             co_return ec;
         auto again = e.now() + core::pause_after(a.rounds_, e.random());
@@ -110,28 +112,24 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     co_return asio::error::operation_aborted;
 }
 
-// The highest counter among the grants in hand is the fencing token, once a quorum of just these nodes has it: each later
-// acquisition then meets one of them. A grant that comes now had no part in the maximum, so its node cannot vouch for it.
-flow<error_code> acquisition::agree_on_token(std::shared_ptr<acquisition> self)
+// Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one of
+// them, where it must be higher. Only nodes that have granted count, so that tokens follow the locks.
+flow<error_code> acquisition::draw_token(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     auto& e = *a.engine_;
-    core::fence_tally counters;
-    for (auto const& b : a.round_->ballots) {
-        if (b.has_granted())
-            counters.add(b.reply.fence);
-    }
-    a.round_->grant()->fence = counters.token();
-    if (counters.agreed() >= e.quorum())
+    auto& token = a.round_->grant()->fence;
+    token = a.round_->proposal;
+    auto const took = [&](ballot const& b) { return b.has_granted() && b.reply.fence == token; };
+    if (static_cast<std::size_t>(std::count_if(a.round_->ballots.begin(), a.round_->ballots.end(), took)) >= e.quorum())
         co_return error_code();
 
-    auto const raise = make_recycled<round>(e, node_operation::kind::extend, a.round_->grant(), a.options_.ttl);
-    raise->votes = core::tally(a.round_->ballots.size(), e.quorum());
+    // Another client's clock is ahead of ours, or it asked at the same moment. So the nodes count on from what they have.
+    auto const raise = make_recycled<round>(e, node_operation::kind::raise, a.round_->grant(), a.options_.ttl);
+    raise->proposal = a.propose();
     for (auto const& b : a.round_->ballots) {
-        if (b.answered && b.reply.vote == vote::denied)
-            raise->skip(b.node, vote::denied);
-        else if (!b.has_granted())
-            raise->mute(b.node);
+        if (!b.has_granted())
+            raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
     ++a.second_rounds_;
     bump(e.count.second_rounds);
@@ -139,9 +137,23 @@ flow<error_code> acquisition::agree_on_token(std::shared_ptr<acquisition> self)
     co_await raise->gather();
     a.raise_.reset();
 
-    if (auto const ec = a.judge())
+    core::fence_tally counters;
+    for (auto const& b : raise->ballots) {
+        if (b.has_granted())
+            counters.add(b.reply.fence);
+    }
+    token = counters.highest();
+    a.highest_ = std::max(a.highest_, token);
+    e.outbid(a.highest_, a.resource);
+    if (auto const ec = a.judge(*raise))
         co_return ec;
-    co_return raise->votes.verdict() == core::verdict::won ? error_code() : errc::no_quorum;
+    a.outbid_ = counters.agreed() < e.quorum();
+    co_return a.outbid_ ? make_error_code(errc::contended) : error_code();
+}
+
+std::uint64_t acquisition::propose()
+{
+    return std::min(std::max(engine_->propose(), highest_ + 1), core::fence_end - 1);
 }
 
 std::optional<clock::time_point> acquisition::blocked_until() const
@@ -152,15 +164,15 @@ std::optional<clock::time_point> acquisition::blocked_until() const
     return until ? std::optional(std::min(*until, give_up_at_)) : std::nullopt;
 }
 
-// What has become of the round that has just ended.
-error_code acquisition::judge() const
+// What has become of a round that has just ended.
+error_code acquisition::judge(round const& r) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
-    if (round_->votes.verdict() != core::verdict::won) {
-        if (round_->votes.contended())
+    if (r.votes.verdict() != core::verdict::won) {
+        if (r.votes.contended())
             return errc::contended;
-        return round_->votes.lost_for_want_of(round_->quarantined()) ? errc::quarantined : errc::no_quorum;
+        return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
     // What would be lost at once is not handed out.
     auto const valid_until = core::valid_until(round_->started, options_.ttl, engine_->settings().drift_factor);

@@ -18,7 +18,7 @@ public:
     // The flow: with a wait in the queue first, or without.
     static flow<error_code> contend(std::shared_ptr<acquisition>);
     static flow<error_code> ask_nodes(std::shared_ptr<acquisition>);
-    static flow<error_code> agree_on_token(std::shared_ptr<acquisition>);
+    static flow<error_code> draw_token(std::shared_ptr<acquisition>);
 
     void cancel(asio::cancellation_type) override;
     void drop() override;
@@ -33,7 +33,8 @@ public:
 
 private:
     std::optional<clock::time_point> blocked_until() const;
-    error_code judge() const;
+    error_code judge(round const&) const;
+    std::uint64_t propose();
     void hand_out();
     void clean_up();
     auto sleep(clock::time_point until);
@@ -52,6 +53,9 @@ private:
     std::size_t second_rounds_ = 0;
     lock won_;
     bool cancelled_ = false;
+    std::uint64_t highest_ = 0;           ///< of the nodes' counters, as far as known
+    bool outbid_ = false;                 ///< the nodes' counters disagreed above what we had proposed
+    bool outbid_before_ = false;
     bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet
     suspended sleeper_;
     core::alarm<clock::time_point> alarm_;

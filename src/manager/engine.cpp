@@ -48,7 +48,7 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       node_counters_(nodes_.size()),
       ages_(nodes_.size()),
       quorum_(std::max(settings_.fencing ? settings_.fence_quorum : 0, core::majority(nodes_.size()))),
-      hint_id_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0))
+      fence_clock_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0), settings_.max_ttl / 2)
 {
     for (auto& n : nodes_)
         n->start(*strand_);
@@ -267,6 +267,17 @@ void engine::abandon()
 }
 
 // Statistics
+
+void engine::outbid(std::uint64_t counter, std::string const& resource)
+{
+    auto const wall_clock = runtime_->wall_clock();
+    if (fence_clock_.learn(counter, wall_clock) || std::exchange(told_of_clock_, true))
+        return;
+    log(log_level::warning,
+        "fencing: the tokens of \"{}\" are {} s ahead of this clock: it is wrong, or was once elsewhere. Each lock there takes a "
+        "second round trip",
+        resource, (counter - wall_clock) / 1'000'000);
+}
 
 void engine::observe(ballot const& b)
 {

@@ -70,8 +70,10 @@ public:
     void set(core::alarm<clock::time_point>& alarm, clock::time_point at);
     std::uint64_t random() { return runtime_->random()[0]; }
     std::string make_token();
-    /// Where counters that have forgotten go on.
-    std::uint64_t fence_hint() const noexcept { return core::fence_hint(runtime_->wall_clock(), hint_id_); }
+    /// A fencing token to propose.
+    std::uint64_t propose() noexcept { return fence_clock_.next(runtime_->wall_clock()); }
+    /// Another client's proposal for @p resource was higher.
+    void outbid(std::uint64_t counter, std::string const& resource);
     /// For how long, from now on, a key with @p ttl may exist on a node.
     clock::duration key_lifetime(std::chrono::milliseconds ttl) const;
 
@@ -200,7 +202,8 @@ private:
     std::vector<core::node_age<clock::time_point>> ages_;
     std::atomic<bool> taken_for_new_{false};
     std::size_t const quorum_;
-    std::uint8_t const hint_id_;
+    core::fence_clock fence_clock_;
+    bool told_of_clock_ = false;
     mutable std::mutex trouble_mutex_;
 };
 

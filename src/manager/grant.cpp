@@ -21,7 +21,8 @@ void grant::withdraw(std::size_t node) noexcept
 
 void grant::ask_to_heal(std::size_t node)
 {
-    if (on(node).may_hold())
+    auto const acquired = on(node);
+    if (acquired.answered && acquired.may_hold())  // that is final; without an answer, a denial may still come
         return;
     heals_.resize(nodes());
     heals_[node].asked = true;
@@ -29,10 +30,6 @@ void grant::ask_to_heal(std::size_t node)
 
 std::uint32_t grant::unanswered_on(std::size_t node) const noexcept
 {
-    auto const acquired = on(node);
-    // A plain SET asks no tombstone. It comes before any renewal.
-    if (fence != 0 && acquired.is_unknown())
-        return acquired.sent_on;
     return heals_.empty() ? 0 : heals_[node].unanswered_on;
 }
 

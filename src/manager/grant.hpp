@@ -28,7 +28,6 @@ public:
         bool answered = false;      ///< however late
         bool untouched = false;     ///< the node certainly did not carry it out
         redlock::vote vote = redlock::vote::unknown;
-        bool level = false;         ///< its counter has reached the fencing token
 
         /// Whether it may have set the key, or do so later.
         bool may_hold() const noexcept
@@ -50,19 +49,17 @@ public:
     /// A renewal may set the key on the node.
     void ask_to_heal(std::size_t node);
 
-    /// The first connection to the node on which a request that sets the key, and that a tombstone would stop, is unanswered.
-    /// 0: there is none.
+    /// The first connection to the node on which a renewal that may set the key again is unanswered. 0: there is none.
     std::uint32_t unanswered_on(std::size_t node) const noexcept;
 
-    /// A renewal that may set the key again was sent on @p connection, and its answer got lost.
+    /// One was sent on @p connection, and its answer got lost.
     void heal_unanswered(std::size_t node, std::uint32_t connection);
 
     std::size_t nodes() const noexcept { return traces_.size(); }
 
     std::string const key;
     std::string const value;
-    std::uint64_t fence = 0;  ///< 0: without fencing. @ref undecided, or the token
-    static constexpr std::uint64_t undecided = 1;
+    std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
 
 private:
     friend class round;

@@ -20,7 +20,7 @@ clock::duration retry_pause(std::uint32_t retries)
 
 // Whether a node's answer to a release settles it. @p ttl_was_over: of a request that nobody had carried out, when the
 // release was sent. Its answer may have taken any time.
-bool is_settled(ballot const& b, bool ttl_was_over)
+bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 {
     auto const& grant = *b.round->grant();
     auto const acquired = grant.on(b.node);
@@ -32,8 +32,7 @@ bool is_settled(ballot const& b, bool ttl_was_over)
     case vote::denied:
         // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
         // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
-        // A tombstone stops it.
-        return !acquired.is_unknown() || acquired.sent_on == b.sent_on() || ttl_was_over || grant.fence != 0;
+        return !acquired.is_unknown() || acquired.sent_on == b.sent_on() || !n.lingers(acquired.sent_on) || ttl_was_over;
     case vote::unknown:
         return false;
     }
@@ -53,8 +52,6 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::
             release->skip(i, vote::denied);
             continue;
         }
-        if (taken->on(i).level)
-            release->ballots[i].fence = 0;  // nothing to raise
         ++pending_;
     }
     engine_.count.cleaning.store(pending_, std::memory_order_relaxed);
@@ -70,7 +67,7 @@ void janitor::settle(ballot& b)
 {
     auto const now = engine_.now();
     auto const ttl_over = b.round->started + engine_.key_lifetime(b.ttl);
-    bool const settled = is_settled(b, b.asked >= ttl_over);
+    bool const settled = is_settled(b, *engine_.nodes()[b.node], b.asked >= ttl_over);
     // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
     if (b.unanswered_on() != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + engine_.settings().max_ttl);

@@ -1,5 +1,6 @@
 #include "manager/round.hpp"
 
+#include "core/fencing.hpp"
 #include "manager/engine.hpp"
 
 #include <boost/asio/async_result.hpp>
@@ -17,6 +18,11 @@ namespace {
 // How long a process that overslept a deadline takes at most to read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
 
+bool asks_for_quorum(node_operation::kind what)
+{
+    return what == node_operation::kind::acquire || what == node_operation::kind::raise;
+}
+
 }  // namespace
 
 void ballot::complete(node_reply r)
@@ -25,9 +31,12 @@ void ballot::complete(node_reply r)
     answered = true;
     if (round->timed)
         round_trip_us = static_cast<std::uint32_t>((round->engine.now() - round->started) / std::chrono::microseconds(1));
+    if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
+        reply = {.error = errc::unexpected_reply};
     round->engine.get_to_know(*this);
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
-    quarantined = (what == kind::acquire || what == kind::extend) && reply.vote == vote::granted && round->engine.in_quarantine(node);
+    bool const votes = what == kind::acquire || what == kind::raise || what == kind::extend;
+    quarantined = votes && reply.vote == vote::granted && round->engine.in_quarantine(node);
     round->engine.observe(*this);
     if (quarantined)
         reply.error = errc::quarantined;
@@ -40,7 +49,7 @@ void ballot::complete(node_reply r)
 
 grant::trace ballot::trace() const noexcept
 {
-    return {sent_on(), answered, reply.untouched, reply.vote, reply.fence != 0 && reply.fence >= round->grant()->fence};
+    return {sent_on(), answered, reply.untouched, reply.vote};
 }
 
 std::uint32_t ballot::unanswered_on() const noexcept
@@ -82,7 +91,7 @@ round::round(detail::engine& e, node_operation::kind what, std::string key, std:
 round::round(detail::engine& e, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds t)
     : engine(e),
       ttl(t),
-      votes(about->nodes(), what == node_operation::kind::acquire ? e.quorum() : core::majority(about->nodes())),
+      votes(about->nodes(), asks_for_quorum(what) ? e.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
       what_(what),
       grant_(std::move(about)),
@@ -110,7 +119,6 @@ void round::fill_in_ballots()
         b.key = grant_->key;
         b.value = grant_->value;
         b.ttl = ttl;
-        b.fence = grant_->fence;
     }
 }
 
@@ -119,12 +127,6 @@ void round::skip(std::size_t i, vote known)
     ballots[i].skipped = true;
     ballots[i].reply.vote = known;
     count(known);
-}
-
-void round::mute(std::size_t i)
-{
-    ballots[i].mute = true;
-    count(vote::unknown);
 }
 
 clock::duration round::patience() const
@@ -136,10 +138,8 @@ clock::duration round::patience() const
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
-    auto const hint = what_ == node_operation::kind::acquire && grant_->fence != 0 ? engine.fence_hint() : 0;
     for (auto& b : ballots) {
-        if (hint != 0)
-            b.fence = hint;
+        b.fence = proposal;
         b.asked = started;
         b.not_after = started + useful_for(b) + patience();
     }
@@ -193,7 +193,7 @@ void round::start_gathering()
     prepare();
     group asked;
     for (std::size_t i = 0; i < ballots.size(); ++i) {
-        if (!ballots[i].skipped && !ballots[i].mute)
+        if (!ballots[i].skipped)
             asked.push_back({this, i});
     }
     if (asked.empty() || decided() || engine.closed()) {
@@ -203,10 +203,6 @@ void round::start_gathering()
     }
 
     engine.set(deadline_, started + patience());
-    for (std::size_t i = 0; i < ballots.size(); ++i) {
-        if (ballots[i].mute)
-            submit(i);
-    }
     start_group(asked);
 }
 

@@ -65,7 +65,6 @@ public:
     std::uint8_t retries = 0;           ///< of a release
     bool answered = false;              ///< by the node, however late
     bool skipped = false;               ///< the node is not asked; its vote was known before
-    bool mute = false;                  ///< the node is asked, but its vote does not count
     bool quarantined = false;           ///< it would have granted, but may have forgotten another lock
 
 private:
@@ -92,9 +91,6 @@ public:
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
-
-    /// Asks node @p i, but does not count its vote.
-    void mute(std::size_t i);
 
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
     auto gather()
@@ -127,6 +123,7 @@ public:
 
     detail::engine& engine;
     std::chrono::milliseconds const ttl;
+    std::uint64_t proposal = 0;          ///< the fencing token that it proposes; 0: none
     clock::time_point started;           ///< before the first byte left
     core::tally votes;
     std::vector<ballot, recycler<ballot>> ballots;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -25,12 +26,13 @@ bool lock_table::is_dead(node_operation const& o, clock::time_point now) const
     return t != tombstones.end() && t->second > now;
 }
 
-void lock_table::raise_counter(node_operation const& o)
+// Whether it was lower.
+bool lock_table::raise_counter(node_operation const& o)
 {
     if (o.fence == 0)
-        return;
+        return false;
     auto& counter = counters[std::string(o.key)];
-    counter = std::max(counter, o.fence);
+    return o.fence > std::exchange(counter, std::max(counter, o.fence));
 }
 
 node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
@@ -41,23 +43,21 @@ node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
     node_reply r;
     switch (o.what) {
     case node_operation::kind::acquire: {
-        if (e || (o.fence != 0 && is_dead(o, now))) {
-            r.vote = vote::denied;
-            break;
-        }
-        r.vote = vote::granted;
-        if (o.fence != 0) {
-            auto& counter = counters[std::string(o.key)];
-            r.fence = counter = std::max(counter + 1, o.fence);
-        }
-        entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
+        r.vote = vote_if(!e);
+        if (!e)
+            entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
+        bool const taken = raise_counter(o);
+        r.fence = !e && taken ? o.fence : 0;
         break;
     }
+    case node_operation::kind::raise:
+        raise_counter(o);
+        r.vote = vote::granted;
+        r.fence = ++counters[std::string(o.key)];
+        break;
     case node_operation::kind::extend:
         r.vote = vote_if(ours);
         r.healed = !e && o.heal && !is_dead(o, now);
-        if (ours || r.healed)
-            raise_counter(o);
         if (ours && e->expires != clock::time_point::max())
             e->expires = std::max(e->expires, now + o.ttl);
         if (r.healed)
@@ -65,10 +65,8 @@ node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
         break;
     case node_operation::kind::release:
         r.vote = vote_if(ours);
-        if (ours) {
-            raise_counter(o);
+        if (ours)
             entries.erase(entries.find(o.key));
-        }
         if (auto const on = o.unanswered_on(); on != 0 && on != o.sent_on())
             tombstones.insert_or_assign({std::string(o.key), std::string(o.value)}, now + core::tombstone_life);
         break;

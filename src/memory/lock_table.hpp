@@ -30,7 +30,7 @@ public:
 
 private:
     bool is_dead(node_operation const&, clock::time_point now) const;
-    void raise_counter(node_operation const&);
+    bool raise_counter(node_operation const&);
 };
 
 }  // namespace redlock::detail

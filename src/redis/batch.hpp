@@ -24,7 +24,7 @@ public:
     /// An operation in the batch, and which of the replies is its answer.
     struct entry {
         std::shared_ptr<node_operation> operation;
-        std::size_t answer;
+        std::size_t answer;  ///< the first, if there are two
         bool script_loaded;  ///< the script was sent along: not to be repaired a second time
         bool native;         ///< a release without a script
     };

@@ -64,6 +64,17 @@ bool is_nonsense(error_code ec)
         && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout;
 }
 
+// Whether ZADD does not know GT.
+bool is_before_6_2(std::string_view version)
+{
+    unsigned major = 0, minor = 0;
+    auto const* const end = version.data() + version.size();
+    auto const dot = std::from_chars(version.data(), end, major);
+    if (dot.ec != std::errc() || dot.ptr == end || std::from_chars(dot.ptr + 1, end, minor).ec != std::errc())
+        return false;
+    return major < 6 || (major == 6 && minor < 2);
+}
+
 bool is_address(std::string const& host)
 {
     error_code ec;
@@ -85,6 +96,7 @@ public:
           node_timeout_(c.node_timeout),
           connect_timeout_(c.connect_timeout),
           allow_eviction_(c.allow_eviction),
+          fencing_(c.fencing),
           log_(c.log),
           tls_(url_.transport == transport::tls ? tls_settings(url_, c.tls) : tls_settings()),
           group_(std::move(group)),
@@ -97,6 +109,8 @@ public:
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
 
     server_life life() const override { return life_; }
+
+    bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
 
     void start(asio::any_io_executor executor) override
     {
@@ -274,6 +288,7 @@ private:
             socket_of(link).set_option(asio::ip::tcp::no_delay(true), ignored);
             socket_of(link).set_option(asio::socket_base::linger(true, 0), ignored);
         }
+        auto const before = std::exchange(lingering_, link_number_);
         if (++link_number_ == 0)
             ++link_number_;
         trouble_ = {};
@@ -283,7 +298,21 @@ private:
         log(log_level::info, "connected");
         watched_ = 0;
         watch(link_);
+        if (auto const earlier = std::exchange(client_id_, client_id_in(greeting)); !earlier.empty() && !client_id_.empty() && same_life_)
+            end(earlier, before);
         flush_soon();
+    }
+
+    // The server may still have bytes of the connection before, and carry them out when we have given them up. It ends that
+    // one first, unless it may not; numbers are given anew by another life of the server.
+    void end(std::string const& client_id, std::uint32_t lingering_before)
+    {
+        auto const b = take_batch();
+        b->request.push("CLIENT", "KILL", "ID", client_id);
+        exec(b, clock::now(), [this, link = link_, lingering_before](batch const& answer) {
+            if (link_ == link && answer.has(0) && answer.replies[0].type == boost::redis::resp3::type::number)
+                lingering_ = lingering_before;
+        });
     }
 
     // A connection on which nothing is answered from one look to the next is given up; an idle one is asked for a sign of
@@ -333,6 +362,10 @@ private:
         auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
         deletion_ = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
 
+        auto const version = value_after(greeting.replies[server_info].text, "redis_version:");
+        if (fencing_ && !version.empty() && is_before_6_2(version))
+            return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + presentable(version)};
+
         // A server that may not tell who it is cannot be told from another; the operator chose so.
         std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
@@ -349,6 +382,13 @@ private:
         return {};
     }
 
+    static std::string client_id_in(batch const& greeting)
+    {
+        auto const& welcome = greeting.replies[hello].elements;
+        auto const id = std::find(welcome.begin(), welcome.end(), "id");
+        return id == welcome.end() || id + 1 == welcome.end() ? std::string() : *(id + 1);
+    }
+
     // An uptime follows the wall clock, which may jump: of a server that we saw restart we know better.
     void note_life(std::string const& run_id, batch const& greeting)
     {
@@ -357,7 +397,8 @@ private:
         bool const logs = value_after(greeting.replies[persistence_info].text, "aof_enabled:") == "1" && policy.size() == 2
                        && policy[1] == "always";
         bool const logged = std::exchange(logs_, logs);
-        if (!run_id.empty() && run_id == run_id_) {
+        same_life_ = !run_id.empty() && run_id == run_id_;
+        if (same_life_) {
             life_.durable = logs;
             return;
         }
@@ -453,10 +494,18 @@ private:
 
     void exec(std::shared_ptr<batch> const& b, clock::time_point now)
     {
+        exec(b, now, [](batch const&) {});
+    }
+
+    // @p look is shown the answers first.
+    template <class Look>
+    void exec(std::shared_ptr<batch> const& b, clock::time_point now, Look look)
+    {
         b->sent = now;
         b->number = ++batches_;
         in_flight_.push_back(b);
-        link_->async_exec(b->request, b->adapter(), [self = shared_from_this(), link = link_, b](error_code, std::size_t) {
+        link_->async_exec(b->request, b->adapter(), [self = shared_from_this(), link = link_, b, look](error_code, std::size_t) {
+            look(*b);
             self->answered(b);
         });
     }
@@ -479,11 +528,12 @@ private:
     {
         std::erase(in_flight_, b);
         for (auto& e : b->entries) {
-            if (!b->has(e.answer)) {
+            auto const replies = commands_for(*e.operation);
+            if (!b->has(e.answer + replies - 1)) {
                 e.operation->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto r = interpret(*e.operation, b->replies[e.answer]);
+            auto r = interpret(*e.operation, {&b->replies[e.answer], replies});
             if (r.untouched && try_again(e, r.error))
                 continue;
             e.operation->complete(std::move(r));
@@ -557,6 +607,7 @@ private:
     std::chrono::milliseconds const node_timeout_;
     std::chrono::milliseconds const connect_timeout_;
     bool const allow_eviction_;
+    bool const fencing_;
     std::function<void(log_level, std::string_view)> const log_;
     tls_settings const tls_;
     std::shared_ptr<redis::group> const group_;
@@ -568,7 +619,10 @@ private:
     std::optional<timer> patience_;
     std::shared_ptr<connection> link_;
     std::uint32_t link_number_ = 0;
+    std::uint32_t lingering_ = 0;  ///< what was sent on this connection, or on earlier ones, may still be carried out
+    std::string client_id_;        ///< by which the server knows the connection
     std::string run_id_;           ///< of the server that greeted us last
+    bool same_life_ = false;       ///< as the time before
     bool logs_ = false;            ///< whether it writes a log at once
     server_life life_;
     deletion deletion_ = deletion::script;

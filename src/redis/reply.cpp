@@ -70,19 +70,31 @@ bool read_number(std::string_view digits, T& to)
     return ec == std::errc() && end == digits.data() + digits.size();
 }
 
-node_reply interpret_fenced_acquisition(reply const& r)
+// The key is set by now, whatever became of the proposal.
+node_reply interpret_proposal(node_operation const& o, reply const& r)
 {
-    if (r.type == type::number) {
-        auto result = decided(true);
-        return read_number(r.text, result.fence) && result.fence > 0 && result.fence < core::fence_end ? result : unexpected();
+    if (r.is_error()) {
+        auto result = interpret_error(r.text);
+        result.untouched = false;
+        return result;
     }
-    long long remaining = 0;
-    // Its being set to our own value already would be a request that was carried out twice; it must be released.
-    if (r.type != type::array || r.elements.size() != 2 || r.elements[1] != "0" || !read_number(r.elements[0], remaining))
+    if (r.type != type::number || (r.text != "1" && r.text != "0"))
         return unexpected();
-    auto result = decided(false);
-    result.remaining = std::chrono::milliseconds(remaining);
+    auto result = decided(true);
+    result.fence = r.text == "1" ? o.fence : 0;
     return result;
+}
+
+node_reply interpret_counter(reply const& r)
+{
+    if (r.is_error())
+        return interpret_error(r.text);
+    double counter = 0;  // servers may write it with an exponent
+    if (r.type != type::doublean || !read_number(r.text, counter) || !(counter >= 1 && counter < static_cast<double>(core::fence_end)))
+        return unexpected();
+    auto result = decided(true);
+    result.fence = static_cast<std::uint64_t>(counter);
+    return static_cast<double>(result.fence) == counter ? result : unexpected();
 }
 
 node_reply interpret_inspection(reply const& r)
@@ -138,17 +150,20 @@ node_reply interpret_error(std::string_view text)
     return r;
 }
 
-node_reply interpret(node_operation const& o, reply const& r)
+node_reply interpret(node_operation const& o, std::span<reply const> replies)
 {
+    auto const& r = replies.front();
     if (r.is_error())
         return interpret_error(r.text);
     switch (o.what) {
     case node_operation::kind::acquire:
-        if (o.fence != 0)
-            return interpret_fenced_acquisition(r);
-        if (r.type == type::simple_string && r.text == "OK")
-            return decided(true);
-        return r.type == type::null ? decided(false) : unexpected();
+        if (r.type == type::null)
+            return decided(false);
+        if (r.type != type::simple_string || r.text != "OK")
+            return unexpected();
+        return o.fence != 0 ? interpret_proposal(o, replies.back()) : decided(true);
+    case node_operation::kind::raise:
+        return interpret_counter(replies.back());
     case node_operation::kind::extend:
         if (o.heal && r.type == type::number && r.text == "2") {
             auto result = decided(false);

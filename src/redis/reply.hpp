@@ -4,6 +4,7 @@
 
 #include <boost/redis/resp3/type.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,8 @@ struct reply {
     }
 };
 
-/// What @p r means as the answer to @p o.
-node_reply interpret(node_operation const& o, reply const& r);
+/// What @p replies, one for each of the @ref commands_for it, mean as the answer to @p o.
+node_reply interpret(node_operation const& o, std::span<reply const> replies);
 
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
 node_reply interpret_error(std::string_view text);

@@ -32,6 +32,9 @@ struct manner {
 /// The script that @p o is carried out with, or null if it is none.
 script const* script_for(node_operation const& o, manner);
 
+/// How many commands carry out @p o, and so how many replies are its answer.
+std::size_t commands_for(node_operation const& o);
+
 /// Turns operations into commands. The same operation in the same manner is encoded once.
 class encoder {
 public:
@@ -41,6 +44,9 @@ public:
     void forget() noexcept { what_ = node_operation::kind::connect; }
 
 private:
+    template <class... Options>
+    void propose(node_operation const&, Options const&...);
+
     boost::redis::request request_;
     node_operation::kind what_ = node_operation::kind::connect;  ///< is never encoded: nothing is known
     std::string_view key_, value_;

@@ -1,14 +1,17 @@
 // What a server, or something that is none, may answer: any reply, to a vote.
 
+#include "core/fencing.hpp"
 #include "fuzz/must.hpp"
 #include "redis/batch.hpp"
 #include "redis/reply.hpp"
+#include "redis/sender.hpp"
 
 #include <boost/redis/resp3/node.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 using namespace redlock;
@@ -20,12 +23,14 @@ struct question final : node_operation {
     void complete(node_reply) override {}
 };
 
-void check(question const& q, reply const& r)
+void check(question const& q, std::span<reply const> replies)
 {
     auto const what = q.what;
     using boost::redis::resp3::type;
-    must(r.text.size() <= 16 * 1024 && r.elements.size() <= 64, "a server decides how much we remember");
-    auto const answer = interpret(q, r);
+    for (auto const& r : replies)
+        must(r.text.size() <= 16 * 1024 && r.elements.size() <= 64, "a server decides how much we remember");
+    auto const& r = replies.front();
+    auto const answer = interpret(q, replies);
     if (answer.vote == vote::unknown) {
         must(answer.error.failed(), "an unknown vote without a reason");
         for (unsigned char const c : answer.text)
@@ -35,8 +40,12 @@ void check(question const& q, reply const& r)
     must(!answer.error, "a vote with an error");
     must(!r.is_error(), "an error was taken for a vote");
     if (what == node_operation::kind::acquire && answer.vote == vote::granted)
-        must(q.fence != 0 ? r.type == type::number && answer.fence > 0 : r.type == type::simple_string && r.text == "OK",
-             "something else than OK, or a counter, was taken for a grant");
+        must(r.type == type::simple_string && r.text == "OK", "something else than OK was taken for a grant");
+    if (answer.fence != 0 && what == node_operation::kind::acquire)
+        must(answer.fence == q.fence && replies.back().type == type::number && replies.back().text == "1",
+             "something else than 1 was taken for a token");
+    if (what == node_operation::kind::raise && answer.vote == vote::granted)
+        must(answer.fence > 0 && answer.fence < redlock::core::fence_end, "a counter out of range");
     if ((what == node_operation::kind::extend || what == node_operation::kind::release) && answer.vote == vote::granted)
         must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
 }
@@ -51,9 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     if (size < 1)
         return 0;
     question q;
-    q.what = static_cast<node_operation::kind>(data[0] % 4);
-    q.fence = data[0] >> 2 & 1;
-    q.heal = data[0] >> 3 & 1;
+    q.what = static_cast<node_operation::kind>(data[0] % 5);
+    q.fence = data[0] >> 3 & 1;
+    q.heal = data[0] >> 4 & 1;
     std::string_view rest(reinterpret_cast<char const*>(data) + 1, size - 1);
 
     batch b;
@@ -76,7 +85,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         must(!b.has(count), "a reply is there before its end");
         adapter.on_done();
         must(b.has(count), "a reply that has ended is not there");
-        check(q, b.replies[count++]);
+        ++count;
+        if (count >= commands_for(q))
+            check(q, std::span(b.replies).subspan(count - commands_for(q), commands_for(q)));
     }
     interpret_error(rest);
     presentable(rest);

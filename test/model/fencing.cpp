@@ -1,7 +1,6 @@
 #include "model/fencing.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,49 +8,22 @@
 
 namespace redlock::model {
 
-char const* judge(fencing_rules const& r, std::uint8_t token, std::uint8_t floor, std::vector<std::uint8_t> const& others)
-{
-    if (r.collect) {
-        r.collect->insert({token, floor, others.empty() ? std::uint8_t(0) : others.front()});
-        return nullptr;
-    }
-    if (std::find(others.begin(), others.end(), token) != others.end())
-        return "F1: two attempts have completed with the same token";
-    return token <= floor ? "F2: an earlier attempt has completed with a token that is not lower" : nullptr;
-}
-
 fencing::fencing(fencing_rules r)
-    : rules_(r), owner_bits_(std::bit_width(r.attempts)), at_bits_(r.resends ? 5 : 4),
+    : rules_(r), number_bits_(static_cast<unsigned>(std::bit_width(r.numbers))),
       shape_{.nodes = r.nodes,
              .attempts = r.attempts,
-             .node_bits = owner_bits_ + 4 + (r.forgetful > 0 ? 1 : 0) + at_bits_ * r.attempts,
-             .attempt_bits = 2u + 4 + 4 + (r.hint_max > 0 ? 2 : 0)}
+             .node_bits = number_bits_ + 1 + 3 * r.attempts,
+             .attempt_bits = 1 + 3 * number_bits_}
 {
-    auto const bits = shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits;
-    auto const highest = std::max(r.counter_max, r.hint_max) + r.attempts * (r.resends ? 2 : 1);
-    if (r.nodes > nodes_max || r.attempts > attempts_max || r.hint_max > 3 || bits > 128 || highest > 15)
+    if (r.nodes > nodes_max || r.attempts > attempts_max ||
+        shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits > 128)
         throw std::logic_error("this world does not fit into a packed state");
 }
 
 template <class Visit>
 void fencing::begin(Visit visit) const
 {
-    state s;
-    // Counts through all counters and hints like an odometer.
-    for (;;) {
-        visit(s);
-        unsigned i = 0;
-        for (; i < rules_.nodes + rules_.attempts; ++i) {
-            auto& wheel = i < rules_.nodes ? s.nodes[i].counter : s.attempts[i - rules_.nodes].hint;
-            if (wheel < (i < rules_.nodes ? rules_.counter_max : rules_.hint_max)) {
-                ++wheel;
-                break;
-            }
-            wheel = 0;
-        }
-        if (i == rules_.nodes + rules_.attempts)
-            return;
-    }
+    visit(state{});
 }
 
 template <class Visit>
@@ -59,206 +31,154 @@ void fencing::steps(state const& s, Visit visit) const
 {
     for (unsigned a = 0; a < rules_.attempts; ++a) {
         for (unsigned n = 0; n < rules_.nodes; ++n) {
-            carry_out(s, a, n, visit);
-            if (rules_.resends)
-                carry_out_again(s, a, n, visit);
-            raise(s, a, n, visit);
+            for (auto what : {step::kind::take, step::kind::increment}) {
+                step how{.what = what, .attempt = static_cast<std::uint8_t>(a), .node = static_cast<std::uint8_t>(n)};
+                for (how.number = 1; how.number <= rules_.numbers; ++how.number) {
+                    for (bool forgets : {false, true}) {
+                        how.forgets = forgets;
+                        auto next = s;
+                        if (!carry_out(next, how))
+                            continue;
+                        auto const* const wrong = settle(next, a);
+                        visit(how, next, wrong);
+                    }
+                }
+            }
         }
-        if (s.attempts[a].phase == phase::asking)
-            decide(s, a, visit);
     }
 }
 
-bool fencing::begun(attempt const& a) const
+bool fencing::carry_out(state& s, step const& how) const
 {
-    return a.phase != phase::asking || std::any_of(a.at.begin(), a.at.end(), [](auto at) { return at != 0; });
+    if (how.forgets && !forget(s, how.node))
+        return false;
+    return how.what == step::kind::take ? take(s, how.attempt, how.node, how.number)
+                                        : increment(s, how.attempt, how.node, how.number);
 }
 
-// What a node does with an ACQ when its key is free. False if it cannot forget any more.
-bool fencing::acquire(state& s, unsigned a, unsigned n, bool forgets) const
+// False if it cannot forget any more.
+bool fencing::forget(state& s, unsigned n) const
 {
     auto& node = s.nodes[n];
-    if (forgets) {
-        auto const others = std::count_if(s.nodes.begin(), s.nodes.end(), [](auto const& other) { return other.forgot != 0; });
-        if (!node.forgot && others >= static_cast<int>(rules_.forgetful))
-            return false;
-        node.forgot = 1;
-        node.counter = 0;
-    }
-    node.owner = static_cast<std::uint8_t>(a + 1);
-    node.counter = std::max(static_cast<std::uint8_t>(node.counter + 1), s.attempts[a].hint);
+    auto const others = std::count_if(s.nodes.begin(), s.nodes.end(), [](auto const& other) { return other.forgot != 0; });
+    if (node.counter == 0 || (!node.forgot && others >= static_cast<int>(rules_.forgetful)))
+        return false;
+    node = {.forgot = 1};
     return true;
 }
 
-template <class Visit>
-void fencing::carry_out(state const& s, unsigned a, unsigned n, Visit visit) const
-{
-    if (s.attempts[a].at[n] != 0)
-        return;
-    for (bool forgets : {false, true}) {
-        if (forgets && rules_.forgetful == 0)
-            return;
-        auto next = s;
-        auto& me = next.attempts[a];
-        if (!begun(me)) {
-            for (auto const& other : s.attempts) {
-                if (other.phase == phase::completed)
-                    me.floor = std::max(me.floor, other.token);
-            }
-        }
-        if (!acquire(next, a, n, forgets))
-            continue;
-        me.at[n] = me.phase == phase::asking ? next.nodes[n].counter : outside;
-        visit(step{.what = step::kind::acquire, .attempt = static_cast<std::uint8_t>(a), .node = static_cast<std::uint8_t>(n),
-                   .forgets = forgets},
-              next, nullptr);
-    }
-}
-
-// The second ACQ either finds the key that the first has set, or sets it once more; and the client sees either answer.
-template <class Visit>
-void fencing::carry_out_again(state const& s, unsigned a, unsigned n, Visit visit) const
-{
-    auto const& before = s.attempts[a];
-    if (before.at[n] == 0 || before.resent >> n & 1)
-        return;
-    for (bool vanished : {false, true}) {
-        if (!vanished && s.nodes[n].owner != a + 1)
-            continue;
-        for (bool used : {false, true}) {
-            if (used ? before.phase != phase::asking : !vanished)
-                continue;
-            auto next = s;
-            auto& me = next.attempts[a];
-            if (vanished)
-                acquire(next, a, n, false);
-            if (used)
-                me.at[n] = next.nodes[n].counter;
-            me.resent = static_cast<std::uint8_t>(me.resent | 1u << n);
-            visit(step{.what = step::kind::resend, .attempt = static_cast<std::uint8_t>(a), .node = static_cast<std::uint8_t>(n),
-                       .answer_used = used},
-                  next, nullptr);
-        }
-    }
-}
-
-template <class Visit>
-void fencing::decide(state const& s, unsigned a, Visit visit) const
-{
-    auto const& at = s.attempts[a].at;
-    unsigned wins = 0;
-    for (unsigned n = 0; n < rules_.nodes; ++n)
-        wins |= static_cast<unsigned>(at[n] != 0) << n;
-    for (unsigned in_hand = wins; in_hand != 0; in_hand = (in_hand - 1) & wins) {
-        auto next = s;
-        auto& me = next.attempts[a];
-        for (unsigned n = 0; n < rules_.nodes; ++n) {
-            if (in_hand >> n & 1)
-                me.token = std::max(me.token, at[n]);
-        }
-        auto const size = static_cast<unsigned>(std::popcount(in_hand));
-        step how{.what = step::kind::decide, .attempt = static_cast<std::uint8_t>(a)};
-        if (size < rules_.quorum) {
-            me.phase = phase::given_up;
-            for (auto& each : me.at)
-                each = each != 0 ? outside : 0;
-            how.what = step::kind::give_up;
-            visit(how, next, nullptr);
-            continue;
-        }
-        unsigned equal = 0;
-        for (unsigned n = 0; n < rules_.nodes; ++n) {
-            if (in_hand >> n & 1)
-                equal += at[n] == me.token;
-            me.at[n] = in_hand >> n & 1 ? in_s : at[n] != 0 ? outside : 0;
-        }
-        me.phase = phase::raising;
-        auto const enough = rules_.majority_of_wins ? size / 2 + 1 : rules_.quorum;
-        char const* const wrong = equal >= enough || !rules_.writes_back ? complete(next, a) : nullptr;
-        visit(how, next, wrong);
-    }
-}
-
-template <class Visit>
-void fencing::raise(state const& s, unsigned a, unsigned n, Visit visit) const
-{
-    auto const& before = s.attempts[a];
-    auto const owned = s.nodes[n].owner == a + 1;
-    auto const at = before.at[n];
-    auto const acknowledges = before.phase == phase::raising && (at == in_s || (at == outside && rules_.strangers_acknowledge)) &&
-                              (owned || !rules_.raise_compares_owner);
-    auto const raises = before.phase != phase::asking && s.nodes[n].counter < before.token &&
-                        (owned || !rules_.raise_compares_owner);
-    auto const heals = before.phase == phase::completed && rules_.heals && !owned;
-    if (!acknowledges && !raises && !heals)
-        return;
-    for (bool forgets : {false, true}) {
-        if (forgets && (!heals || rules_.forgetful == 0))
-            return;
-        auto next = s;
-        auto& me = next.attempts[a];
-        auto& node = next.nodes[n];
-        if (heals) {
-            auto const counter = node.counter;
-            if (!acquire(next, a, n, forgets))
-                continue;
-            if (!forgets)
-                node.counter = counter;  // a renewal takes no number
-        }
-        node.counter = std::max(forgets ? std::uint8_t(0) : node.counter, me.token);
-        char const* wrong = nullptr;
-        if (acknowledges) {
-            me.at[n] = acknowledged;
-            auto const count = [&](auto what) { return static_cast<unsigned>(std::count(me.at.begin(), me.at.end(), what)); };
-            auto const enough = rules_.majority_of_wins ? (count(in_s) + count(acknowledged)) / 2 + 1 : rules_.quorum;
-            if (count(acknowledged) >= enough)
-                wrong = complete(next, a);
-        }
-        visit(step{.what = step::kind::raise, .attempt = static_cast<std::uint8_t>(a), .node = static_cast<std::uint8_t>(n),
-                   .forgets = forgets},
-              next, wrong);
-    }
-}
-
-// From now on it does not matter any more who won where.
-char const* fencing::complete(state& s, unsigned a) const
+// False if the attempt cannot send it, or if it does nothing.
+bool fencing::take(state& s, unsigned a, unsigned n, std::uint8_t number) const
 {
     auto& me = s.attempts[a];
-    std::vector<std::uint8_t> others;
+    auto& counter = s.nodes[n].counter;
+    auto const mine = me.at[n];
+    bool const may = me.number == 0 || number == me.number || (rules_.reproposes && number > me.number);
+    if (me.completed || !may || (mine & (granted | taken) && !rules_.resends))
+        return false;
+    bool const takes = (rules_.compares ? counter < number : counter != number) || (rules_.equal_is_taken && counter == number);
+    bool const grant_counts = rules_.counting == counting::granted || rules_.counting == counting::majority_of_granted;
+    auto const answer = static_cast<std::uint8_t>((grant_counts ? granted : 0) | (takes ? taken : 0));
+    if (answer == 0 && !(mine & taken))
+        return false;
+    note_floor(s, a);
+    me.number = number;
+    me.at[n] = static_cast<std::uint8_t>((mine & answered) | answer);
+    if (takes)
+        counter = number;
+    return true;
+}
+
+// The node was raised to the number just below. False if the number cannot be the answer, or if this answer does not count.
+bool fencing::increment(state& s, unsigned a, unsigned n, std::uint8_t number) const
+{
+    auto& me = s.attempts[a];
+    auto& counter = s.nodes[n].counter;
+    auto const mine = me.at[n];
+    bool const stays = !rules_.increments || (rules_.ends && number == rules_.numbers);
+    if (me.completed || number < counter || (number == counter && !stays) || (mine & answered && !rules_.resends))
+        return false;
+    auto value = me.value == 0 ? number : me.value;
+    if (rules_.counting == counting::highest)
+        value = std::max(value, number);
+    else if (rules_.counting == counting::lowest)
+        value = std::min(value, number);
+    bool const counts = rules_.counting != counting::exact || number == value;
+    if (!counts && !(mine & answered))
+        return false;
+    note_floor(s, a);
+    me.value = value;
+    me.at[n] = static_cast<std::uint8_t>((mine & ~answered) | (counts ? answered : 0));
+    counter = number;
+    return true;
+}
+
+bool fencing::begun(attempt const& a) const { return a.number != 0 || a.value != 0; }
+
+void fencing::note_floor(state& s, unsigned a) const
+{
+    auto& me = s.attempts[a];
+    if (begun(me))
+        return;
     for (auto const& other : s.attempts) {
-        if (other.phase == phase::completed)
-            others.push_back(other.token);
+        if (other.completed)
+            me.floor = std::max(me.floor, other.number);
     }
-    auto const* const wrong = judge(rules_, me.token, me.floor, others);
-    me.phase = phase::completed;
-    me.floor = 0;
-    for (auto& at : me.at)
-        at = at != 0 ? outside : 0;
-    return wrong;
+}
+
+// What the client believes to be its token; 0: it has none yet.
+std::uint8_t fencing::token(attempt const& a) const
+{
+    auto const count = [&](int which) {
+        return static_cast<unsigned>(std::count_if(a.at.begin(), a.at.end(), [&](auto at) { return (at & which) != 0; }));
+    };
+    switch (rules_.counting) {
+    case counting::exact:
+        for (auto number : {a.number, a.value}) {
+            auto const which = (a.number == number ? taken : 0) | (a.value == number ? answered : 0);
+            if (number != 0 && count(which) >= rules_.quorum)
+                return number;
+        }
+        return 0;
+    case counting::granted:
+        return count(granted) >= rules_.quorum ? a.number : 0;
+    case counting::majority_of_granted:
+        return count(granted) >= rules_.quorum && count(taken) > count(granted) / 2 ? a.number : 0;
+    case counting::highest:
+    case counting::lowest:
+        return count(answered) >= rules_.quorum ? a.value : 0;
+    }
+    return 0;
+}
+
+// Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any more.
+char const* fencing::settle(state& s, unsigned a) const
+{
+    auto& me = s.attempts[a];
+    auto const mine = token(me);
+    if (mine == 0)
+        return nullptr;
+    bool const unique = std::none_of(s.attempts.begin(), s.attempts.end(),
+                                     [&](auto const& other) { return other.completed && other.number == mine; });
+    bool const grows = mine > me.floor;
+    me = {.completed = 1, .number = mine};
+    if (!unique)
+        return "F1: two attempts have completed with the same token";
+    return grows ? nullptr : "F2: an earlier attempt has completed with a token that is not lower";
 }
 
 packed fencing::pack(state const& s) const
 {
     auto const own = [&](unsigned a) {
         auto const& me = s.attempts[a];
-        auto bits = static_cast<std::uint64_t>(me.phase) << 8 | me.token << 4u | me.floor;
-        return rules_.hint_max > 0 ? bits << 2 | me.hint : bits;
+        auto const bits = static_cast<std::uint64_t>(me.completed) << number_bits_ | me.number;
+        return (bits << number_bits_ | me.value) << number_bits_ | me.floor;
     };
     auto const column = [&](unsigned n, numbering const& order) {
-        auto const& node = s.nodes[n];
-        std::uint64_t bits = 0;
-        if (rules_.forgetful > 0)
-            bits = node.forgot;
-        std::uint64_t owner = 0;
-        for (unsigned i = rules_.attempts; i-- > 0;) {
-            auto const& a = s.attempts[order[i]];
-            if (rules_.resends)
-                bits = bits << 1 | (a.resent >> n & 1);
-            bits = bits << 4 | a.at[n];
-            if (node.owner == order[i] + 1)
-                owner = i + 1;
-        }
-        return (bits << 4 | node.counter) << owner_bits_ | owner;
+        std::uint64_t bits = s.nodes[n].forgot;
+        for (unsigned i = rules_.attempts; i-- > 0;)
+            bits = bits << 3 | s.attempts[order[i]].at[n];
+        return bits << number_bits_ | s.nodes[n].counter;
     };
     return canonical(shape_, own, column);
 }
@@ -266,90 +186,53 @@ packed fencing::pack(state const& s) const
 fencing::state fencing::unpack(packed p) const
 {
     state s;
+    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
     for (unsigned a = 0; a < rules_.attempts; ++a) {
         auto& me = s.attempts[a];
-        if (rules_.hint_max > 0)
-            me.hint = static_cast<std::uint8_t>(p.pop(2));
-        me.floor = static_cast<std::uint8_t>(p.pop(4));
-        me.token = static_cast<std::uint8_t>(p.pop(4));
-        me.phase = static_cast<phase>(p.pop(2));
+        me.floor = pop(number_bits_);
+        me.value = pop(number_bits_);
+        me.number = pop(number_bits_);
+        me.completed = pop(1);
     }
     for (unsigned n = 0; n < rules_.nodes; ++n) {
         auto& node = s.nodes[n];
-        node.owner = static_cast<std::uint8_t>(p.pop(owner_bits_));
-        node.counter = static_cast<std::uint8_t>(p.pop(4));
-        for (unsigned a = 0; a < rules_.attempts; ++a) {
-            auto& me = s.attempts[a];
-            me.at[n] = static_cast<std::uint8_t>(p.pop(4));
-            if (rules_.resends)
-                me.resent = static_cast<std::uint8_t>(me.resent | p.pop(1) << n);
-        }
-        if (rules_.forgetful > 0)
-            node.forgot = static_cast<std::uint8_t>(p.pop(1));
+        node.counter = pop(number_bits_);
+        for (unsigned a = 0; a < rules_.attempts; ++a)
+            s.attempts[a].at[n] = pop(3);
+        node.forgot = pop(1);
     }
     return s;
 }
 
-std::string fencing::tell(state const& s) const
+std::string fencing::tell(state const&) const
 {
-    std::vector<unsigned> counters, hints;
-    for (unsigned n = 0; n < rules_.nodes; ++n)
-        counters.push_back(s.nodes[n].counter);
-    for (unsigned a = 0; a < rules_.attempts; ++a)
-        hints.push_back(s.attempts[a].hint);
-    auto text = fmt::format("the counters of the nodes are {}", fmt::join(counters, ", "));
-    return rules_.hint_max > 0 ? fmt::format("{}; the hints of the attempts are {}", text, fmt::join(hints, ", ")) : text;
+    return fmt::format("all counters are 0; a quorum is {} of {}", rules_.quorum, rules_.nodes);
 }
 
 std::string fencing::tell(state const& before, step const& how, state const& after) const
 {
-    auto const& was = before.attempts[how.attempt];
-    auto const& is = after.attempts[how.attempt];
     auto const name = static_cast<char>('A' + how.attempt);
-    auto const owner = before.nodes[how.node].owner;
-    unsigned const counter = after.nodes[how.node].counter;
+    auto const where = how.node + 1;
+    auto const& is = after.attempts[how.attempt];
+    unsigned const number = how.number, is_at = after.nodes[how.node].counter;
+    unsigned was_at = before.nodes[how.node].counter;
     std::string text;
-    if (!begun(was))
+    if (!begun(before.attempts[how.attempt]))
         text += fmt::format("{} begins; ", name);
-    if (how.forgets)
-        text += fmt::format("node {} forgets everything; ", how.node + 1);
-    auto const vanishes = how.what == step::kind::acquire ||
-                          (how.what == step::kind::resend && counter != before.nodes[how.node].counter);
-    if (vanishes && owner != 0 && !how.forgets)
-        text += fmt::format("the key of {} vanishes from node {}; ", static_cast<char>('A' + owner - 1), how.node + 1);
-    switch (how.what) {
-    case step::kind::acquire:
-        text += fmt::format("node {} carries out {}'s ACQ: {}", how.node + 1, name, counter);
-        break;
-    case step::kind::resend:
-        text += fmt::format("node {} carries out {}'s ACQ a second time{}: {}, and this answer is {}", how.node + 1, name,
-                            vanishes ? "" : " and finds the key that is there", counter,
-                            how.answer_used ? "used" : "lost");
-        break;
-    case step::kind::give_up:
-        text += fmt::format("{} gives up and releases with {}", name, is.token);
-        break;
-    case step::kind::decide: {
-        std::vector<unsigned> s;
-        for (unsigned n = 0; n < rules_.nodes; ++n) {
-            if (is.at[n] == in_s)
-                s.push_back(n + 1);
-        }
-        text += fmt::format("{} decides for {}", name, is.token);
-        if (!s.empty())
-            text += fmt::format(" with the wins of nodes {} and sends RAISE", fmt::join(s, ", "));
-        break;
+    if (how.forgets) {
+        text += fmt::format("node {} forgets its counter, {}; ", where, was_at);
+        was_at = 0;
     }
-    case step::kind::raise:
-        text += fmt::format("node {} carries out {}'s RAISE: {}", how.node + 1, name, counter);
-        if (owner != how.attempt + 1)
-            text += owner == 0 ? ", and there is no key" : fmt::format(", and the key is {}'s", static_cast<char>('A' + owner - 1));
-        else if (is.at[how.node] == acknowledged && was.at[how.node] == outside)
-            text += fmt::format(", though its win is not among those that {} decided with", name);
-        break;
+    if (how.what == step::kind::take) {
+        text += fmt::format("node {} carries out {}'s TAKE of {}: it had {} and has {}", where, name, number, was_at, is_at);
+    } else {
+        auto const raised = number - (rules_.increments ? 1 : 0);
+        if (raised > was_at)
+            text += fmt::format("node {} is raised from {} to {}; ", where, was_at, raised);
+        text += fmt::format("node {} carries out {}'s INCR: {}", where, name, is_at);
     }
-    if (is.phase == phase::completed && was.phase != phase::completed)
-        text += fmt::format("; {} has completed with {}", name, is.token);
+    if (is.completed)
+        text += fmt::format("; {} has completed with {}", name, is.number);
     return text;
 }
 
@@ -361,12 +244,10 @@ world make(std::string name, std::string about, bool safe, bool large, fencing_r
             .about = std::move(about),
             .safe = safe,
             .large = large,
-            .run = [rules](std::uint64_t states_max) { return explore_fencing(rules, states_max); }};
+            .run = [rules](std::uint64_t states_max) { return explore(fencing(rules), states_max); }};
 }
 
 }  // namespace
-
-report explore_fencing(fencing_rules const& rules, std::uint64_t states_max) { return explore(fencing(rules), states_max); }
 
 std::vector<world> fencing_worlds()
 {
@@ -375,31 +256,45 @@ std::vector<world> fencing_worlds()
     auto const large = [&](auto name, auto about, fencing_rules r) { all.push_back(make(name, about, true, true, r)); };
     auto const control = [&](auto name, auto about, fencing_rules r) { all.push_back(make(name, about, false, false, r)); };
 
-    safe("fence_3x2", "3 nodes, 2 attempts, any counters", {.counter_max = 3});
-    safe("fence_3x2_hints", "3 nodes, 2 attempts, any hints", {.counter_max = 2, .hint_max = 3});
-    safe("fence_3x2_heal", "renewals set missing keys again", {.counter_max = 3, .heals = true});
-    safe("fence_3x3", "3 nodes, 3 attempts", {.attempts = 3});
-    safe("fence_4x2", "4 nodes, 2 attempts", {.nodes = 4, .quorum = 3});
-    safe("fence_5x2", "5 nodes, 2 attempts", {.nodes = 5, .quorum = 3});
+    safe("fence_3x2", "3 nodes, 2 attempts, 15 numbers", {.numbers = 15});
+    safe("fence_3x3", "3 nodes, 3 attempts, 6 numbers", {.attempts = 3, .numbers = 6});
+    safe("fence_3x4", "3 nodes, 4 attempts", {.attempts = 4});
+    safe("fence_4x2", "4 nodes, 2 attempts, 7 numbers", {.nodes = 4, .quorum = 3, .numbers = 7});
+    safe("fence_4x3", "4 nodes, 3 attempts, 3 numbers", {.nodes = 4, .attempts = 3, .quorum = 3, .numbers = 3});
+    safe("fence_5x2", "5 nodes, 2 attempts, 7 numbers", {.nodes = 5, .quorum = 3, .numbers = 7});
+    safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
+    safe("resent", "any command is carried out again", {.numbers = 7, .resends = true});
+    safe("resent_3", "3 attempts, any command is carried out again", {.attempts = 3, .numbers = 3, .resends = true});
+    safe("resent_forget", "so it is, quorum 3 of 3, 1 node forgets",
+         {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
     safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
     safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
+    safe("forget_4q3_1", "quorum 3 of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
+    safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget, 3 numbers",
+         {.nodes = 5, .quorum = 4, .numbers = 3, .forgetful = 2});
 
-    safe("fence_3x3_any", "3 nodes, 3 attempts, any counters", {.attempts = 3, .counter_max = 2});
-    safe("fence_3x3_heal", "3 nodes, 3 attempts, renewals set missing keys again", {.attempts = 3, .heals = true});
-    large("fence_3x4", "3 nodes, 4 attempts", {.attempts = 4});
-    safe("fence_5x2_any", "5 nodes, 2 attempts, any counters", {.nodes = 5, .quorum = 3, .counter_max = 2});
-    large("fence_5x3", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
-    safe("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts", {.attempts = 3, .quorum = 3, .forgetful = 2});
-    safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
+    large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
+    large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
+    large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
+    large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts, 3 numbers",
+          {.attempts = 3, .quorum = 3, .numbers = 3, .forgetful = 2});
+    large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
-    control("no_write_back", "completes with the highest counter at once", {.writes_back = false});
-    control("raise_any_owner", "RAISE does not compare the owner", {.raise_compares_owner = false});
-    control("strangers_acknowledge", "acknowledgements count from nodes outside S", {.strangers_acknowledge = true});
-    control("blind_resend", "an ACQ is sent again with the same value", {.resends = true});
+    control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});
+    control("equal_is_taken", "a node that has just this number counts as taken", {.equal_is_taken = true});
+    control("counter_overwritten", "TAKE overwrites higher counters", {.compares = false});
+    control("no_increment", "the second trip raises, and adds nothing", {.increments = false});
+    control("highest_of_second", "the highest answer of the second trip is the token", {.counting = counting::highest});
+    control("lowest_of_second", "the lowest answer of the second trip is the token", {.counting = counting::lowest});
+    control("majority_of_granted_4", "4 nodes, a majority of those that granted suffices",
+            {.nodes = 4, .quorum = 3, .counting = counting::majority_of_granted});
+    control("majority_of_granted_5", "5 nodes, a majority of those that granted suffices",
+            {.nodes = 5, .quorum = 3, .counting = counting::majority_of_granted});
+    control("earlier_round_counts", "who took one number counts for the next one", {.reproposes = true});
+    control("counter_ends", "counters come to their end, and INCR adds nothing", {.ends = true});
     control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});
     control("forget_3q3_3", "quorum 3 of 3, 3 nodes forget", {.quorum = 3, .forgetful = 3});
     control("forget_5q4_3", "quorum 4 of 5, 3 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 3});
-    control("majority_of_wins_5", "5 nodes, a majority of S is enough", {.nodes = 5, .quorum = 3, .majority_of_wins = true});
     return all;
 }
 

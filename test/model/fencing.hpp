@@ -1,103 +1,95 @@
-// The fencing protocol without any clock: are the tokens unique, and do they grow?
+// The fencing protocol without any clock or lock: are the tokens unique, and do they grow?
 #pragma once
 
 #include "model/explorer.hpp"
 
 #include <array>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace redlock::model {
 
-/// What an attempt completed with: its token, its floor, the token of the other that had completed (0: none).
-using outcomes = std::set<std::array<std::uint8_t, 3>>;
+/// When a client believes that it has a token.
+enum class counting : std::uint8_t {
+    exact,                ///< as the protocol says: a quorum took exactly this number for it
+    granted,              ///< a quorum has carried out its TAKE, whether or not it took the number
+    majority_of_granted,  ///< so it has, and a majority of these nodes took the number
+    highest,              ///< a quorum has answered its INCR: the highest answer is the token
+    lowest,               ///< the same with the lowest answer, as the others have passed it
+};
 
-/// What is explored, and which condition of the protocol is left out.
+/// What is explored, and which rule of the protocol is broken.
 struct fencing_rules {
     unsigned nodes = 3;
     unsigned attempts = 2;
-    unsigned quorum = 2;        ///< wins that are needed, and equal answers or acknowledgements
-    unsigned counter_max = 0;   ///< each counter begins anywhere from 0 to here: other attempts came before
-    unsigned hint_max = 0;      ///< each attempt's hint is anything from 0 to here
-    unsigned forgetful = 0;     ///< so many nodes may forget key and counter, as often as they like
-    bool heals = false;         ///< renewals of completed attempts set the key again where it is missing
+    unsigned quorum = 2;
+    unsigned numbers = 4;    ///< proposals, hints and counters are anything up to here
+    unsigned forgetful = 0;  ///< so many nodes may forget their counters, as often as they like
+    bool resends = false;    ///< commands are carried out any number of times; what a node answered last counts
 
-    bool writes_back = true;    ///< false: completes with the highest counter at once
-    bool raise_compares_owner = true;    ///< RAISE and extensions do
-    bool strangers_acknowledge = false;  ///< acknowledgements count from nodes outside S
-    bool majority_of_wins = false;       ///< a majority of S is enough where a quorum is asked for
-    bool resends = false;                ///< an acquisition whose outcome is unknown is sent again with the same value
-
-    outcomes* collect = nullptr;         ///< if given, outcomes are collected, and not judged
+    bool compares = true;         ///< false: TAKE overwrites a higher counter too, and every change is answered with "taken"
+    bool equal_is_taken = false;  ///< so is a TAKE that finds just this number, as if it had come before
+    bool increments = true;       ///< false: the second trip raises counters and asks for them, and adds nothing
+    bool ends = false;            ///< a counter that has come to `numbers` stays there, and INCR answers that again
+    bool reproposes = false;      ///< a client goes on to a higher number, and counts who took the lower one
+    model::counting counting = counting::exact;
 };
 
-/** Judges (or collects) the completion of an attempt.
+/** The protocol of the fencing tokens: whatever may happen to the counters, in any order.
 
-    @param floor the highest token that was complete when it began
-    @param others the tokens that are complete by now
-*/
-char const* judge(fencing_rules const&, std::uint8_t token, std::uint8_t floor, std::vector<std::uint8_t> const& others);
-
-/** The protocol of the fencing tokens, with every loss, every delay, and keys that vanish at any moment.
-
-    An attempt sends ACQ to all nodes; a node whose key is free adds one to its counter, raises it to the hint, writes the
-    attempt into the key and answers with the counter. With wins from a quorum in hand the attempt decides: S are the nodes whose
-    win it has, its token is the highest counter among them. If a quorum of S answered exactly that, it has completed. Otherwise
-    it sends RAISE to all; a node whose key is still the attempt's raises its counter to the token and acknowledges; a
-    quorum of acknowledgements from S completes the attempt. RELEASE (of an attempt that has completed or given up) raises
-    likewise, and deletes the key. Extensions do to a node what RAISE does.
+    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes: a node whose counter is lower sets it to
+    this number and answers "taken" (`ZADD GT CH`). If a quorum took it, it is the token. If not, the attempt sends RAISE with
+    another number, to which a node raises its counter if that is lower (`ZADD GT`), and INCR: the node adds one and answers what
+    it has now (`ZINCRBY`). If a quorum answered the same, this is the token.
 
     - F1: no two completed attempts have the same token.
     - F2: an attempt that begins when another has completed gets a higher token.
 
     Both are violated only at the moment in which an attempt completes, so that is where they are checked.
 
-    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
-    - *Losing a message* is never carrying it out: nothing waits for it. So is a denial.
-    - *A key vanishes* just before the next ACQ at its node: until then its absence only forbids. So the node carries out every
-      ACQ, and whose key was there has lost it. The same goes for a node that forgets.
-    - *An attempt begins* with the first of its messages that is carried out: the later, the more must be below its token.
-    - *Answers arrive* when the attempt decides, which it may do at any moment with any S; *acknowledgements* at once: what is
-      completed earlier binds more attempts.
-    - *RELEASE* is a RAISE whose acknowledgement nobody waits for, and a key that vanishes. RAISE is carried out again
-      without effect, so extensions need no message of their own.
-    - An attempt that gives up with too few wins releases with a counter that it has in hand; with more wins it is one that has
-      decided and never completes.
+    More is possible here than in the protocol:
+    - *There are no locks.* Whatever nodes have granted, and whenever they do so again, their answers may be among these.
+    - *Any command, at any moment*: a node may carry out INCR before TAKE, or though the first trip did well. RAISE comes with any
+      number, even if nobody has sent it.
+    - *A quorum may be mixed* of nodes that took a number by TAKE, and nodes that answered it to INCR.
 
-    `plain_fencing` leaves nothing out; the worlds `plain_…` compare what comes out of both.
+    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
+    - *Losing a command* is never carrying it out: nothing waits for it. So is a TAKE that is not taken.
+    - *A command whose answer does not count*, because it is lost or late, or is not the token in the end, does no more to a
+      counter than a RAISE. So do those of attempts that give up, of completed ones, and of all that came before: counters begin
+      at zero. Of a command that is sent again one answer counts, at most; `resends` explores it nevertheless.
+    - *RAISE* is carried out just before an INCR at its node: a TAKE would either set a higher number, or not be taken. *A node
+      forgets* just before its next command. Going back to an older counter is to forget, and a RAISE.
+    - *An attempt begins* with the first command whose answer counts: the later, the more must be below its token. It chooses its
+      number when it is needed.
+    - *Answers arrive* at once: what is completed earlier binds more attempts.
 */
 class fencing {
 public:
-    enum class phase : std::uint8_t { asking, raising, completed, given_up };
-
     struct node {
-        std::uint8_t owner = 0;  ///< 0: none, otherwise the attempt plus one
         std::uint8_t counter = 0;
         std::uint8_t forgot = 0;
     };
     struct attempt {
-        fencing::phase phase = fencing::phase::asking;
-        std::uint8_t token = 0;
-        std::uint8_t floor = 0;  ///< the highest token that was complete when it began; forgotten when it has completed
-        std::uint8_t hint = 0;
-        /// For each node: 0 as long as its ACQ was not carried out; while asking, the counter; then one of those below.
-        std::array<std::uint8_t, nodes_max> at{};
-        std::uint8_t resent = 0;  ///< bit n: node n has carried the second ACQ out
+        std::uint8_t completed = 0;
+        std::uint8_t number = 0;  ///< of its TAKE, 0 as long as none was carried out; when it has completed, its token
+        std::uint8_t value = 0;   ///< the answer to its INCR that counts; 0 as long as there is none
+        std::uint8_t floor = 0;   ///< the highest token that was complete when it began
+        std::array<std::uint8_t, nodes_max> at{};  ///< for each node, what the client has in hand
     };
-    static constexpr std::uint8_t outside = 1, in_s = 2, acknowledged = 3;
+    static constexpr std::uint8_t granted = 1, taken = 2, answered = 4;
 
     struct state {
         std::array<node, nodes_max> nodes{};
         std::array<attempt, attempts_max> attempts{};
     };
     struct step {
-        enum class kind : std::uint8_t { acquire, resend, decide, raise, give_up } what;
+        enum class kind : std::uint8_t { take, increment } what;
         std::uint8_t attempt = 0;
         std::uint8_t node = 0;
-        bool forgets = false;      ///< the node has just forgotten everything
-        bool answer_used = false;  ///< of a second ACQ
+        std::uint8_t number = 0;
+        bool forgets = false;  ///< the node has just forgotten its counter
     };
 
     explicit fencing(fencing_rules);
@@ -112,24 +104,20 @@ public:
     std::string tell(state const& before, step const&, state const& after) const;
 
 private:
-    template <class Visit>
-    void carry_out(state const&, unsigned a, unsigned n, Visit visit) const;
-    template <class Visit>
-    void carry_out_again(state const&, unsigned a, unsigned n, Visit visit) const;
-    template <class Visit>
-    void decide(state const&, unsigned a, Visit visit) const;
-    template <class Visit>
-    void raise(state const&, unsigned a, unsigned n, Visit visit) const;
-    bool acquire(state&, unsigned a, unsigned n, bool forgets) const;
-    char const* complete(state&, unsigned a) const;
+    bool carry_out(state&, step const&) const;
+    bool forget(state&, unsigned n) const;
+    bool take(state&, unsigned a, unsigned n, std::uint8_t number) const;
+    bool increment(state&, unsigned a, unsigned n, std::uint8_t number) const;
+    void note_floor(state&, unsigned a) const;
     bool begun(attempt const&) const;
+    std::uint8_t token(attempt const&) const;
+    char const* settle(state&, unsigned a) const;
 
     fencing_rules const rules_;
-    unsigned const counter_bits_ = 4, owner_bits_, at_bits_ = 4;
-    shape shape_;
+    unsigned const number_bits_;
+    shape const shape_;
 };
 
-report explore_fencing(fencing_rules const&, std::uint64_t states_max);
 std::vector<world> fencing_worlds();
 
 }  // namespace redlock::model

@@ -2,7 +2,6 @@
 
 #include "model/exclusion.hpp"
 #include "model/fencing.hpp"
-#include "model/plain_fencing.hpp"
 
 #include <fmt/format.h>
 
@@ -38,8 +37,8 @@ constexpr std::uint64_t states_max_large = 250'000'000;
 std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
-    for (auto& more : {plain_fencing_worlds(), exclusion_worlds()})
-        all.insert(all.end(), more.begin(), more.end());
+    auto const more = exclusion_worlds();
+    all.insert(all.end(), more.begin(), more.end());
     // Controls last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });
     return all;

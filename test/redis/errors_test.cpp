@@ -1,5 +1,6 @@
 // Servers that refuse, and servers that are none: each becomes a clear error of its node, and one outcome.
 
+#include "redis/scripts.hpp"
 #include "support/fake_server.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/plain_client.hpp"
@@ -7,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <thread>
+#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -162,15 +164,50 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
     BOOST_TEST(n.message.find("hunter2") == std::string::npos);
 }
 
+namespace {
+
+// What a server answers when it is greeted.
+std::string welcome(std::string const& version)
+{
+    auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
+    std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
+                    + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n";
+    for (auto const& script : redis::all_scripts)
+        all += "+" + std::string(script.sha1) + "\r\n";
+    return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone)
+{
+    real_servers r(2);
+    std::pair<std::string, bool> const versions[] = {{"5.0.14", true}, {"6.0.16", true}, {"6.2.0", false}, {"7.0.15", false}, {"10.0.0", false}};
+    for (auto const& [version, too_old] : versions) {
+        for (bool const with_fencing : {true, false}) {
+            bool greeted = false;
+            fake_server old(r.context, [&](std::string_view) { return std::exchange(greeted, true) ? "" : welcome(version); });
+            lock_manager locks(r.context, {.nodes = {old.url(), r[0].url(), r[1].url()}, .fencing = with_fencing});
+            BOOST_TEST_CONTEXT(version << (with_fencing ? ", with fencing" : ""))
+            {
+                BOOST_TEST(r.run_to([&] {
+                    r.acquire(locks, "stock", {.wait = 5s});
+                    auto const& n = locks.stats().nodes[0];
+                    return with_fencing && too_old ? n.last_error == errc::unsupported_server : n.connected;
+                }));
+                auto const said = locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
+                BOOST_TEST((said != std::string::npos) == (with_fencing && too_old));
+            }
+            r.shutdown(locks);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
 {
     real_servers r(2);
     int requests = 0;
-    fake_server liar(r.context, [&](std::string_view) -> std::string {
-        if (++requests % 2 == 1)  // the greeting: seven commands or six
-            return "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$2\r\nhi\r\n*1\r\n$3\r\ndel\r\n+a\r\n+b\r\n+c\r\n";
-        return ":12\r\n$-1zzz\r\n";
-    });
+    fake_server liar(r.context, [&](std::string_view) { return ++requests % 2 == 1 ? welcome("7.0.0") : ":12\r\n$-1zzz\r\n"; });
     lock_manager locks(r.context, {.nodes = {liar.url(), r[0].url(), r[1].url()}});
     for (int i = 0; i < 50; ++i) {
         auto won = r.acquire(locks, "stock", {.wait = 1s});

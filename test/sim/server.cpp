@@ -42,6 +42,7 @@ void server::carry_out(request const& r, std::function<void(node_reply)> const& 
     if (set && world_.now - r.sent > r.ttl)
         ghosts_.emplace(r.value);
     world_.tell("{} {} {} {}: {}", name, r.what == node_operation::kind::acquire  ? "acquire"
+                                         : r.what == node_operation::kind::raise  ? "raise"
                                          : r.what == node_operation::kind::extend ? "extend"
                                          : r.what == node_operation::kind::release ? "release" : "inspect",
                 r.key, r.value.substr(0, 8), answer.error ? answer.error.message() : answer.vote == vote::granted ? "yes" : "no");

@@ -162,6 +162,7 @@ public:
     bool connecting = false;                ///< what is to be sent waits until it is over
     bool deaf = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
+    bool draws_tokens = true;               ///< otherwise it does not know what they are
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
     server_life life;
@@ -188,9 +189,13 @@ public:
     node_reply carry_out(node_operation const& o)
     {
         requests.push_back({o.what, std::string(o.key), std::string(o.value), world_.now, o.fence});
-        if (!refusal)
-            return lock_table::carry_out(o, world_.now);
         node_reply r;
+        if (!refusal) {
+            r = lock_table::carry_out(o, world_.now);
+            if (!draws_tokens)
+                r.fence = 0;
+            return r;
+        }
         r.error = refusal;
         r.untouched = true;
         return r;

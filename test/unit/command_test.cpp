@@ -132,26 +132,18 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
-               == expected("EVALSHA", redis::acquire_script.sha1, "3", "key", tombstone, counter, "value", "5000", "7"));
-    // Without fencing and healing no key is named that older access lists do not know.
-    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0", "0"));
+               == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
+    BOOST_TEST(encoded(kind::raise, {}, 7) == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
+    // Without healing no key is named that older access lists do not know.
+    BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0"));
     BOOST_TEST(encoded(kind::extend, {}, 0, true)
-               == expected("EVALSHA", redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1", "0"));
-    BOOST_TEST(encoded(kind::extend, {}, 7, true)
-               == expected("EVALSHA", redis::extend_script.sha1, "3", "key", tombstone, counter, "value", "5000", "1", "7"));
-    BOOST_TEST(encoded(kind::extend, {}, 7)
-               == expected("EVALSHA", redis::extend_script.sha1, "3", "key", tombstone, counter, "value", "5000", "0", "7"));
+               == expected("EVALSHA", redis::extend_script.sha1, "2", "key", tombstone, "value", "5000", "1"));
     BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
-    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex}) {
-        BOOST_TEST(encoded(kind::release, {.by = by}, 7)
-                   == expected("EVALSHA", redis::fenced_release_script.sha1, "2", "key", counter, "value", "7"));
-        BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true}, 7)
-                   == expected("EVALSHA", redis::bury_script.sha1, "3", "key", tombstone, counter, "value", "600000", "7"));
+    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
-                   == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000", "0"));
-    }
+                   == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000"));
     BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", redis::inspect_script.sha1, "1", "key"));
 }
 
@@ -175,13 +167,16 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
     auto const value = [&](std::size_t i) { return std::string_view(values).substr(4 * i, 4); };
     test_operation const operations[] = {
         {kind::acquire, key(0), value(0), 1s}, {kind::acquire, key(1), value(0), 1s}, {kind::acquire, key(1), value(1), 1s},
-        {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::release, key(1), value(1), 2s},
+        {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::raise, key(1), value(1), 2s},
+        {kind::release, key(1), value(1), 2s},
         {kind::release, key(1), value(0), 2s}, {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
     encoder used;
     auto const check = [&](test_operation const& o, manner how) {
         encoder fresh;
         BOOST_TEST(used.encode(o, how).payload() == fresh.encode(o, how).payload());
         BOOST_TEST(used.encode(o, how).get_commands() == fresh.encode(o, how).get_commands());
+        auto const script = how.load_script && redis::script_for(o, how);
+        BOOST_TEST(used.encode(o, how).get_commands() == redis::commands_for(o) + script);
     };
     for (auto o : operations) {
         for (auto by : {deletion::script, deletion::delifeq, deletion::delex}) {

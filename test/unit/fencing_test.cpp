@@ -6,6 +6,7 @@
 #include <random>
 
 using namespace redlock::core;
+using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(fencing)
 
@@ -21,47 +22,72 @@ fence_tally tally_of(std::initializer_list<std::uint64_t> counters)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_token_is_the_highest_counter)
+BOOST_AUTO_TEST_CASE(the_highest_counter_and_those_that_have_exactly_that)
 {
-    BOOST_TEST(tally_of({}).token() == 0u);
+    BOOST_TEST(tally_of({}).highest() == 0u);
     BOOST_TEST(tally_of({}).agreed() == 0u);
-    BOOST_TEST(tally_of({3, 9, 4}).token() == 9u);
-    BOOST_TEST(tally_of({9, 3}).token() == 9u);
-}
-
-BOOST_AUTO_TEST_CASE(those_that_have_exactly_that_agree)
-{
+    BOOST_TEST(tally_of({3, 9, 4}).highest() == 9u);
+    BOOST_TEST(tally_of({9, 3}).highest() == 9u);
     BOOST_TEST(tally_of({7, 7, 7}).agreed() == 3u);
     BOOST_TEST(tally_of({6, 7, 7}).agreed() == 2u);
     BOOST_TEST(tally_of({7, 7, 8}).agreed() == 1u);
     BOOST_TEST(tally_of({8, 7, 7, 8}).agreed() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_hint_is_the_time_with_who_asks_in_the_low_bits)
+namespace {
+
+constexpr std::uint64_t now = 1'795'000'000'123'456;
+constexpr std::uint64_t minute = 60'000'000;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_proposal_is_the_time_with_who_proposes_in_the_low_bits)
 {
-    std::uint64_t const now = 1'795'000'000'123'456;
-    for (int who = 0; who < 256; ++who) {
-        auto const hint = fence_hint(now, static_cast<std::uint8_t>(who));
-        BOOST_TEST(hint % 256 == static_cast<unsigned>(who));
-        BOOST_TEST(hint / 256 == now / 256);
+    for (unsigned who = 0; who < 16; ++who) {
+        auto const proposal = fence_clock(static_cast<std::uint8_t>(who), 1min).next(now);
+        BOOST_TEST(proposal % 16 == who);
+        BOOST_TEST(proposal / 16 == now / 16);
     }
-    BOOST_TEST(fence_hint(now, 1) != fence_hint(now, 2));
 }
 
-BOOST_AUTO_TEST_CASE(a_hint_is_exact_in_the_arithmetic_of_scripts_whatever_the_clock_says)
+BOOST_AUTO_TEST_CASE(each_proposal_is_higher_than_the_one_before_whatever_the_clock_does)
 {
     std::mt19937_64 random(1);
-    for (int i = 0; i < 1000; ++i) {
-        auto const hint = fence_hint(random(), 255);
-        BOOST_TEST(hint < fence_end);
-        BOOST_TEST(static_cast<std::uint64_t>(static_cast<double>(hint)) == hint);
+    for (int i = 0; i < 100; ++i) {
+        fence_clock clock(static_cast<std::uint8_t>(random()), 1min);
+        std::uint64_t last = 0;
+        for (int k = 0; k < 100; ++k) {
+            auto const next = clock.next(random() % 3 == 0 ? now : random() >> random() % 64);
+            BOOST_TEST(next > last);
+            BOOST_TEST(next < fence_end);
+            last = next;
+        }
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_hint_is_never_zero_which_would_be_no_fencing)
+BOOST_AUTO_TEST_CASE(a_clock_that_is_broken_is_not_believed)
 {
-    BOOST_TEST(fence_hint(0, 0) == 1u);
-    BOOST_TEST(fence_hint(fence_end, 0) == 1u);
+    BOOST_TEST(fence_clock(3, 1min).next(0) == 19u);
+    BOOST_TEST(fence_clock(3, 1min).next(fence_end) == 19u);
+    BOOST_TEST(fence_clock(3, 1min).next(~std::uint64_t(0)) == 19u);
+}
+
+BOOST_AUTO_TEST_CASE(with_a_clock_that_is_ahead_we_keep_up)
+{
+    fence_clock clock(0, 1min);
+    clock.learn(now + 5'000'000, now);
+    BOOST_TEST(clock.next(now + 1000) >= now + 5'000'000);
+    clock.learn(now - 5'000'000, now);  // what is behind teaches nothing
+    BOOST_TEST(clock.next(now + 2000) >= now + 5'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(but_not_with_one_that_is_too_far_ahead)
+{
+    fence_clock clock(0, 1min);
+    BOOST_TEST(!clock.learn(now + minute + 1, now));
+    BOOST_TEST(clock.next(now) <= now);
+    BOOST_TEST(clock.learn(now + minute, now));
+    BOOST_TEST(clock.next(now + 16) > now + minute - 16);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

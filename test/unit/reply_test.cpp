@@ -28,7 +28,13 @@ struct question final : node_operation {
 
 node_reply answer(kind what, redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
 {
-    return redis::interpret(question(what, fence, heal), r);
+    return redis::interpret(question(what, fence, heal), {&r, 1});
+}
+
+node_reply answer_of_two(kind what, redis::reply const& first, redis::reply const& second, std::uint64_t fence)
+{
+    redis::reply const both[] = {first, second};
+    return redis::interpret(question(what, fence), both);
 }
 
 }  // namespace
@@ -48,27 +54,50 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
     BOOST_TEST((answer(kind::inspect, make(type::null, "")).vote == vote::denied));
 }
 
-BOOST_AUTO_TEST_CASE(with_fencing_a_number_is_the_counter_and_an_array_a_denial)
+BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_was_taken)
 {
-    auto const r = answer(kind::acquire, make(type::number, "1795000000123456"), 1);
-    BOOST_TEST((r.vote == vote::granted));
-    BOOST_TEST(r.fence == 1'795'000'000'123'456u);
-    auto const d = answer(kind::acquire, make(type::array, "", {"4321", "0"}), 1);
-    BOOST_TEST((d.vote == vote::denied));
-    BOOST_TEST(d.remaining.count() == 4321);
-    BOOST_TEST((answer(kind::acquire, make(type::number, "9007199254740991"), 1).vote == vote::granted));
+    auto const ok = make(type::simple_string, "OK");
+    auto const taken = answer_of_two(kind::acquire, ok, make(type::number, "1"), 77);
+    BOOST_TEST((taken.vote == vote::granted));
+    BOOST_TEST(taken.fence == 77u);
+    auto const outbid = answer_of_two(kind::acquire, ok, make(type::number, "0"), 77);
+    BOOST_TEST((outbid.vote == vote::granted));
+    BOOST_TEST(outbid.fence == 0u);
+    for (auto const* changed : {"0", "1"}) {
+        auto const denied = answer_of_two(kind::acquire, make(type::null, ""), make(type::number, changed), 77);
+        BOOST_TEST((denied.vote == vote::denied));
+        BOOST_TEST(denied.fence == 0u);
+    }
+}
 
-    redis::reply const odd[] = {
-        make(type::number, "0"), make(type::number, "-1"), make(type::number, "9007199254740992"), make(type::number, "1.5"),
-        make(type::number, ""), make(type::simple_string, "OK"), make(type::null, ""),
-        make(type::array, "", {"4321"}), make(type::array, "", {"soon", "0"}), make(type::map, "", {"4321", "0"}),
-        make(type::array, "", {"4321", "1"})};  // our own value: it was carried out twice
-    for (auto const& o : odd) {
-        auto const strange = answer(kind::acquire, o, 1);
-        BOOST_TEST((strange.vote == vote::unknown));
+BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_the_proposal)
+{
+    auto const ok = make(type::simple_string, "OK");
+    auto const forbidden = answer_of_two(kind::acquire, ok, make(type::simple_error, "NOPERM no"), 77);
+    BOOST_TEST((forbidden.vote == vote::unknown));
+    BOOST_TEST((forbidden.error == errc::permission_denied));
+    BOOST_TEST(!forbidden.untouched);
+    for (auto const& odd : {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::doublean, "1")}) {
+        auto const strange = answer_of_two(kind::acquire, ok, odd, 77);
         BOOST_TEST((strange.error == errc::unexpected_reply));
         BOOST_TEST(!strange.untouched);
     }
+    BOOST_TEST(answer_of_two(kind::acquire, make(type::simple_error, "LOADING"), make(type::number, "1"), 77).untouched);
+}
+
+BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
+{
+    auto const counter = [](std::string text, type t = type::doublean) {
+        return answer_of_two(kind::raise, make(type::number, "0"), make(t, std::move(text)), 77);
+    };
+    BOOST_TEST((counter("1").vote == vote::granted));
+    BOOST_TEST(counter("1795000000123456").fence == 1'795'000'000'123'456u);
+    BOOST_TEST(counter("1.795e+15").fence == 1'795'000'000'000'000u);
+    BOOST_TEST(counter("9007199254740991").fence == 9'007'199'254'740'991u);
+    for (auto const* odd : {"0", "-1", "9007199254740992", "1.5", "", "inf", "nan", "1 ", "many"})
+        BOOST_TEST((counter(odd).error == errc::unexpected_reply));
+    BOOST_TEST((counter("7", type::blob_string).error == errc::unexpected_reply));
+    BOOST_TEST((counter("WRONGTYPE no", type::simple_error).error == errc::wrong_type));
 }
 
 BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
@@ -85,7 +114,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
                                 make(type::array, "", {"a", "b", "c"}), make(type::map, "", {"a", "b"}),
                                 make(type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
-        for (auto k : {kind::acquire, kind::extend, kind::release, kind::inspect}) {
+        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect}) {
             auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));
