@@ -130,11 +130,15 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         if (!ec) {
             now_.acquire.record(steady::now() - begun);
             now_.violations += ++inside_[place] > 1;
+            if (w.inside)
+                now_.violations += ++*w.inside > 1;
             if (w.hold.count() > 0) {
                 pause.expires_after(w.hold);
                 co_await pause.async_wait(token);
             }
             --inside_[place];
+            if (w.inside)
+                --*w.inside;
             std::tie(ec) = co_await lock.async_release(token);
         }
         note_end(begun, ec);

@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -28,6 +29,7 @@ struct work {
     std::chrono::microseconds hold{0};  ///< between lock and release
     double rate = 0;                    ///< cycles per second, evenly spread over the clients; 0: as fast as it goes
     std::chrono::milliseconds ttl{10'000};
+    std::atomic<int>* inside = nullptr;  ///< with one key: how many of all processes believe they have it
     /// Called on the way, each at its time after the beginning, and again every millisecond while it returns true.
     std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events;
 };

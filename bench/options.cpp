@@ -22,6 +22,7 @@ the same commands and only counts the replies. Absolute times do not travel; rat
 Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   uncontended  each client locks and unlocks a key of its own                     (256 clients, and 1)
   contended    all want the same key and hold it for --hold                       (32 clients)
+  crowded      the same by four processes, each with a quarter of the clients     (32 clients)
   renew        --locks locks are held and renewed
   stalled      one node is stopped for the middle third of the time, and goes on  (256 clients)
   killed       the same; it is killed, and started again without what it knew     (256 clients)

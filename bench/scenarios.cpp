@@ -1,6 +1,7 @@
 #include "scenarios.hpp"
 
 #include "apart.hpp"
+#include "crowd.hpp"
 #include "fault.hpp"
 #include "laboratory.hpp"
 #include "relay/relay.hpp"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace redlock::bench {
@@ -66,26 +68,40 @@ std::vector<result> uncontended(options const& o, progress const& p)
 }
 
 // The floor of one lock that all want: what it is held for, and one round trip in between.
-std::vector<result> contended(options const& o, progress const& p)
+std::vector<result> measure_contended(std::string const& scenario, options const& o, progress const& p, std::size_t processes)
 {
     laboratory lab(o, p, o.count);
-    auto const clients = o.clients > 0 ? o.clients : 32;
+    auto const clients = std::max(o.clients > 0 ? o.clients : 32, processes) / processes * processes;
     auto const hold = o.hold.value_or(1ms);
-    load l(lab.servers().urls(), node_timeout(clients));
-    l.run({.clients = clients, .duration = 200ms, .one_key = true, .hold = hold});
+    work const w{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold, .rate = o.rate};
+    std::optional<load> l;
+    if (processes == 1) {
+        l.emplace(lab.servers().urls(), node_timeout(clients));
+        l->run({.clients = clients, .duration = 200ms, .one_key = true, .hold = hold});
+    }
     auto const rounds = lab.rounds(
-        fmt::format("contended, {} clients", clients),
+        fmt::format("{}, {} clients", scenario, clients),
         [&] { return run_floor(lab.servers().addresses(), {.clients = 1, .duration = o.duration, .majority = true, .hold = hold}); },
         [&](round& r) {
             r.library = lab.observe([&] {
-                return l.run({.clients = clients, .duration = o.duration, .one_key = true, .hold = hold, .rate = o.rate});
+                return l ? l->run(w) : run_crowd(lab.servers().urls(), node_timeout(clients), w, processes, r.more);
             });
             auto const waits = r.library.wait.summary();
             r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
             r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
         });
     auto const variant = fmt::format("hold {:g} ms", std::chrono::duration<double, std::milli>(hold).count());
-    return {named(summarise(rounds, true), "contended", variant, lab.servers().size(), clients)};
+    return {named(summarise(rounds, true), scenario, variant, lab.servers().size(), clients)};
+}
+
+std::vector<result> contended(options const& o, progress const& p)
+{
+    return measure_contended("contended", o, p, 1);
+}
+
+std::vector<result> crowded(options const& o, progress const& p)
+{
+    return measure_contended("crowded", o, p, 4);
 }
 
 std::vector<result> renew(options const& o, progress const& p)
@@ -210,9 +226,8 @@ struct scenario {
 };
 
 constexpr scenario scenarios[] = {
-    {"uncontended", uncontended}, {"contended", contended}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"fenced", fenced},
-    {"scale", scale},
+    {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
+    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"scale", scale},
 };
 
 }  // namespace

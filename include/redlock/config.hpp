@@ -76,6 +76,10 @@ struct config {
     /// No lock is asked for longer than this: 20 ms to one day.
     std::chrono::milliseconds max_ttl{60'000};
 
+    /// While other processes wait for the same lock: how many of this process may have it one after the other, 0 to a million.
+    /// Then the others have their turn. Who waited here before it was known that others do comes first, up to this number.
+    std::size_t max_handovers = 16;
+
     /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all
         clients that follow docs/protocol.md. Each node keeps a counter for each resource for ever, in a key of its own.
         Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but draw no tokens. */

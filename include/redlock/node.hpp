@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,10 +27,13 @@ struct node_reply {
     error_code error;     ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text;
-    std::chrono::milliseconds remaining{0};  ///< A granted inspection: the key's time to live.
+    /// A granted inspection, and a denied acquisition that watches: the key's time to live. Negative: it has no end.
+    std::chrono::milliseconds remaining{0};
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
+    bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
+    bool wanted = false;      ///< A granted acquisition that watches: others that watch have been denied lately.
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
@@ -62,11 +66,13 @@ public:
 
     std::string_view key;                ///< Both views live as long as the operation.
     std::string_view value;
+    std::string_view contender;          ///< Of an acquisition that watches: who asks; the same for all of one process.
     std::chrono::milliseconds ttl{0};
     clock::time_point not_after;         ///< The node must not send it later than this.
     std::uint64_t fence = 0;             ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
     kind what{};
     bool heal = false;
+    bool watch = false;                  ///< Of an acquisition: tell for how long it is denied, of changes, and of others.
 
     /// Whether nobody wants it sent any more. A node asks right before sending.
     bool withdrawn() const noexcept { return withdrawn_; }
@@ -106,6 +112,9 @@ public:
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
 
+    /// Whether it tells of changes to keys that are watched, see @ref listen. Callable from any thread.
+    virtual bool tells() const noexcept { return false; }
+
     /// What is known of the server that answered last. Called on the executor.
     virtual server_life life() const { return {}; }
 
@@ -116,7 +125,12 @@ public:
         return true;
     }
 
-    /// Called once, before anything else. Nothing runs on @p executor at the same time as anything else does. It does not
+    /** Called once, before anything else. The node calls @p changed on its executor, and never from within another call, when
+        a key that it watches has been changed, deleted or has expired; once, then it must be watched again. With an empty
+        key: it may have missed changes, because a connection ended. A node that never tells is asked now and then. */
+    virtual void listen(std::function<void(std::string_view key)> changed) { static_cast<void>(changed); }
+
+    /// Called once, before @ref submit. Nothing runs on @p executor at the same time as anything else does. It does not
     /// keep its context running: a node that answers from elsewhere needs a work guard of the context itself.
     virtual void start(asio::any_io_executor executor) = 0;
 

@@ -13,6 +13,7 @@ namespace redlock {
 struct node_stats {
     std::string name;                        ///< The node's address, without user and password.
     bool connected = false;                  ///< Whether it can vote right now.
+    bool tells = false;                      ///< Whether it tells of changes, so that who waits need not ask now and then.
     std::uint64_t granted = 0;               ///< Its votes in acquisitions and extensions …
     std::uint64_t denied = 0;
     std::uint64_t unknown = 0;               ///< … including those that nobody waited for any more.
@@ -39,6 +40,7 @@ struct stats {
     std::uint64_t healed = 0;                ///< Keys set again on nodes that had forgotten them.
     std::uint64_t cleaned = 0;               ///< Keys released in the background.
     std::size_t held = 0;                    ///< Locks held now.
+    std::size_t waiting = 0;                 ///< Acquisitions that may wait, and that are under way now.
     std::size_t running = 0;                 ///< Operations under way or waiting now, renewals included.
     std::size_t cleaning = 0;                ///< Keys still to be released in the background.
     /// Whether the nodes were younger than `config::max_ttl` as a whole, and taken for newly started.

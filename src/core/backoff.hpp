@@ -21,4 +21,18 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(ceiling.count()) * (0.25 + 0.75 * fraction)));
 }
 
+/** How long a contender that has been woken waits before it asks, having lost @p defeats times (from 1).
+
+    Uniform from zero to a ceiling that doubles with each defeat, from one to sixteen times what a round takes, and is 256 ms
+    at most: others were woken at the same moment, and who asks a round trip earlier than all others gets the votes of all nodes.
+*/
+inline std::chrono::nanoseconds delay_after(std::size_t defeats, std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
+{
+    using namespace std::chrono;
+    auto const doublings = std::min<std::size_t>(defeats > 0 ? defeats - 1 : 0, 4);
+    auto const ceiling = std::min<nanoseconds>(std::max<nanoseconds>(round_trip, 100us) * (std::int64_t{1} << doublings), 256ms);
+    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
+    return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(ceiling.count()) * fraction));
+}
+
 }  // namespace redlock::core

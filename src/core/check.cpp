@@ -48,6 +48,8 @@ std::string check(config const& c)
         return fmt::format("drift_factor is {}, but must be 0 to 0.5", c.drift_factor);
     if (auto wrong = check_between("max_ttl", c.max_ttl, ttl_min, ttl_max); !wrong.empty())
         return wrong;
+    if (c.max_handovers > 1'000'000)
+        return fmt::format("max_handovers is {}, but must be at most 1000000", c.max_handovers);
     if (c.fence_quorum != 0 && (c.fence_quorum < majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
         return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum, majority(c.nodes.size()),
                            c.nodes.size());

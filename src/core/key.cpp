@@ -81,6 +81,13 @@ void put_tombstone_key(std::string& to, std::string_view key, std::string_view t
     to.append(token);
 }
 
+void put_wanted_key(std::string& to, std::string_view key)
+{
+    to.assign(key).append(":wanted");
+    if (!has_hash_tag(key))
+        to.append(":{").append(key).append("}");
+}
+
 std::string tombstone_key(std::string_view key, std::string_view token)
 {
     std::string k;

@@ -21,4 +21,7 @@ void put_fence_key(std::string& to, std::string_view key);  ///< the same, in me
 std::string tombstone_key(std::string_view key, std::string_view token);
 void put_tombstone_key(std::string& to, std::string_view key, std::string_view token);
 
+/// The key under which those are listed that have been denied @p key lately; otherwise as for a tombstone.
+void put_wanted_key(std::string& to, std::string_view key);
+
 }  // namespace redlock::core

@@ -139,7 +139,7 @@ private:
 
     void count(error_code ec)
     {
-        if (ec == errc::no_quorum)
+        if (ec == errc::no_quorum || ec == errc::quarantined)
             ++shop_.no_quorum;
         else if (ec == errc::contended)
             ++shop_.contended;

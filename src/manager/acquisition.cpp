@@ -14,6 +14,8 @@
 
 namespace redlock::detail {
 
+using namespace std::chrono_literals;
+
 void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
 {
     if (e->abandoned())
@@ -52,8 +54,10 @@ flow<error_code> acquisition::contend(std::shared_ptr<acquisition> self)
     auto& e = *self->engine_;
     e.enter(*self);
     engine::place_in_queue const place(e, *self);
-    while (!place.first() && !self->stopped() && e.now() < self->give_up_at_)
+    while (!place.first() && !self->stopped() && e.now() < self->give_up_at_) {
+        self->looks_for_others_ = true;
         co_await self->sleep(self->give_up_at_);
+    }
     if (self->stopped())
         co_return asio::error::operation_aborted;
     if (!place.first())
@@ -66,6 +70,8 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     auto& a = *self;
     auto& e = *a.engine_;
     e.enter(a);
+    if (a.options_.wait.count() > 0 && !a.looks_for_others_)
+        a.looks_for_others_ = e.should_look_for_others(a.resource);
     while (!a.stopped()) {
         // As long as this process itself has the lock, the nodes need not be asked.
         if (auto const until = a.blocked_until()) {
@@ -85,6 +91,10 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
                                         a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
+        if (a.looks_for_others_ || a.rounds_ > 0) {  // otherwise it is plain: most do not meet anybody
+            a.round_->watch();
+            a.outlook_.emplace(e.nodes().size(), e.quorum());
+        }
         if (e.settings().fencing)
             a.round_->proposal = a.propose();
         ++a.rounds_;
@@ -92,7 +102,10 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.leaves_traces_ = true;
         co_await a.round_->gather();
 
+        auto const decided = e.now();
         auto ec = a.judge(*a.round_);
+        if (!ec && a.outlook_ && a.round_->wanted())
+            e.wanted(a.resource, decided - a.round_->started);
         if (!ec && e.settings().fencing)
             ec = co_await draw_token(self);
         if (!ec) {
@@ -104,12 +117,67 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             continue;  // nobody holds it: at once, now that we know what to propose
         if (a.stopped() || a.round_->started >= a.give_up_at_)
             co_return ec;
-        auto again = e.now() + core::pause_after(a.rounds_, e.random());
-        if (ec == errc::quarantined)
-            again = std::max(again, e.quarantine_over());
-        co_await a.sleep(std::min(again, a.give_up_at_));
+        co_await wait_for_chance(self, ec);
     }
     co_return asio::error::operation_aborted;
+}
+
+// After a lost round: until the next one may be won, as far as the nodes have told.
+flow<void> acquisition::wait_for_chance(std::shared_ptr<acquisition> self, error_code lost)
+{
+    auto& a = *self;
+    auto& e = *a.engine_;
+    auto const ended = e.now();
+    auto again = ended + core::pause_after(a.rounds_, e.random());
+    if (lost == errc::quarantined)
+        again = std::max(again, e.quarantine_over());
+    if (lost == errc::contended && !a.outlook_) {
+        again = ended;  // the next round asks the nodes to tell
+    } else if (lost == errc::contended) {
+        bool const told = a.look_ahead(ended);
+        // Where too few nodes will tell, the lock may go without a word.
+        auto const ask_anyway = told ? a.give_up_at_ : std::min(again, a.give_up_at_);
+        while (!a.stopped() && e.now() < a.chance(ask_anyway))
+            co_await a.sleep(a.chance(ask_anyway));
+        again = e.now() + core::delay_after(a.rounds_ - 1, ended - a.round_->started, e.random());
+    }
+    a.outlook_.reset();
+    again = std::min(again, a.give_up_at_);
+    if (!a.stopped())
+        co_await a.sleep(again);
+}
+
+// What the nodes have said in the round that was lost. Whether a quorum of them will tell when that changes.
+bool acquisition::look_ahead(clock::time_point now)
+{
+    std::size_t told = 0;
+    for (auto const& b : round_->ballots) {
+        if (!b.answered || b.cast() == vote::unknown)
+            continue;
+        bool const denied = b.reply.vote == vote::denied;
+        if (!denied)
+            outlook_->expect(b.node, now);  // we give it back
+        else if (b.reply.remaining.count() >= 0)
+            outlook_->expect(b.node, now + b.reply.remaining + 2ms);
+        told += !denied || b.reply.watched;
+    }
+    return told >= engine_->quorum();
+}
+
+clock::time_point acquisition::chance(clock::time_point at_the_latest) const
+{
+    return std::min(outlook_->chance(), at_the_latest);
+}
+
+void acquisition::may_be_free(std::size_t node)
+{
+    // What comes before the node's answer to this round happened before, too.
+    if (!outlook_ || !round_->ballots[node].answered)
+        return;
+    auto const now = engine_->now();
+    outlook_->expect(node, now);
+    if (outlook_->chance() <= now)
+        wake();
 }
 
 // Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one of
@@ -160,7 +228,9 @@ std::optional<clock::time_point> acquisition::blocked_until() const
 {
     if (options_.wait.count() == 0 || engine_->now() >= give_up_at_)
         return std::nullopt;
-    auto const until = engine_->held_until(resource);
+    auto until = engine_->held_until(resource);
+    if (!until)
+        until = engine_->turn_of_others_until(resource);
     return until ? std::optional(std::min(*until, give_up_at_)) : std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/schedule.hpp"
+#include "core/outlook.hpp"
 #include "manager/engine.hpp"
 #include "manager/round.hpp"
 
@@ -19,12 +20,16 @@ public:
     static flow<error_code> contend(std::shared_ptr<acquisition>);
     static flow<error_code> ask_nodes(std::shared_ptr<acquisition>);
     static flow<error_code> draw_token(std::shared_ptr<acquisition>);
+    static flow<void> wait_for_chance(std::shared_ptr<acquisition>, error_code lost);
 
     void cancel(asio::cancellation_type) override;
     void drop() override;
 
     /// Ends the pause or the wait in the queue early.
     void wake();
+
+    /// The key on @p node has changed.
+    void may_be_free(std::size_t node);
 
     void complete(error_code);
 
@@ -35,6 +40,8 @@ private:
     std::optional<clock::time_point> blocked_until() const;
     error_code judge(round const&) const;
     std::uint64_t propose();
+    bool look_ahead(clock::time_point now);
+    clock::time_point chance(clock::time_point at_the_latest) const;
     void hand_out();
     void clean_up();
     auto sleep(clock::time_point until);
@@ -53,7 +60,9 @@ private:
     std::size_t second_rounds_ = 0;
     lock won_;
     bool cancelled_ = false;
+    std::optional<core::outlook<clock::time_point>> outlook_;  ///< while it waits for a chance
     std::uint64_t highest_ = 0;           ///< of the nodes' counters, as far as known
+    bool looks_for_others_ = false;       ///< already in the first round: it had to queue, or comes often
     bool outbid_ = false;                 ///< the nodes' counters disagreed above what we had proposed
     bool outbid_before_ = false;
     bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet

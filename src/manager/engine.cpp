@@ -31,6 +31,12 @@ std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::u
                                      config settings, std::vector<std::shared_ptr<node>> nodes)
 {
     auto e = std::make_shared<engine>(user_executor, std::move(runtime), std::move(settings), std::move(nodes));
+    for (std::size_t i = 0; i < e->nodes_.size(); ++i) {
+        e->nodes_[i]->listen([weak = std::weak_ptr(e), i](std::string_view key) {
+            if (auto const self = weak.lock())
+                self->changed(i, key);
+        });
+    }
     context_guard::watch(user_executor, e);
     return e;
 }
@@ -48,7 +54,8 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       node_counters_(nodes_.size()),
       ages_(nodes_.size()),
       quorum_(std::max(settings_.fencing ? settings_.fence_quorum : 0, core::majority(nodes_.size()))),
-      fence_clock_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0), settings_.max_ttl / 2)
+      fence_clock_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0), settings_.max_ttl / 2),
+      contender_(core::make_token(runtime_->random()[0], 0, {}).substr(0, 16))
 {
     for (auto& n : nodes_)
         n->start(*strand_);
@@ -115,10 +122,12 @@ void engine::leave(operation& s)
 engine::place_in_queue::place_in_queue(engine& e, acquisition& a)
     : engine_(e), who_(a), queue_(&e.contenders_[a.resource]), place_(queue_->insert(queue_->end(), &a))
 {
+    bump<std::size_t>(e.count.waiting, 1);
 }
 
 engine::place_in_queue::~place_in_queue()
 {
+    bump<std::size_t>(engine_.count.waiting, -1);
     bool const was_first = first();
     queue_->erase(place_);
     if (queue_->empty())
@@ -130,6 +139,20 @@ engine::place_in_queue::~place_in_queue()
 bool engine::place_in_queue::first() const
 {
     return queue_->front() == &who_;
+}
+
+// A node has told that a key has changed, or, without a key, that it may have missed changes.
+void engine::changed(std::size_t node, std::string_view key)
+{
+    if (key.empty()) {
+        for (auto& [resource, queue] : contenders_)
+            queue.front()->may_be_free(node);
+        return;
+    }
+    if (key.substr(0, settings_.prefix.size()) != settings_.prefix)
+        return;
+    if (auto const queue = contenders_.find(std::string(key.substr(settings_.prefix.size()))); queue != contenders_.end())
+        queue->second.front()->may_be_free(node);
 }
 
 // Locks
@@ -158,6 +181,8 @@ void engine::set_free(held_lock& held)
     bump<std::size_t>(count.held, -1);
     if (auto it = held_.find(held.resource); it != held_.end() && it->second == &held) {
         held_.erase(it);
+        if (auto const t = turns_.find(held.resource); t != turns_.end())
+            end_pass(t->second, contenders_.contains(held.resource));
         if (auto queue = contenders_.find(held.resource); queue != contenders_.end())
             queue->second.front()->wake();
     }
@@ -167,6 +192,51 @@ void engine::remove(held_lock& held)
 {
     locks_.erase(locks_.iterator_to(held));
     held.kept.reset();
+}
+
+bool engine::should_look_for_others(std::string const& resource) noexcept
+{
+    auto const hash = std::hash<std::string>()(resource);
+    auto& v = visits_[hash % visits_.size()];
+    if (std::exchange(v.resource, hash) != hash)
+        v.count = 0;
+    if (++v.count <= settings_.max_handovers)
+        return false;
+    v.count = 0;
+    return true;
+}
+
+void engine::wanted(std::string const& resource, clock::duration round_trip)
+{
+    auto const known = turns_.find(resource);
+    if (known != turns_.end() && known->second.others_until == clock::time_point::min())
+        return;  // it goes on
+    auto const queue = contenders_.find(resource);
+    auto const waiting = queue != contenders_.end() ? queue->second.size() - 1 : 0;  // not counting who has it now
+    if (turns_.size() >= turns_max)
+        std::erase_if(turns_, [now = now()](auto& t) { return t.second.forgotten_at <= now; });
+    turns_.insert_or_assign(resource, shared_turn{.turn = {waiting, settings_.max_handovers},
+                                                  .courtesy = core::courtesy(round_trip, random()),
+                                                  .forgotten_at = now() + settings_.max_ttl});
+}
+
+// The next one of this process may have it at once, if it is there, and if the turn is not over.
+void engine::end_pass(shared_turn& t, bool waiting)
+{
+    if (!waiting || !t.turn.pass())
+        t.others_until = now() + t.courtesy;
+}
+
+std::optional<clock::time_point> engine::turn_of_others_until(std::string const& resource)
+{
+    auto const t = turns_.find(resource);
+    if (t == turns_.end() || t->second.others_until == clock::time_point::min())
+        return std::nullopt;
+    auto const until = t->second.others_until;
+    if (now() < until)
+        return until;
+    turns_.erase(t);
+    return std::nullopt;
 }
 
 std::optional<clock::time_point> engine::held_until(std::string const& resource) const
@@ -375,6 +445,7 @@ stats engine::stats() const
     s.healed = read(count.healed);
     s.cleaned = read(count.cleaned);
     s.held = read(count.held);
+    s.waiting = read(count.waiting);
     s.running = read(count.running);
     s.cleaning = read(count.cleaning);
     s.taken_for_new = read(taken_for_new_);
@@ -383,7 +454,7 @@ stats engine::stats() const
         auto const& c = node_counters_[i];
         auto const until = read(c.quarantined_until);
         std::lock_guard guard(trouble_mutex_);
-        s.nodes.push_back({nodes_[i]->name(), nodes_[i]->ready(), read(c.granted), read(c.denied), read(c.unknown),
+        s.nodes.push_back({nodes_[i]->name(), nodes_[i]->ready(), nodes_[i]->tells(), read(c.granted), read(c.denied), read(c.unknown),
                            read(c.connections), c.last_error, c.last_message, time_left(until, t)});
     }
     return s;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/fencing.hpp"
+#include "core/turn.hpp"
 #include "core/quarantine.hpp"
 #include "core/schedule.hpp"
 #include "manager/flow.hpp"
@@ -18,6 +19,7 @@
 #include <boost/intrusive/list.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -126,6 +128,16 @@ public:
     /// Until when @p resource is held by this manager itself; nothing if it is not.
     std::optional<clock::time_point> held_until(std::string const& resource) const;
 
+    /// Whether an acquisition of @p resource should ask for others that want it. Who comes back to the same resource again and
+    /// again may find it free each time, because it is faster than all that it keeps waiting.
+    bool should_look_for_others(std::string const& resource) noexcept;
+    /// It was won, in @p round_trip, and others want it, too.
+    void wanted(std::string const& resource, clock::duration round_trip);
+    /// Until when others have their turn at @p resource; nothing if it is ours, or if nobody else wants it.
+    std::optional<clock::time_point> turn_of_others_until(std::string const& resource);
+    /// By which the nodes know this manager among those that want a lock.
+    std::string const& contender() const noexcept { return contender_; }
+
     /// Whether a majority of the nodes was connected to at least once.
     bool connected() const noexcept { return connected_; }
     void set_connected() noexcept { connected_ = true; }
@@ -148,7 +160,7 @@ public:
     struct counters {
         std::atomic<std::uint64_t> acquired, rounds, second_rounds, contended, no_quorum, validity_exhausted, quarantined, cancelled,
             released, lost, renewals, renewals_failed, healed, cleaned;
-        std::atomic<std::size_t> running, held, cleaning;
+        std::atomic<std::size_t> waiting, running, held, cleaning;
     };
     counters count{};
     void count_outcome(error_code);
@@ -157,6 +169,7 @@ private:
     enum class phase { open, closing, closed };
 
     static constexpr clock::time_point never = clock::time_point::min();
+    static constexpr std::size_t turns_max = 1024;  // before those that nobody came back to are forgotten
 
     struct node_counters {
         std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
@@ -168,6 +181,9 @@ private:
         std::string last_message;  // under trouble_mutex_
     };
 
+    struct shared_turn;
+    void end_pass(shared_turn&, bool waiting);
+    void changed(std::size_t node, std::string_view key);
     void ring();
     void judge_life(std::size_t node);
     void finish_if_clean();
@@ -204,6 +220,21 @@ private:
     std::size_t const quorum_;
     core::fence_clock fence_clock_;
     bool told_of_clock_ = false;
+
+    // Of resources that others want, too.
+    struct shared_turn {
+        core::turn turn;
+        clock::duration courtesy;                                       ///< once it is over
+        clock::time_point others_until = clock::time_point::min();
+        clock::time_point forgotten_at;
+    };
+    std::unordered_map<std::string, shared_turn> turns_;
+    struct visits {
+        std::size_t resource = 0;  // its hash; another one with the same place takes it over
+        std::size_t count = 0;
+    };
+    std::array<visits, 64> visits_{};
+    std::string const contender_;
     mutable std::mutex trouble_mutex_;
 };
 

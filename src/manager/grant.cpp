@@ -21,8 +21,7 @@ void grant::withdraw(std::size_t node) noexcept
 
 void grant::ask_to_heal(std::size_t node)
 {
-    auto const acquired = on(node);
-    if (acquired.answered && acquired.may_hold())  // that is final; without an answer, a denial may still come
+    if (on(node).vote == vote::granted)  // it was the acquisition that set the key there
         return;
     heals_.resize(nodes());
     heals_[node].asked = true;

@@ -44,10 +44,12 @@ public:
     void withdraw(std::size_t node) noexcept;
 
     /// Whether the node may have the key now or later.
-    bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || (!heals_.empty() && heals_[node].asked); }
+    bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || healed(node); }
 
     /// A renewal may set the key on the node.
     void ask_to_heal(std::size_t node);
+
+    bool healed(std::size_t node) const noexcept { return !heals_.empty() && heals_[node].asked; }
 
     /// The first connection to the node on which a renewal that may set the key again is unanswered. 0: there is none.
     std::uint32_t unanswered_on(std::size_t node) const noexcept;
@@ -68,7 +70,7 @@ private:
     std::vector<trace, recycler<trace>> traces_;
 
     struct heal {
-        bool asked = false;               ///< the acquisition had not set the key
+        bool asked = false;               ///< the acquisition had not set the key, as far as was known
         std::uint32_t unanswered_on = 0;  ///< the first such connection
     };
     std::vector<heal> heals_;             ///< by node; empty: nothing to tell

@@ -26,13 +26,14 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
     auto const acquired = grant.on(b.node);
     if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
         return true;
+    // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its bytes, and
+    // carry them out after the release. We look again until the ttl is over.
+    bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on() && n.lingers(acquired.sent_on) && !ttl_was_over;
     switch (b.reply.vote) {
     case vote::granted:
-        return true;
+        return !may_come || !grant.healed(b.node);  // or else it was a renewal's key that has been deleted
     case vote::denied:
-        // "Not there" proves nothing if the acquisition's answer is unknown and it travelled on another connection: the
-        // server may still have its bytes, and carry them out after the release. We look again until the ttl is over.
-        return !acquired.is_unknown() || acquired.sent_on == b.sent_on() || !n.lingers(acquired.sent_on) || ttl_was_over;
+        return !may_come;
     case vote::unknown:
         return false;
     }

@@ -129,6 +129,19 @@ void round::skip(std::size_t i, vote known)
     count(known);
 }
 
+void round::watch()
+{
+    for (auto& b : ballots) {
+        b.watch = true;
+        b.contender = engine.contender();
+    }
+}
+
+bool round::wanted() const noexcept
+{
+    return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted() && b.reply.wanted; });
+}
+
 clock::duration round::patience() const
 {
     auto const& c = engine.settings();
@@ -151,7 +164,8 @@ clock::duration round::useful_for(ballot const& b) const
 {
     if (what_ != node_operation::kind::release)
         return clock::duration::zero();
-    return engine.key_lifetime(ttl) * (grant_->on(b.node).answered ? 1 : 2);
+    auto const acquired = grant_->on(b.node);
+    return engine.key_lifetime(ttl) * (acquired.answered && !acquired.is_unknown() ? 1 : 2);
 }
 
 void round::submit(std::size_t i)

@@ -92,6 +92,9 @@ public:
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
 
+    /// Of an acquisition: asks the nodes to tell of changes, where they deny.
+    void watch();
+
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
     auto gather()
     {
@@ -111,6 +114,9 @@ public:
     void drop();
 
     bool decided() const noexcept;
+
+    /// Of an acquisition that watches: whether others want it, too.
+    bool wanted() const noexcept;
 
     /// The nodes that would have granted, were they not quarantined.
     std::size_t quarantined() const noexcept;

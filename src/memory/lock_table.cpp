@@ -1,12 +1,25 @@
 #include "memory/lock_table.hpp"
 
 #include "core/fencing.hpp"
+#include "core/turn.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace redlock::detail {
+
+namespace {
+
+std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
+{
+    return e.expires == clock::time_point::max() ? std::chrono::milliseconds(-1)
+                                                 : std::chrono::duration_cast<std::chrono::milliseconds>(e.expires - now);
+}
+
+}  // namespace
 
 lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
 {
@@ -35,7 +48,46 @@ bool lock_table::raise_counter(node_operation const& o)
     return o.fence > std::exchange(counter, std::max(counter, o.fence));
 }
 
+// Whether others want the key, too, of one that is granted.
+bool lock_table::note_contender(node_operation const& o, bool granted, clock::time_point now)
+{
+    auto& [who, until] = wanted[std::string(o.key)];
+    if (until <= now)
+        who.clear();
+    if (granted) {
+        who.erase(std::string(o.contender));
+        return !who.empty();
+    }
+    who.emplace(o.contender);
+    until = now + core::wanted_life;
+    return false;
+}
+
+void lock_table::tell(std::string_view key)
+{
+    std::vector<std::function<void()>> told;
+    for (auto [w, end] = watchers.equal_range(key); w != end; w = watchers.erase(w))
+        told.push_back(std::move(w->second));
+    for (auto const& changed : told)
+        changed();
+}
+
 node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
+{
+    if (!watchers.contains(o.key))
+        return apply(o, now);
+    auto const state = [&] {
+        auto const* const e = find(o.key, now);
+        return e ? std::optional(std::pair(e->value, e->expires)) : std::nullopt;
+    };
+    auto const before = state();
+    auto r = apply(o, now);
+    if (state() != before)
+        tell(o.key);
+    return r;
+}
+
+node_reply lock_table::apply(node_operation const& o, clock::time_point now)
 {
     auto* const e = find(o.key, now);
     bool const ours = e && e->value == o.value;
@@ -48,6 +100,10 @@ node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
             entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
         bool const taken = raise_counter(o);
         r.fence = !e && taken ? o.fence : 0;
+        if (o.watch)
+            r.wanted = note_contender(o, !e, now);
+        if (e && o.watch)
+            r.remaining = remaining(*e, now);
         break;
     }
     case node_operation::kind::raise:
@@ -74,9 +130,7 @@ node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
         r.vote = vote_if(e);
         if (e) {
             r.text = e->value;
-            r.remaining = e->expires == clock::time_point::max()
-                            ? std::chrono::milliseconds(-1)
-                            : std::chrono::duration_cast<std::chrono::milliseconds>(e->expires - now);
+            r.remaining = remaining(*e, now);
         }
         break;
     case node_operation::kind::connect:

@@ -4,7 +4,9 @@
 #include <redlock/node.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,17 @@ public:
     std::map<std::string, std::uint64_t, std::less<>> counters;                          ///< by the lock's key
     std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;         ///< by key and value: until when
 
+    /// Who has been denied lately, by key: until when that is remembered.
+    std::map<std::string, std::pair<std::set<std::string>, clock::time_point>, std::less<>> wanted;
+
+    /// Calls @p changed when the next operation changes the key, once.
+    void watch(std::string_view key, std::function<void()> changed) { watchers.emplace(key, std::move(changed)); }
+    void tell(std::string_view key);
+    std::multimap<std::string, std::function<void()>, std::less<>> watchers;             ///< by key
+
 private:
+    node_reply apply(node_operation const&, clock::time_point now);
+    bool note_contender(node_operation const&, bool granted, clock::time_point now);
     bool is_dead(node_operation const&, clock::time_point now) const;
     bool raise_counter(node_operation const&);
 };

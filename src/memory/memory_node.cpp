@@ -104,6 +104,10 @@ public:
         return s.mood != memory_node::mood::unreachable;
     }
 
+    bool tells() const noexcept override { return ready(); }
+
+    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
+
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
 
     void submit(std::shared_ptr<node_operation> o) override
@@ -128,6 +132,7 @@ public:
         arriving_.clear();
         sent_.clear();
         timer_.reset();
+        tell_of_change_ = {};
         std::lock_guard guard(server_->internals().mutex);
         executor_ = {};
     }
@@ -198,6 +203,15 @@ private:
             auto const o = std::move(sent_.front().operation);
             sent_.pop_front();
             auto reply = s.keys.carry_out(*o, now);
+            if (o->watch && reply.vote == vote::denied) {
+                reply.watched = true;
+                s.keys.watch(o->key, [weak = weak_from_this(), executor = executor_, key = std::string(o->key)] {
+                    asio::post(executor, [weak, key] {
+                        if (auto const self = weak.lock(); self && self->tell_of_change_)
+                            self->tell_of_change_(key);
+                    });
+                });
+            }
             if (s.mood == memory_node::mood::deaf)
                 reply = {.error = errc::connection_lost};
             guard.unlock();
@@ -207,6 +221,7 @@ private:
 
     std::string const name_;
     std::shared_ptr<memory_node> const server_;
+    std::function<void(std::string_view)> tell_of_change_;
     asio::any_io_executor executor_;  // guarded by the server's mutex once started
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
     std::deque<sent> sent_;

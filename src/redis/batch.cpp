@@ -7,6 +7,7 @@ namespace {
 // What a server may make us remember of one reply; a longer one is cut off and then has an unexpected shape.
 constexpr std::size_t text_max = 16 * 1024;
 constexpr std::size_t elements_max = 64;
+constexpr std::size_t pushes_max = 4096;  // of which more than this are told as one: all
 
 boost::redis::request::config one_try()
 {
@@ -61,6 +62,38 @@ void batch::take(boost::redis::any_adapter::parse_event event, boost::redis::res
         ++complete_;
         break;
     }
+}
+
+boost::redis::any_adapter push_reader::adapter(std::function<void(std::string_view)> parsed)
+{
+    parsed_ = std::move(parsed);
+    return boost::redis::any_adapter::impl_t(
+        [this](auto event, boost::redis::resp3::node_view const& node, boost::system::error_code&) { read(event, node); });
+}
+
+// >2 invalidate [key, …], or a null instead of the keys when the server has been flushed.
+void push_reader::read(boost::redis::any_adapter::parse_event event, boost::redis::resp3::node_view const& node)
+{
+    using boost::redis::resp3::type;
+    if (event != boost::redis::any_adapter::parse_event::node)
+        return;
+    if (node.depth == 0)
+        invalidates_ = false;
+    else if (node.depth == 1 && node.data_type == type::null && invalidates_)
+        add({});
+    else if (node.depth == 1)
+        invalidates_ = invalidates_ || node.value == "invalidate";
+    else if (node.depth == 2 && invalidates_)
+        add(node.value);
+}
+
+void push_reader::add(std::string_view key)
+{
+    parsed_(key);
+    if (changed_.size() < pushes_max)
+        changed_.emplace_back(key);
+    else
+        changed_.back().clear();
 }
 
 }  // namespace redlock::redis

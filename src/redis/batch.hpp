@@ -9,7 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::redis {
@@ -27,6 +31,8 @@ public:
         std::size_t answer;  ///< the first, if there are two
         bool script_loaded;  ///< the script was sent along: not to be repaired a second time
         bool native;         ///< a release without a script
+        bool tracked;        ///< the reply before says whether the server will tell of changes
+        bool changed = false;  ///< the key, since the server has answered
     };
 
     batch();
@@ -49,6 +55,25 @@ private:
     void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
 
     std::size_t complete_ = 0;
+};
+
+/// Reads which keys the server says have changed.
+class push_reader {
+public:
+    /// It must stay where it is as long as the connection may push. @p parsed is called with each key before anything behind it
+    /// is read: replies and pushes are handed out in any order.
+    boost::redis::any_adapter adapter(std::function<void(std::string_view key)> parsed);
+
+    /// The keys since the last call; an empty one: all.
+    std::vector<std::string> take() { return std::exchange(changed_, {}); }
+
+private:
+    void read(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
+    void add(std::string_view key);
+
+    std::function<void(std::string_view)> parsed_;
+    bool invalidates_ = false;
+    std::vector<std::string> changed_;
 };
 
 }  // namespace redlock::redis

@@ -36,7 +36,7 @@ using connection = boost::redis::basic_connection<strand>;
 
 // Replies to the commands that open a connection, in their order.
 enum greeting : std::size_t {
-    hello, server_info, memory_info, persistence_info, log_policy, native_commands, scripts,
+    hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, scripts,
     select_database = scripts + all_scripts.size()
 };
 
@@ -108,9 +108,13 @@ public:
 
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
 
+    bool tells() const noexcept override { return ready() && tracking_.load(std::memory_order_relaxed); }
+
     server_life life() const override { return life_; }
 
     bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
+
+    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
 
     void start(asio::any_io_executor executor) override
     {
@@ -155,6 +159,7 @@ public:
             b->entries.clear();
         }
         strand_.reset();
+        tell_of_change_ = {};
     }
 
     void abandon() override
@@ -169,6 +174,7 @@ public:
         patience_.reset();
         link_.reset();
         strand_.reset();
+        tell_of_change_ = {};
     }
 
 private:
@@ -244,6 +250,7 @@ private:
         r.push("INFO", "persistence");
         r.push("CONFIG", "GET", "appendfsync");
         r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
+        r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
         for (auto const& script : all_scripts)
             r.push("SCRIPT", "LOAD", script.source);
         if (url_.database != 0)
@@ -252,6 +259,9 @@ private:
             if (self->link_ == link)
                 self->greeted(*link, *greeting, ec);
         });
+        pushes_.take();
+        auto pushes = pushes_.adapter([this](std::string_view key) { note_change(key); });
+        link->set_receive_response(pushes);
         receive_pushes(link);
         // Name resolution, connecting and TLS have their own limits; this one is for a server that says nothing.
         patience_->expires_after((url_.transport == transport::tls ? 4 : 3) * connect_timeout_);
@@ -262,13 +272,31 @@ private:
         });
     }
 
-    // Nothing is expected, but what nobody takes would block the connection in the end.
+    // What nobody takes would block the connection in the end.
     void receive_pushes(std::shared_ptr<connection> const& link)
     {
         link->async_receive2([self = shared_from_this(), link](error_code ec) {
-            if (!ec && self->link_ == link)
-                self->receive_pushes(link);
+            if (ec || self->link_ != link)
+                return;
+            for (auto const& key : self->pushes_.take())
+                self->tell_of_change(key);
+            self->receive_pushes(link);
         });
+    }
+
+    // Whose answer has been read, but not handed out yet, must hear of it behind that.
+    void note_change(std::string_view key)
+    {
+        for (auto const& b : in_flight_) {
+            for (auto& e : b->entries)
+                e.changed = e.changed || (e.tracked && b->has(e.answer) && (key.empty() || e.operation->key == key));
+        }
+    }
+
+    void tell_of_change(std::string_view key)
+    {
+        if (tell_of_change_)
+            tell_of_change_(key);
     }
 
     void greeted(connection& link, batch const& greeting, error_code ec)
@@ -379,6 +407,10 @@ private:
                     .text = "its maxmemory-policy is " + presentable(policy) + ", and maxmemory is " + presentable(limit)
                             + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
         note_life(run_id, greeting);
+        auto const& told = greeting.replies[redis::tracking];
+        tracking_ = !told.is_error();
+        if (!tracking_)
+            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + presentable(told.text));
         return {};
     }
 
@@ -420,6 +452,7 @@ private:
         if (was_up) {
             trouble_ = {};  // wait for the outcome of the first attempt to come back
             log(log_level::warning, "connection lost: " + ec.message());
+            tell_of_change({});  // whatever would have been told is lost
         } else if (!refused_) {
             set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable,
                         ec == asio::error::operation_aborted ? "it accepts connections but does not answer" : presentable(ec.message()));
@@ -514,14 +547,14 @@ private:
     {
         auto& o = *q.operation;
         auto const unanswered_on = o.unanswered_on();
-        manner how{.by = deletion_, .tombstone = unanswered_on != 0 && unanswered_on != link_number_};
+        manner how{.by = deletion_, .tombstone = unanswered_on != 0 && unanswered_on != link_number_, .tracking = o.watch && tracking_};
         auto const* const script = script_for(o, how);
         bool const native = o.what == node_operation::kind::release && !script;
         bool const loaded = how.load_script = q.load_script && script;
         auto const answer = b.request.get_commands();
         b.request.append(e.encode(o, how));
         o.mark_sent(link_number_);
-        b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0), loaded, native});
+        b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0) + (how.tracking ? 1 : 0), loaded, native, how.tracking});
     }
 
     void answered(std::shared_ptr<batch> const& b)
@@ -536,7 +569,10 @@ private:
             auto r = interpret(*e.operation, {&b->replies[e.answer], replies});
             if (r.untouched && try_again(e, r.error))
                 continue;
+            r.watched = e.tracked && r.vote == vote::denied && !b->replies[e.answer - 1].is_error();
             e.operation->complete(std::move(r));
+            if (e.changed)
+                tell_of_change(e.operation->key);
         }
         b->clear();
         if (spare_.size() < spare_max)
@@ -642,6 +678,9 @@ private:
     std::uint64_t batches_ = 0;    ///< sent so far
     std::uint64_t watched_ = 0;    ///< the first in flight when the connection was last looked at
     std::vector<std::shared_ptr<batch>> spare_;
+    push_reader pushes_;
+    std::function<void(std::string_view)> tell_of_change_;
+    std::atomic<bool> tracking_{false};
     bool flush_due_ = false;
     std::size_t tidy_at_ = 64;
 };

@@ -70,6 +70,28 @@ bool read_number(std::string_view digits, T& to)
     return ec == std::errc() && end == digits.data() + digits.size();
 }
 
+node_reply interpret_set(reply const& r)
+{
+    if (r.type == type::null)
+        return decided(false);
+    return r.type == type::simple_string && r.text == "OK" ? decided(true) : unexpected();
+}
+
+node_reply interpret_contention(reply const& r)
+{
+    if (r.type == type::number && (r.text == "1" || r.text == "2")) {
+        auto result = decided(true);
+        result.wanted = r.text == "2";
+        return result;
+    }
+    long long remaining = 0;
+    if (r.type != type::array || r.elements.size() != 1 || !read_number(r.elements[0], remaining))
+        return unexpected();
+    auto result = decided(false);
+    result.remaining = std::chrono::milliseconds(remaining);
+    return result;
+}
+
 // The key is set by now, whatever became of the proposal.
 node_reply interpret_proposal(node_operation const& o, reply const& r)
 {
@@ -156,12 +178,10 @@ node_reply interpret(node_operation const& o, std::span<reply const> replies)
     if (r.is_error())
         return interpret_error(r.text);
     switch (o.what) {
-    case node_operation::kind::acquire:
-        if (r.type == type::null)
-            return decided(false);
-        if (r.type != type::simple_string || r.text != "OK")
-            return unexpected();
-        return o.fence != 0 ? interpret_proposal(o, replies.back()) : decided(true);
+    case node_operation::kind::acquire: {
+        auto result = o.watch ? interpret_contention(r) : interpret_set(r);
+        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, replies.back()) : result;
+    }
     case node_operation::kind::raise:
         return interpret_counter(replies.back());
     case node_operation::kind::extend:

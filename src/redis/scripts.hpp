@@ -14,6 +14,18 @@ struct script {
 // Each takes the key and our value first. Comparing and acting are one step on the server. docs/protocol.md tells what they
 // are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
+/// An acquisition that watches. Keys: the lock, and the list of who has been denied lately. Arguments: value, ttl in
+/// milliseconds, who asks, how long that is remembered in milliseconds. Answers 1 if it is granted, 2 if others want it, too,
+/// and an array of the time to live in milliseconds if it is denied. Reading that is what the server remembers, to tell us when
+/// the key changes. A user who may not keep the list can lock all the same.
+inline constexpr script contend_script{
+    "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then "
+    "redis.pcall('HDEL', KEYS[2], ARGV[3]) "
+    "return redis.pcall('EXISTS', KEYS[2]) == 1 and 2 or 1 end "
+    "redis.pcall('HSET', KEYS[2], ARGV[3], '1') redis.pcall('PEXPIRE', KEYS[2], ARGV[4]) "
+    "return {redis.call('PTTL', KEYS[1])}",
+    "be6cc4d2b9a7741032a7d93a8f54c63e6b1a91af"};
+
 /// Keys: the lock; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal. Answers 1 if it is ours, 2 if it
 /// was missing and has been set, 0 otherwise. The ttl is never shortened: an extension that was delayed on its way must not cut
 /// off a later and longer one. (`SET … IFEQ` could do so, which is why it is not used.)
@@ -43,6 +55,6 @@ inline constexpr script inspect_script{
     "if not value then return false end return {value, redis.call('PTTL', KEYS[1])}",
     "0d0e63f45ee4c6b197c5c52b41305a601e322e1f"};
 
-inline constexpr std::array all_scripts{extend_script, release_script, bury_script, inspect_script};
+inline constexpr std::array all_scripts{contend_script, extend_script, release_script, bury_script, inspect_script};
 
 }  // namespace redlock::redis

@@ -2,6 +2,7 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
+#include "core/turn.hpp"
 #include "redis/command.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -27,6 +28,8 @@ bool same(std::string_view a, std::string_view b) noexcept
 script const* script_for(node_operation const& o, manner how)
 {
     switch (o.what) {
+    case node_operation::kind::acquire:
+        return o.watch ? &contend_script : nullptr;
     case node_operation::kind::extend:
         return &extend_script;
     case node_operation::kind::release:
@@ -35,7 +38,6 @@ script const* script_for(node_operation const& o, manner how)
         return how.by == deletion::script ? &release_script : nullptr;
     case node_operation::kind::inspect:
         return &inspect_script;
-    case node_operation::kind::acquire:
     case node_operation::kind::raise:
     case node_operation::kind::connect:
         break;
@@ -46,6 +48,13 @@ script const* script_for(node_operation const& o, manner how)
 std::size_t commands_for(node_operation const& o)
 {
     return o.what == node_operation::kind::raise || (o.what == node_operation::kind::acquire && o.fence != 0) ? 2 : 1;
+}
+
+void encoder::contend(node_operation const& o, std::string_view script)
+{
+    core::put_wanted_key(wanted_key_, o.key);
+    push_command(request_, "EVALSHA", script, "2"sv, o.key, wanted_key_, o.value, static_cast<std::int64_t>(o.ttl.count()), o.contender,
+                 static_cast<std::int64_t>(core::wanted_life.count()));
 }
 
 // Native commands, not a script: a server runs one of four calls in twice the time.
@@ -59,7 +68,7 @@ void encoder::propose(node_operation const& o, Options const&... options)
 boost::redis::request const& encoder::encode(node_operation const& o, manner how)
 {
     if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && fence_ == o.fence && heal_ == o.heal
-        && how_ == how)
+        && watch_ == o.watch && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
@@ -69,7 +78,12 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
     switch (o.what) {
     case node_operation::kind::acquire:
-        push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
+        if (o.watch && how.tracking)
+            push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
+        if (o.watch)
+            contend(o, s->sha1);
+        else
+            push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
         if (o.fence != 0)
             propose(o, "CH"sv);
         break;
@@ -109,6 +123,7 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
     ttl_ = o.ttl;
     fence_ = o.fence;
     heal_ = o.heal;
+    watch_ = o.watch;
     how_ = how;
     return request_;
 }

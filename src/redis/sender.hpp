@@ -25,6 +25,7 @@ struct manner {
     deletion by = deletion::script;
     bool load_script = false;  ///< the server does not know the script: send it along
     bool tombstone = false;    ///< of a release: leave one
+    bool tracking = false;     ///< the server tells of changes to what is read behind `CLIENT CACHING YES`
 
     friend bool operator==(manner, manner) = default;
 };
@@ -32,7 +33,7 @@ struct manner {
 /// The script that @p o is carried out with, or null if it is none.
 script const* script_for(node_operation const& o, manner);
 
-/// How many commands carry out @p o, and so how many replies are its answer.
+/// How many commands carry out @p o, apart from those that prepare it, and so how many replies are its answer.
 std::size_t commands_for(node_operation const& o);
 
 /// Turns operations into commands. The same operation in the same manner is encoded once.
@@ -44,6 +45,7 @@ public:
     void forget() noexcept { what_ = node_operation::kind::connect; }
 
 private:
+    void contend(node_operation const&, std::string_view script);
     template <class... Options>
     void propose(node_operation const&, Options const&...);
 
@@ -53,8 +55,9 @@ private:
     std::chrono::milliseconds ttl_{};
     std::uint64_t fence_ = 0;
     bool heal_ = false;
+    bool watch_ = false;
     manner how_;
-    std::string fence_key_, tombstone_key_;  // kept for their memory
+    std::string fence_key_, tombstone_key_, wanted_key_;  // kept for their memory
 };
 
 /** Lets the nodes of a manager send what they were given, at the end of a turn of the event loop, side by side: an

@@ -120,6 +120,17 @@ BOOST_AUTO_TEST_CASE(contended_is_held_by_one_at_a_time)
     BOOST_TEST(r.more.contains("longest_wait_to_mean"));
 }
 
+BOOST_AUTO_TEST_CASE(crowded_is_held_by_one_of_all_processes_at_a_time)
+{
+    auto const r = run_briefly("crowded").at(0);
+
+    check_common(r);
+    BOOST_TEST(r.cycles_per_second < 1000);
+    BOOST_TEST(r.more.at("smallest_share_percent") <= 25);
+    BOOST_TEST(r.more.at("largest_share_percent") >= 25);
+    BOOST_TEST(r.more.at("rounds_per_lock") >= 1);
+}
+
 BOOST_AUTO_TEST_CASE(renew_accounts_for_all_locks)
 {
     auto const r = run_briefly("renew").at(0);

@@ -609,6 +609,24 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_healed_before_its_denial_arrived_is_release
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(an_acquisition_that_comes_after_the_release_of_a_healed_key_is_deleted_too)
+{
+    lock_world w(3);
+    auto locks = connected(w, {});
+    w[0].request_delay = 2500ms;  // on a connection that breaks
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+    w[0].request_delay = 100us;
+    w[0].connection = 2;
+    w.run_for(1200ms);
+    BOOST_TEST(w[0].find("lock:stock") != nullptr);  // the first renewal has set it
+    w.release(won.held);
+    w.run_for(100ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    w.run_for(2s);
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_by_hand_does_not_heal)
 {
     lock_world w(3);

@@ -279,4 +279,25 @@ BOOST_AUTO_TEST_CASE(a_node_that_refused_is_not_asked_to_release)
     BOOST_TEST(w[0].count(kind::release) == before);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_even_when_the_ttl_is_over)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    w.run_for(10ms);
+    w[0].request_delay = 2500ms;
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s});
+    w[0].break_connections();
+    w[0].request_delay = 100us;
+    w.run_for(1ms);
+    w.release(won.held);
+    w.run_for(10ms);
+    w[0].reachable = false;  // nobody can look until the ttl is over; the request arrives meanwhile
+    w.run_for(3300ms);
+    BOOST_TEST(w[0].find("lock:stock") != nullptr);
+    w[0].reachable = true;
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -276,8 +276,7 @@ std::vector<world> fencing_worlds()
     large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
     large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
     large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
-    large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts, 3 numbers",
-          {.attempts = 3, .quorum = 3, .numbers = 3, .forgetful = 2});
+    large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts", {.attempts = 3, .quorum = 3, .forgetful = 2});
     large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
     control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});

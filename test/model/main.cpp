@@ -24,7 +24,7 @@ Explores every state that the protocols can reach in small worlds. Exit status 0
 none may be, and one in every control: a world in which a rule is left out.
 
   (none)        the small worlds, within a minute and 1 GiB
-  --large       the large ones as well: half an hour, up to 8 GiB
+  --large       the large ones as well: a quarter of an hour, 2 GiB
   --world NAME  only this one
   --trace NAME  only this one, and the shortest way to its violation
   --list        the worlds

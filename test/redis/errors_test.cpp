@@ -171,7 +171,7 @@ std::string welcome(std::string const& version)
 {
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
-                    + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n";
+                    + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : redis::all_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
     return all;

@@ -44,6 +44,7 @@ void link::close()
 void link::abandon()
 {
     state_ = state::closed;
+    tell_of_change_ = {};
     if (connection_)
         connection_->broken = true;
     queue_.clear();
@@ -198,7 +199,14 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
         if (world_.now < c->last_arrival)
             return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
     }
-    server_.receive(r, [self = shared_from_this(), c, packet](node_reply reply) {
+    server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
+        if (r->watch && reply.vote == vote::denied && !self->world_tells_nothing()) {
+            reply.watched = true;
+            self->server_.keys.watch(r->key, [weak = self->weak_from_this(), c, key = std::string(r->key)] {
+                if (auto const link = weak.lock())
+                    link->tell(c, key);
+            });
+        }
         if (c->broken)
             return;
         c->last_reply = self->arrival(c->last_reply);
@@ -216,6 +224,26 @@ void link::answered(std::shared_ptr<connection> const& c, std::uint64_t packet, 
     auto const o = std::move(in_flight_.front().operation);
     in_flight_.pop_front();
     o->complete(std::move(reply));
+}
+
+bool link::world_tells_nothing() const noexcept
+{
+    return !world_.servers_tell;
+}
+
+// A push travels with the replies, and is lost with the connection.
+void link::tell(std::shared_ptr<connection> const& c, std::string const& key)
+{
+    if (c->broken)
+        return;
+    c->last_reply = arrival(c->last_reply);
+    world_.at(c->last_reply, [self = shared_from_this(), c, key] {
+        if (!c->broken)
+            self->on_process([self, c, key] {
+                if (!c->broken && self->tell_of_change_)
+                    self->tell_of_change_(key);
+            });
+    });
 }
 
 // Notices that the other side has gone, or says nothing any more.
@@ -263,6 +291,8 @@ void link::break_off(std::string_view why)
     process_.contact_changed();
     for (auto& f : sent)
         f.operation->complete({.error = errc::connection_lost});
+    if (tell_of_change_)
+        tell_of_change_({});
 }
 
 }  // namespace redlock::sim

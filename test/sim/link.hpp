@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,9 @@ public:
 
     std::string const& name() const noexcept override { return server_.name; }
     bool ready() const noexcept override { return state_ == state::up; }
+    bool tells() const noexcept override { return ready() && !world_tells_nothing(); }
     server_life life() const override { return life_; }
+    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
     void submit(std::shared_ptr<node_operation>) override;
     void close() override;
@@ -62,6 +65,8 @@ private:
     void flush();
     void refuse_queue();
     void send(std::shared_ptr<node_operation>);
+    bool world_tells_nothing() const noexcept;
+    void tell(std::shared_ptr<connection> const&, std::string const& key);
     void deliver(std::shared_ptr<connection> const&, std::uint64_t packet, std::shared_ptr<request> const&);
     void answered(std::shared_ptr<connection> const&, std::uint64_t packet, node_reply);
     void watch();
@@ -78,6 +83,7 @@ private:
     std::uint32_t connections_ = 0;
     std::shared_ptr<connection> connection_;
     server_life life_;
+    std::function<void(std::string_view)> tell_of_change_;
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::deque<in_flight> in_flight_;
 };

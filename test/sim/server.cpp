@@ -57,10 +57,12 @@ void server::crash(bool forget)
     alive_ = paused_ = false;
     ++life_;
     inbox_.clear();
+    keys.watchers.clear();
     if (forget) {
         keys.entries.clear();
         keys.counters.clear();
         keys.tombstones.clear();
+        keys.wanted.clear();
     }
 }
 

@@ -17,7 +17,7 @@ class world;
 
 /// A request as it travels: a copy, because who asked may be gone before it arrives.
 struct request final : node_operation {
-    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value), unanswered_on_(o.unanswered_on())
+    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value), contender_(o.contender), unanswered_on_(o.unanswered_on())
     {
         what = o.what;
         key = key_;
@@ -25,6 +25,8 @@ struct request final : node_operation {
         ttl = o.ttl;
         fence = o.fence;
         heal = o.heal;
+        watch = o.watch;
+        contender = contender_;
         mark_sent(o.sent_on());
     }
     void complete(node_reply) override {}
@@ -35,6 +37,7 @@ struct request final : node_operation {
 private:
     std::string const key_;
     std::string const value_;
+    std::string const contender_;
     std::uint32_t const unanswered_on_;
 };
 

@@ -34,6 +34,7 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     fencing = random.chance(0.7);
     if (fencing && random.chance(0.2))
         fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
+    servers_tell = random.chance(0.8);
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
     for (std::size_t i = 0; i < processes.size(); ++i)

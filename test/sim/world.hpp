@@ -94,6 +94,7 @@ public:
     clock::time_point now;
     bool fencing = false;
     std::size_t fence_quorum = 0;
+    bool servers_tell = true;         ///< of changes; otherwise they are asked now and then
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<process>> processes;
     outcome result;

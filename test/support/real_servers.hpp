@@ -65,6 +65,7 @@ public:
         lock held;
         attempt_report report;
         std::chrono::steady_clock::duration took{};
+        bool done = false;
     };
 
     outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
@@ -77,6 +78,16 @@ public:
         o.held = std::move(held);
         o.took = std::chrono::steady_clock::now() - begin;
         return o;
+    }
+
+    /// Does not wait for the outcome; it must live until then.
+    void start_acquire(outcome& o, lock_manager& locks, std::string resource, acquire_options options)
+    {
+        locks.async_acquire(std::move(resource), options, [&o](error_code ec, lock held) {
+            o.done = true;
+            o.ec = ec;
+            o.held = std::move(held);
+        });
     }
 
     error_code release(lock& l)

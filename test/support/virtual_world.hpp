@@ -163,11 +163,21 @@ public:
     bool deaf = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     bool draws_tokens = true;               ///< otherwise it does not know what they are
+    bool tells = true;                      ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
     server_life life;
 
     std::vector<request> requests;
+
+    /// What is under way arrives, but its answers do not, and what is sent from now on is on another connection.
+    void break_connections()
+    {
+        ++connection;
+        for (auto const& b : breakers)
+            b();
+    }
+    std::vector<std::function<void()>> breakers;
 
     /// It starts again, with nothing but what the test then gives it.
     void restart()
@@ -214,8 +224,22 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
+    bool tells() const noexcept override { return server_.reachable && server_.tells; }
     server_life life() const override { return server_.life; }
-    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
+    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
+    void start(asio::any_io_executor executor) override
+    {
+        executor_ = std::move(executor);
+        server_.breakers.push_back([weak = weak_from_this()] {
+            auto const self = weak.lock();
+            if (!self || self->closed_)
+                return;
+            for (auto const& o : std::vector(self->pending_)) {
+                if (o->sent_on() != 0)
+                    self->answer(o, failed(errc::connection_lost, false));
+            }
+        });
+    }
 
     void submit(std::shared_ptr<node_operation> o) override
     {
@@ -290,11 +314,28 @@ private:
     void carry_out(std::shared_ptr<node_operation> const& o)
     {
         auto reply = server_.carry_out(*o);
+        if (o->watch && reply.vote == vote::denied && server_.tells) {
+            reply.watched = true;
+            server_.watch(o->key, [weak = weak_from_this(), key = std::string(o->key)] {
+                if (auto const self = weak.lock(); self && !self->server_.deaf)
+                    self->world_.at(self->world_.now + self->server_.reply_delay, [self, key] { self->tell(key); });
+            });
+        }
         if (server_.deaf)
             return;
         world_.at(world_.now + server_.reply_delay, [self = shared_from_this(), o, reply] {
             if (!self->closed_)
                 asio::post(self->executor_, [self, o, reply] { self->read(o, reply); });
+        });
+    }
+
+    void tell(std::string const& key)
+    {
+        if (closed_)
+            return;
+        asio::post(executor_, [self = shared_from_this(), key] {
+            if (!self->closed_ && self->tell_of_change_)
+                self->tell_of_change_(key);
         });
     }
 
@@ -314,6 +355,7 @@ private:
     virtual_world& world_;
     scripted_server& server_;
     std::string const name_;
+    std::function<void(std::string_view)> tell_of_change_;
     asio::any_io_executor executor_;
     std::vector<std::shared_ptr<node_operation>> pending_;
     std::vector<std::shared_ptr<node_operation>> backlog_;

@@ -122,8 +122,10 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
     encoder e;
-    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false) {
+    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool watch = false) {
         test_operation o(k, "key", "value", 5s);
+        o.watch = watch;
+        o.contender = watch ? "me" : "";
         o.fence = fence;
         o.heal = heal;
         return std::string(e.encode(o, how).payload());
@@ -133,6 +135,10 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
                == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
+    auto const contend = expected("EVALSHA", redis::contend_script.sha1, "2", "key", "key:wanted:{key}", "value", "5000", "me", "1000");
+    BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
+    BOOST_TEST(encoded(kind::acquire, {.tracking = true}, 0, false, true) == expected("CLIENT", "CACHING", "YES") + contend);
+    BOOST_TEST(encoded(kind::acquire, {}, 7, false, true) == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
     BOOST_TEST(encoded(kind::raise, {}, 7) == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
     // Without healing no key is named that older access lists do not know.
     BOOST_TEST(encoded(kind::extend) == expected("EVALSHA", redis::extend_script.sha1, "1", "key", "value", "5000", "0"));

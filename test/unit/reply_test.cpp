@@ -54,6 +54,23 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
     BOOST_TEST((answer(kind::inspect, make(type::null, "")).vote == vote::denied));
 }
 
+BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
+{
+    question q(kind::acquire);
+    q.watch = true;
+    auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
+    BOOST_TEST((answered(make(type::number, "1")).vote == vote::granted));
+    BOOST_TEST(!answered(make(type::number, "1")).wanted);
+    BOOST_TEST((answered(make(type::number, "2")).vote == vote::granted));
+    BOOST_TEST(answered(make(type::number, "2")).wanted);
+    auto const denied = answered(make(type::array, "", {"4321"}));
+    BOOST_TEST((denied.vote == vote::denied));
+    BOOST_TEST(denied.remaining.count() == 4321);
+    for (auto const& odd : {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
+                            make(type::array, "", {"soon"}), make(type::array, "", {"1", "2"})})
+        BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+}
+
 BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_was_taken)
 {
     auto const ok = make(type::simple_string, "OK");

@@ -1,0 +1,156 @@
+// Waiting for a lock on real servers, which tell when it goes.
+
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(waiting_on_real_servers)
+
+namespace {
+
+// The ttl is so long that a test which waits for its end fails.
+constexpr acquire_options held_long{.ttl = 60s, .wait = 5s};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
+{
+    real_servers r(5);
+    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    r.connect(locks);
+    for (int i = 0; i < 20; ++i) {
+        auto held = r.acquire(other, "stock", held_long);
+        BOOST_REQUIRE(!held.ec);
+        real_servers::outcome waiter;
+        auto const before = locks.stats().rounds;
+        r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+        BOOST_TEST(r.run_to([&] { return locks.stats().rounds > before; }));
+        BOOST_TEST(!r.release(held.held));
+        BOOST_TEST(r.run_to([&] { return waiter.done; }));
+        BOOST_TEST(waiter.held.held());
+        BOOST_TEST(!r.release(waiter.held));
+    }
+    BOOST_TEST(locks.stats().nodes[0].tells);
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(whoever_deletes_the_key_wakes)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+    for (auto& s : r.servers)
+        s->ask({"SET", "lock:stock", "of another kind"});  // without an end
+    real_servers::outcome waiter;
+    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
+    r.context.restart();
+    r.context.run_for(50ms);
+    BOOST_TEST(!waiter.done);
+    r[1].ask({"DEL", "lock:stock"});
+    r[2].ask({"UNLINK", "lock:stock"});
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(waiter.held.held());
+    r.release(waiter.held);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(flushing_all_wakes)
+{
+    real_servers r(3);
+    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    r.connect(locks);
+    auto held = r.acquire(other, "stock", held_long);
+    real_servers::outcome waiter;
+    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
+    for (auto& s : r.servers)
+        s->ask({"FLUSHALL"});
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(waiter.held.held());
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_ran_out_is_taken)
+{
+    real_servers r(3);
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+    for (auto& s : r.servers)
+        s->ask({"SET", "lock:stock", "of one that died", "PX", "700"});
+    auto const begun = clock::now();
+    auto won = r.acquire(locks, "stock", {.wait = 30s});
+    BOOST_TEST(won.held.held());
+    BOOST_TEST((clock::now() >= begun + 600ms));
+    BOOST_TEST(won.report.rounds <= 5u);
+    r.release(won.held);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_lost_connection_did_not_tell_is_asked)
+{
+    real_servers r(3);
+    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    r.connect(locks);
+    auto held = r.acquire(other, "stock", held_long);
+    real_servers::outcome waiter;
+    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
+    // All connections end, and the lock with them.
+    for (auto& s : r.servers) {
+        s->ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+        s->ask({"DEL", "lock:stock"});
+    }
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(waiter.held.held());
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
+{
+    real_servers r(3);
+    for (auto& s : r.servers)
+        s->ask({"ACL", "SETUSER", "default", "-client|tracking"});
+    std::vector<std::string> lines;
+    auto settings = r.settings();
+    settings.log = [&](log_level, std::string_view line) {
+        if (line.find("does not tell of changes") != line.npos)
+            lines.emplace_back(line);
+    };
+    lock_manager other(r.context, r.settings()), locks(r.context, settings);
+    r.connect(locks);
+    auto held = r.acquire(other, "stock", held_long);
+    real_servers::outcome waiter;
+    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= 5; }));
+    BOOST_TEST(!r.release(held.held));
+    BOOST_TEST(r.run_to([&] { return waiter.done; }));
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(!locks.stats().nodes[0].tells);
+    BOOST_TEST(lines.size() == 3u);
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)
+{
+    real_servers r(3);
+    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    auto held = r.acquire(other, "stock", {.ttl = 60s});
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+    auto const statistics = r[0].ask({"INFO", "commandstats"});
+    BOOST_TEST(statistics.find("client|caching") == std::string::npos);
+    BOOST_TEST(r[0].ask({"EXISTS", "lock:stock:wanted:{lock:stock}"}) == "0");
+    r.release(held.held);
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
