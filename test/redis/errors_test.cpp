@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone)
             {
                 BOOST_TEST(r.run_to([&] {
                     r.acquire(locks, "stock", {.wait = 5s});
-                    auto const& n = locks.stats().nodes[0];
+                    auto const n = locks.stats().nodes[0];
                     return with_fencing && too_old ? n.last_error == errc::unsupported_server : n.connected;
                 }));
                 auto const said = locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
