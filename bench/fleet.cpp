@@ -131,16 +131,22 @@ std::string fleet::version()
 
 fleet::counters fleet::count()
 {
-    // What scripts call is counted by the servers, too; these are what a client sends.
-    constexpr std::array names{"set", "evalsha", "eval", "delifeq", "delex"};
+    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of the others.
+    constexpr std::array sent{"set", "evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching"};
+    constexpr std::array called{"hset", "hdel"};
     counters sum;
     for (std::size_t i = 0; i < size(); ++i) {
         if (own(i) && own(i)->pid() <= 0)
             continue;  // it was killed
         try {
             auto const info = observers_[i]->ask({"INFO", "everything"});
-            for (auto const* name : names)
-                sum.commands += number<std::uint64_t>(redis::value_after(info, fmt::format("cmdstat_{}:calls=", name), ","));
+            auto const calls = [&](auto const* name) {
+                return number<std::uint64_t>(redis::value_after(info, fmt::format("cmdstat_{}:calls=", name), ","));
+            };
+            for (auto const* name : sent)
+                sum.commands += calls(name);
+            for (auto const* name : called)
+                sum.commands -= calls(name);
             sum.reads += number<std::uint64_t>(redis::value_after(info, "total_reads_processed:"));
             sum.cpu_seconds += number<double>(redis::value_after(info, "used_cpu_sys:")) + number<double>(redis::value_after(info, "used_cpu_user:"));
         } catch (std::runtime_error const&) {  // it was killed since, and is there again

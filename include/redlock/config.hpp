@@ -78,6 +78,7 @@ struct config {
 
     /// While other processes wait for the same lock: how many of this process may have it one after the other, 0 to a million.
     /// Then the others have their turn. Who waited here before it was known that others do comes first, up to this number.
+    /// Zero: each lock is followed by a turn of the others.
     std::size_t max_handovers = 16;
 
     /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all

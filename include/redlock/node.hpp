@@ -27,13 +27,13 @@ struct node_reply {
     error_code error;     ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text;
-    /// A granted inspection, and a denied acquisition that watches: the key's time to live. Negative: it has no end.
+    /// A granted inspection, and a denied acquisition that looks for others: the key's time to live. Negative: it has no end.
     std::chrono::milliseconds remaining{0};
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
     bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
-    bool wanted = false;      ///< A granted acquisition that watches: others that watch have been denied lately.
+    bool wanted = false;      ///< A granted acquisition that looks for others: some have been denied lately.
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
@@ -66,13 +66,16 @@ public:
 
     std::string_view key;                ///< Both views live as long as the operation.
     std::string_view value;
-    std::string_view contender;          ///< Of an acquisition that watches: who asks; the same for all of one process.
+    std::string_view contender;          ///< Of an acquisition: who asks, the same for all of one process; empty: see below.
     std::chrono::milliseconds ttl{0};
     clock::time_point not_after;         ///< The node must not send it later than this.
     std::uint64_t fence = 0;             ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
     kind what{};
     bool heal = false;
-    bool watch = false;                  ///< Of an acquisition: tell for how long it is denied, of changes, and of others.
+    bool watch = false;                  ///< Of one that looks for others and is denied: tell when the key changes.
+
+    /// Whether an acquisition asks if others have been denied the same key lately, and for how long it is denied itself.
+    bool looks_for_others() const noexcept { return !contender.empty(); }
 
     /// Whether nobody wants it sent any more. A node asks right before sending.
     bool withdrawn() const noexcept { return withdrawn_; }

@@ -7,6 +7,13 @@
 
 namespace redlock::core {
 
+/// A part of @p whole, drawn by the random @p bits: from zero to all of it.
+inline std::chrono::nanoseconds part_of(std::chrono::nanoseconds whole, std::uint64_t bits) noexcept
+{
+    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
+    return std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(static_cast<double>(whole.count()) * fraction));
+}
+
 /** The pause after lost round number @p round (from 1), drawn by the random @p bits.
 
     Uniform between a quarter and the whole of a ceiling that doubles from 16 ms to 256 ms. The randomness takes
@@ -17,8 +24,7 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     using namespace std::chrono;
     auto const doublings = std::min<std::size_t>(round > 0 ? round - 1 : 0, 4);
     auto const ceiling = nanoseconds(milliseconds(16)) * (std::int64_t{1} << doublings);
-    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
-    return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(ceiling.count()) * (0.25 + 0.75 * fraction)));
+    return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
 /** How long a contender that has been woken waits before it asks, having lost @p defeats times (from 1).
@@ -31,8 +37,7 @@ inline std::chrono::nanoseconds delay_after(std::size_t defeats, std::chrono::na
     using namespace std::chrono;
     auto const doublings = std::min<std::size_t>(defeats > 0 ? defeats - 1 : 0, 4);
     auto const ceiling = std::min<nanoseconds>(std::max<nanoseconds>(round_trip, 100us) * (std::int64_t{1} << doublings), 256ms);
-    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
-    return nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(ceiling.count()) * fraction));
+    return part_of(ceiling, bits);
 }
 
 }  // namespace redlock::core

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/backoff.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -17,8 +19,7 @@ inline std::chrono::nanoseconds courtesy(std::chrono::nanoseconds round_trip, st
 {
     using namespace std::chrono;
     auto const unit = std::clamp<nanoseconds>(round_trip, 100us, 16ms);
-    auto const fraction = static_cast<double>(bits >> 11) * 0x1.0p-53;  // 0 <= fraction < 1
-    return unit * 17 + nanoseconds(static_cast<nanoseconds::rep>(static_cast<double>(unit.count()) * 4 * fraction));
+    return unit * 17 + part_of(unit * 4, bits);
 }
 
 /** The turn of one process at a lock that others want, too.

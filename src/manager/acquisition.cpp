@@ -91,7 +91,11 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
                                         a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
-        if (a.looks_for_others_ || a.rounds_ > 0) {  // otherwise it is plain: most do not meet anybody
+        // Otherwise it is plain: most do not meet anybody. Who takes over from this process does not expect to be denied.
+        bool const lost_before = a.rounds_ > 0;
+        if (a.looks_for_others_ || lost_before)
+            a.round_->look_for_others();
+        if (a.gave_way_ || lost_before) {
             a.round_->watch();
             a.outlook_.emplace(e.nodes().size(), e.quorum());
         }
@@ -104,17 +108,17 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
 
         auto const decided = e.now();
         auto ec = a.judge(*a.round_);
-        if (!ec && a.outlook_ && a.round_->wanted())
-            e.wanted(a.resource, decided - a.round_->started);
         if (!ec && e.settings().fencing)
             ec = co_await draw_token(self);
         if (!ec) {
+            if (a.round_->wanted())
+                e.wanted(a.resource, decided - a.round_->started);
             a.hand_out();
             co_return ec;
         }
         a.clean_up();
-        if (std::exchange(a.outbid_, false) && !std::exchange(a.outbid_before_, true))
-            continue;  // nobody holds it: at once, now that we know what to propose
+        if (std::exchange(a.outbid_, false) && a.outbids_++ <= e.nodes().size() - e.quorum())
+            continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
         if (a.stopped() || a.round_->started >= a.give_up_at_)
             co_return ec;
         co_await wait_for_chance(self, ec);
@@ -224,13 +228,15 @@ std::uint64_t acquisition::propose()
     return std::min(std::max(engine_->propose(), highest_ + 1), core::fence_end - 1);
 }
 
-std::optional<clock::time_point> acquisition::blocked_until() const
+std::optional<clock::time_point> acquisition::blocked_until()
 {
     if (options_.wait.count() == 0 || engine_->now() >= give_up_at_)
         return std::nullopt;
     auto until = engine_->held_until(resource);
-    if (!until)
+    if (!until) {
         until = engine_->turn_of_others_until(resource);
+        gave_way_ = gave_way_ || until;
+    }
     return until ? std::optional(std::min(*until, give_up_at_)) : std::nullopt;
 }
 

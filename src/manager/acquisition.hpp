@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/schedule.hpp"
 #include "core/outlook.hpp"
+#include "core/schedule.hpp"
 #include "manager/engine.hpp"
 #include "manager/round.hpp"
 
@@ -37,7 +37,7 @@ public:
     completion<void(error_code, lock)> done;
 
 private:
-    std::optional<clock::time_point> blocked_until() const;
+    std::optional<clock::time_point> blocked_until();
     error_code judge(round const&) const;
     std::uint64_t propose();
     bool look_ahead(clock::time_point now);
@@ -63,8 +63,9 @@ private:
     std::optional<core::outlook<clock::time_point>> outlook_;  ///< while it waits for a chance
     std::uint64_t highest_ = 0;           ///< of the nodes' counters, as far as known
     bool looks_for_others_ = false;       ///< already in the first round: it had to queue, or comes often
+    bool gave_way_ = false;               ///< it was the turn of other processes
     bool outbid_ = false;                 ///< the nodes' counters disagreed above what we had proposed
-    bool outbid_before_ = false;
+    std::size_t outbids_ = 0;             ///< how often that was so
     bool leaves_traces_ = false;          ///< the round may have set keys, and nobody sees to them yet
     suspended sleeper_;
     core::alarm<clock::time_point> alarm_;

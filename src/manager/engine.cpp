@@ -69,6 +69,17 @@ std::string engine::make_token()
     return core::make_token(high, low, owner_);
 }
 
+void engine::outbid(std::uint64_t counter, std::string const& resource)
+{
+    auto const wall_clock = runtime_->wall_clock();
+    if (fence_clock_.learn(counter, wall_clock) || std::exchange(told_of_clock_, true))
+        return;
+    log(log_level::warning,
+        "fencing: the tokens of \"{}\" are {} s ahead of this clock: it is wrong, or was once elsewhere. Each lock there takes a "
+        "second round trip",
+        resource, (counter - wall_clock) / 1'000'000);
+}
+
 clock::duration engine::key_lifetime(std::chrono::milliseconds ttl) const
 {
     return ttl + core::drift(ttl, settings_.drift_factor);
@@ -194,6 +205,16 @@ void engine::remove(held_lock& held)
     held.kept.reset();
 }
 
+std::optional<clock::time_point> engine::held_until(std::string const& resource) const
+{
+    auto const it = held_.find(resource);
+    if (it == held_.end() || !it->second->held())
+        return std::nullopt;
+    return it->second->valid_until();
+}
+
+// Turns at locks that other processes want, too
+
 bool engine::should_look_for_others(std::string const& resource) noexcept
 {
     auto const hash = std::hash<std::string>()(resource);
@@ -213,8 +234,10 @@ void engine::wanted(std::string const& resource, clock::duration round_trip)
         return;  // it goes on
     auto const queue = contenders_.find(resource);
     auto const waiting = queue != contenders_.end() ? queue->second.size() - 1 : 0;  // not counting who has it now
-    if (turns_.size() >= turns_max)
+    if (turns_.size() >= forget_turns_at_) {
         std::erase_if(turns_, [now = now()](auto& t) { return t.second.forgotten_at <= now; });
+        forget_turns_at_ = std::max<std::size_t>(1024, 2 * turns_.size());
+    }
     turns_.insert_or_assign(resource, shared_turn{.turn = {waiting, settings_.max_handovers},
                                                   .courtesy = core::courtesy(round_trip, random()),
                                                   .forgotten_at = now() + settings_.max_ttl});
@@ -237,14 +260,6 @@ std::optional<clock::time_point> engine::turn_of_others_until(std::string const&
         return until;
     turns_.erase(t);
     return std::nullopt;
-}
-
-std::optional<clock::time_point> engine::held_until(std::string const& resource) const
-{
-    auto const it = held_.find(resource);
-    if (it == held_.end() || !it->second->held())
-        return std::nullopt;
-    return it->second->valid_until();
 }
 
 void engine::cleaned(bool confirmed)
@@ -337,17 +352,6 @@ void engine::abandon()
 }
 
 // Statistics
-
-void engine::outbid(std::uint64_t counter, std::string const& resource)
-{
-    auto const wall_clock = runtime_->wall_clock();
-    if (fence_clock_.learn(counter, wall_clock) || std::exchange(told_of_clock_, true))
-        return;
-    log(log_level::warning,
-        "fencing: the tokens of \"{}\" are {} s ahead of this clock: it is wrong, or was once elsewhere. Each lock there takes a "
-        "second round trip",
-        resource, (counter - wall_clock) / 1'000'000);
-}
 
 void engine::observe(ballot const& b)
 {

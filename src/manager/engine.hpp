@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/fencing.hpp"
-#include "core/turn.hpp"
 #include "core/quarantine.hpp"
 #include "core/schedule.hpp"
+#include "core/turn.hpp"
 #include "manager/flow.hpp"
 #include "manager/janitor.hpp"
 #include "manager/operation.hpp"
@@ -169,7 +169,6 @@ private:
     enum class phase { open, closing, closed };
 
     static constexpr clock::time_point never = clock::time_point::min();
-    static constexpr std::size_t turns_max = 1024;  // before those that nobody came back to are forgotten
 
     struct node_counters {
         std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
@@ -229,6 +228,7 @@ private:
         clock::time_point forgotten_at;
     };
     std::unordered_map<std::string, shared_turn> turns_;
+    std::size_t forget_turns_at_ = 1024;  // when there are so many, those that nobody came back to
     struct visits {
         std::size_t resource = 0;  // its hash; another one with the same place takes it over
         std::size_t count = 0;

@@ -129,12 +129,16 @@ void round::skip(std::size_t i, vote known)
     count(known);
 }
 
+void round::look_for_others()
+{
+    for (auto& b : ballots)
+        b.contender = engine.contender();
+}
+
 void round::watch()
 {
-    for (auto& b : ballots) {
+    for (auto& b : ballots)
         b.watch = true;
-        b.contender = engine.contender();
-    }
 }
 
 bool round::wanted() const noexcept

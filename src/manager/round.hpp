@@ -92,7 +92,10 @@ public:
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
 
-    /// Of an acquisition: asks the nodes to tell of changes, where they deny.
+    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied.
+    void look_for_others();
+
+    /// Of one that looks for others: asks the nodes that deny to tell of the next change.
     void watch();
 
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
@@ -115,7 +118,7 @@ public:
 
     bool decided() const noexcept;
 
-    /// Of an acquisition that watches: whether others want it, too.
+    /// Of an acquisition that looks for others: whether some want it, too.
     bool wanted() const noexcept;
 
     /// The nodes that would have granted, were they not quarantined.

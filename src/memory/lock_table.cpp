@@ -7,7 +7,6 @@
 #include <chrono>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace redlock::detail {
 
@@ -51,24 +50,33 @@ bool lock_table::raise_counter(node_operation const& o)
 // Whether others want the key, too, of one that is granted.
 bool lock_table::note_contender(node_operation const& o, bool granted, clock::time_point now)
 {
+    auto const known = wanted.find(o.key);
+    if (known != wanted.end() && granted)
+        known->second.first.erase(std::string(o.contender));
+    if (known != wanted.end() && (known->second.first.empty() || known->second.second <= now))
+        wanted.erase(known);
+    if (granted)
+        return wanted.contains(o.key);
     auto& [who, until] = wanted[std::string(o.key)];
-    if (until <= now)
-        who.clear();
-    if (granted) {
-        who.erase(std::string(o.contender));
-        return !who.empty();
-    }
     who.emplace(o.contender);
     until = now + core::wanted_life;
     return false;
 }
 
+void lock_table::watch(std::string_view key, void const* who, std::function<void()> changed)
+{
+    auto& list = watchers[std::string(key)];
+    std::erase_if(list, [&](auto& w) { return w.first == who; });
+    list.emplace_back(who, std::move(changed));
+}
+
 void lock_table::tell(std::string_view key)
 {
-    std::vector<std::function<void()>> told;
-    for (auto [w, end] = watchers.equal_range(key); w != end; w = watchers.erase(w))
-        told.push_back(std::move(w->second));
-    for (auto const& changed : told)
+    auto const known = watchers.find(key);
+    if (known == watchers.end())
+        return;
+    auto const told = watchers.extract(known);
+    for (auto const& [who, changed] : told.mapped())
         changed();
 }
 
@@ -100,9 +108,9 @@ node_reply lock_table::apply(node_operation const& o, clock::time_point now)
             entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
         bool const taken = raise_counter(o);
         r.fence = !e && taken ? o.fence : 0;
-        if (o.watch)
+        if (o.looks_for_others())
             r.wanted = note_contender(o, !e, now);
-        if (e && o.watch)
+        if (o.looks_for_others() && e)
             r.remaining = remaining(*e, now);
         break;
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -33,10 +34,10 @@ public:
     /// Who has been denied lately, by key: until when that is remembered.
     std::map<std::string, std::pair<std::set<std::string>, clock::time_point>, std::less<>> wanted;
 
-    /// Calls @p changed when the next operation changes the key, once.
-    void watch(std::string_view key, std::function<void()> changed) { watchers.emplace(key, std::move(changed)); }
+    /// Calls @p changed when the key changes next, once, however often @p who has asked.
+    void watch(std::string_view key, void const* who, std::function<void()> changed);
     void tell(std::string_view key);
-    std::multimap<std::string, std::function<void()>, std::less<>> watchers;             ///< by key
+    std::map<std::string, std::vector<std::pair<void const*, std::function<void()>>>, std::less<>> watchers;  ///< by key
 
 private:
     node_reply apply(node_operation const&, clock::time_point now);

@@ -65,7 +65,8 @@ void memory_node::set_delay(std::chrono::milliseconds delay)
 void memory_node::clear()
 {
     std::lock_guard guard(state_->mutex);
-    state_->keys.entries.clear();
+    for (auto const& [key, entry] : std::exchange(state_->keys.entries, {}))
+        state_->keys.tell(key);
 }
 
 std::size_t memory_node::size() const
@@ -87,6 +88,7 @@ void memory_node::set(std::string_view key, std::string_view value, std::chrono:
     std::lock_guard guard(state_->mutex);
     auto const expires = ttl.count() > 0 ? core::later(clock::now(), ttl) : clock::time_point::max();
     state_->keys.entries.insert_or_assign(std::string(key), detail::lock_table::entry{std::string(value), expires});
+    state_->keys.tell(key);
 }
 
 namespace {
@@ -148,6 +150,17 @@ public:
     }
 
 private:
+    // Called by whoever changes the key, under the server's mutex; perhaps on another thread, perhaps after we were closed.
+    void tell(std::string const& key)
+    {
+        if (!executor_)
+            return;
+        asio::post(executor_, [self = shared_from_this(), key] {
+            if (self->tell_of_change_)
+                self->tell_of_change_(key);
+        });
+    }
+
     struct sent {
         std::shared_ptr<node_operation> operation;
         clock::time_point arrives;
@@ -205,11 +218,9 @@ private:
             auto reply = s.keys.carry_out(*o, now);
             if (o->watch && reply.vote == vote::denied) {
                 reply.watched = true;
-                s.keys.watch(o->key, [weak = weak_from_this(), executor = executor_, key = std::string(o->key)] {
-                    asio::post(executor, [weak, key] {
-                        if (auto const self = weak.lock(); self && self->tell_of_change_)
-                            self->tell_of_change_(key);
-                    });
+                s.keys.watch(o->key, this, [weak = weak_from_this(), key = std::string(o->key)] {
+                    if (auto const self = weak.lock())
+                        self->tell(key);
                 });
             }
             if (s.mood == memory_node::mood::deaf)

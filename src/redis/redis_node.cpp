@@ -409,7 +409,7 @@ private:
         note_life(run_id, greeting);
         auto const& told = greeting.replies[redis::tracking];
         tracking_ = !told.is_error();
-        if (!tracking_)
+        if (!tracking_ && !std::exchange(told_of_tracking_, true))
             log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + presentable(told.text));
         return {};
     }
@@ -681,6 +681,7 @@ private:
     push_reader pushes_;
     std::function<void(std::string_view)> tell_of_change_;
     std::atomic<bool> tracking_{false};
+    bool told_of_tracking_ = false;  ///< that there is none
     bool flush_due_ = false;
     std::size_t tidy_at_ = 64;
 };

@@ -93,7 +93,7 @@ node_reply interpret_contention(reply const& r)
 }
 
 // The key is set by now, whatever became of the proposal.
-node_reply interpret_proposal(node_operation const& o, reply const& r)
+node_reply interpret_proposal(node_operation const& o, node_reply granted, reply const& r)
 {
     if (r.is_error()) {
         auto result = interpret_error(r.text);
@@ -102,9 +102,8 @@ node_reply interpret_proposal(node_operation const& o, reply const& r)
     }
     if (r.type != type::number || (r.text != "1" && r.text != "0"))
         return unexpected();
-    auto result = decided(true);
-    result.fence = r.text == "1" ? o.fence : 0;
-    return result;
+    granted.fence = r.text == "1" ? o.fence : 0;
+    return granted;
 }
 
 node_reply interpret_counter(reply const& r)
@@ -179,8 +178,8 @@ node_reply interpret(node_operation const& o, std::span<reply const> replies)
         return interpret_error(r.text);
     switch (o.what) {
     case node_operation::kind::acquire: {
-        auto result = o.watch ? interpret_contention(r) : interpret_set(r);
-        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, replies.back()) : result;
+        auto result = o.looks_for_others() ? interpret_contention(r) : interpret_set(r);
+        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, std::move(result), replies.back()) : result;
     }
     case node_operation::kind::raise:
         return interpret_counter(replies.back());

@@ -14,7 +14,7 @@ struct script {
 // Each takes the key and our value first. Comparing and acting are one step on the server. docs/protocol.md tells what they
 // are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
-/// An acquisition that watches. Keys: the lock, and the list of who has been denied lately. Arguments: value, ttl in
+/// An acquisition that looks for others. Keys: the lock, and the list of who has been denied lately. Arguments: value, ttl in
 /// milliseconds, who asks, how long that is remembered in milliseconds. Answers 1 if it is granted, 2 if others want it, too,
 /// and an array of the time to live in milliseconds if it is denied. Reading that is what the server remembers, to tell us when
 /// the key changes. A user who may not keep the list can lock all the same.

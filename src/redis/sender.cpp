@@ -29,7 +29,7 @@ script const* script_for(node_operation const& o, manner how)
 {
     switch (o.what) {
     case node_operation::kind::acquire:
-        return o.watch ? &contend_script : nullptr;
+        return o.looks_for_others() ? &contend_script : nullptr;
     case node_operation::kind::extend:
         return &extend_script;
     case node_operation::kind::release:
@@ -68,7 +68,7 @@ void encoder::propose(node_operation const& o, Options const&... options)
 boost::redis::request const& encoder::encode(node_operation const& o, manner how)
 {
     if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && fence_ == o.fence && heal_ == o.heal
-        && watch_ == o.watch && how_ == how)
+        && same(contender_, o.contender) && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
@@ -78,9 +78,9 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
     switch (o.what) {
     case node_operation::kind::acquire:
-        if (o.watch && how.tracking)
+        if (how.tracking)
             push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
-        if (o.watch)
+        if (o.looks_for_others())
             contend(o, s->sha1);
         else
             push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
@@ -123,7 +123,7 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
     ttl_ = o.ttl;
     fence_ = o.fence;
     heal_ = o.heal;
-    watch_ = o.watch;
+    contender_ = o.contender;
     how_ = how;
     return request_;
 }

@@ -51,11 +51,10 @@ private:
 
     boost::redis::request request_;
     node_operation::kind what_ = node_operation::kind::connect;  ///< is never encoded: nothing is known
-    std::string_view key_, value_;
+    std::string_view key_, value_, contender_;
     std::chrono::milliseconds ttl_{};
     std::uint64_t fence_ = 0;
     bool heal_ = false;
-    bool watch_ = false;
     manner how_;
     std::string fence_key_, tombstone_key_, wanted_key_;  // kept for their memory
 };

@@ -40,7 +40,7 @@ void check(question const& q, std::span<reply const> replies)
     must(!answer.error, "a vote with an error");
     must(!r.is_error(), "an error was taken for a vote");
     if (what == node_operation::kind::acquire && answer.vote == vote::granted)
-        must(q.watch ? r.type == type::number && (r.text == "1" || r.text == "2") : r.type == type::simple_string && r.text == "OK",
+        must(q.looks_for_others() ? r.type == type::number && (r.text == "1" || r.text == "2") : r.type == type::simple_string && r.text == "OK",
              "something else than OK, or 1 or 2, was taken for a grant");
     if (answer.fence != 0 && what == node_operation::kind::acquire)
         must(answer.fence == q.fence && replies.back().type == type::number && replies.back().text == "1",
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     q.what = static_cast<node_operation::kind>(data[0] % 5);
     q.fence = data[0] >> 3 & 1;
     q.heal = data[0] >> 4 & 1;
-    q.watch = data[0] >> 5 & 1;
+    q.contender = data[0] >> 5 & 1 ? "me" : "";
     std::string_view rest(reinterpret_cast<char const*>(data) + 1, size - 1);
 
     batch b;

@@ -204,6 +204,24 @@ BOOST_AUTO_TEST_CASE(where_they_disagree_it_asks_again_at_once_knowing_what_to_p
     BOOST_TEST(w.acquire(*locks, "stock").held.fencing_token() > token);
 }
 
+BOOST_AUTO_TEST_CASE(each_repetition_learns_of_a_node_more)
+{
+    // Found on real servers, where any two of three answer first.
+    lock_world w(3);
+    auto locks = connected(w, fenced());
+    set_counters(w, {1000, 2000, 3000});
+    w[2].request_delay = 1ms;
+    attempt_report report;
+    lock_world::outcome won;
+    w.start_acquire(won, *locks, "stock", {.report = &report});
+    w.run_to([&] { return locks->stats().second_rounds == 1; });
+    std::swap(w[0].request_delay, w[2].request_delay);
+    w.run_to([&] { return won.done; });
+    BOOST_TEST(won.held.fencing_token() > 3000u);
+    BOOST_TEST(report.rounds == 3u);
+    BOOST_TEST(report.second_rounds == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(who_is_outbid_again_and_again_gives_up_and_leaves_nothing)
 {
     lock_world w(3);
@@ -217,7 +235,7 @@ BOOST_AUTO_TEST_CASE(who_is_outbid_again_and_again_gives_up_and_leaves_nothing)
         w.run_for(20us);
     }
     BOOST_TEST((won.ec == errc::contended));
-    BOOST_TEST(locks->stats().second_rounds == 2u);
+    BOOST_TEST(locks->stats().second_rounds == 3u);
     w.run_for(1s);
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }

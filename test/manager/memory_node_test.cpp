@@ -4,6 +4,8 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <future>
 #include <stdexcept>
 
 using namespace redlock;
@@ -31,6 +33,16 @@ bool refuses(config c, std::string const& why)
     } catch (std::invalid_argument const& e) {
         return std::string(e.what()).find(why) != std::string::npos;
     }
+}
+
+// Until it has been denied by a node that will tell.
+std::future<lock> wait_for_stock(asio::io_context& context, lock_manager& locks)
+{
+    auto waiter = locks.async_acquire("stock", {.wait = 30s}, asio::use_future);
+    while (locks.stats().rounds < 2)
+        context.run_one();
+    context.poll();
+    return waiter;
 }
 
 }  // namespace
@@ -99,6 +111,39 @@ BOOST_AUTO_TEST_CASE(what_was_sent_later_does_not_arrive_earlier)
     context.run_for(300ms);
     BOOST_TEST(!node->value("lock:stock"));
     run(context, locks.async_shutdown(asio::use_future));
+    BOOST_TEST(node->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_is_told_whoever_changes_the_key)
+{
+    auto const node = memory_node::at("telling");
+    std::function<void()> const changes[] = {
+        [&] { node->clear(); },
+        [&] { node->set("lock:stock", "of another kind", 1ms); },
+    };
+    for (auto const& change : changes) {
+        asio::io_context context;
+        lock_manager locks(context, {.nodes = {"memory://telling"}});
+        node->set("lock:stock", "of another kind", 60s);
+        auto waiter = wait_for_stock(context, locks);
+        change();
+        BOOST_TEST(run(context, std::move(waiter)).held());
+        run(context, locks.async_shutdown(asio::use_future));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_waited_on_a_context_that_is_gone_is_not_told)
+{
+    auto const node = memory_node::at("telling");
+    node->set("lock:stock", "of another kind", 60s);
+    for (bool const shut_down : {false, true}) {
+        asio::io_context context;
+        lock_manager locks(context, {.nodes = {"memory://telling"}});
+        wait_for_stock(context, locks);
+        if (shut_down)
+            run(context, locks.async_shutdown(asio::use_future));
+    }
+    node->clear();
     BOOST_TEST(node->size() == 0u);
 }
 

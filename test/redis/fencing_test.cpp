@@ -57,8 +57,9 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
         r[i].ask({"ZADD", core::fence_key("lock:stock"), std::to_string(ahead + 1000 * i), "token"});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
-    BOOST_TEST(won.report.rounds == 2u);  // the first one learns what to propose
-    BOOST_TEST(won.report.second_rounds == 1u);
+    BOOST_TEST(won.report.rounds >= 2u);  // the first one learns what to propose,
+    BOOST_TEST(won.report.rounds <= 3u);  // and the next one perhaps of the third node
+    BOOST_TEST(won.report.second_rounds <= 2u);
     BOOST_TEST(won.held.fencing_token() > ahead);
     auto const token = won.held.fencing_token();
     auto const at_least = std::count_if(r.servers.begin(), r.servers.end(), [&](auto& s) { return std::stoull(counter_of(*s)) >= token; });

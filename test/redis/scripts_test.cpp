@@ -82,7 +82,7 @@ std::vector<std::vector<std::string>> commands_for(step const& o)
     switch (o.what) {
     case node_operation::kind::acquire: {
         std::vector<std::string> const set{"SET", key, value, "NX", "PX", ttl};
-        if (o.watch)
+        if (o.looks_for_others())
             return {{"EVAL", std::string(redis::contend_script.source), "2", key, key + ":wanted", value, ttl, std::string(o.contender),
                      "1000000"}};
         if (o.fence == 0)
@@ -108,7 +108,7 @@ std::string words_for(step const& o, node_reply const& r, bool raised)
     if (o.what == node_operation::kind::raise)
         return std::to_string(r.fence);
     bool const granted = r.vote == vote::granted;
-    if (o.watch)
+    if (o.looks_for_others())
         return granted ? (r.wanted ? "2" : "1") : "denied";
     if (o.what == node_operation::kind::acquire && o.fence != 0)
         return raised ? "1" : "0";
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         o.what = kinds[below(4)];
         if (o.what == node_operation::kind::raise || (o.what == node_operation::kind::acquire && below(3) != 0))
             o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
-        o.watch = o.what == node_operation::kind::acquire && o.fence == 0 && below(2) == 0;
         std::string const contender = "c" + std::to_string(below(3));
-        o.contender = contender;
+        if (o.what == node_operation::kind::acquire && o.fence == 0 && below(2) == 0)
+            o.contender = contender;
         o.heal = o.what == node_operation::kind::extend && below(2) == 0;
         o.tombstone = o.what == node_operation::kind::release && below(20) == 0;
         if (below(50) == 0) {  // it forgets

@@ -14,6 +14,29 @@ namespace {
 // The ttl is so long that a test which waits for its end fails.
 constexpr acquire_options held_long{.ttl = 60s, .wait = 5s};
 
+// Another process has the lock, and one of ours waits for it.
+struct queue_at_a_lock {
+    queue_at_a_lock()
+    {
+        r.connect(locks);
+        held = r.acquire(other, "stock", held_long);
+        r.start_acquire(waiter, locks, "stock", {.wait = 30s});
+        BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
+    }
+
+    void finish()
+    {
+        BOOST_TEST(r.run_to([&] { return waiter.done; }));
+        BOOST_TEST(waiter.held.held());
+        r.shutdown(other);
+        r.shutdown(locks);
+    }
+
+    real_servers r{3};
+    lock_manager other{r.context, r.settings()}, locks{r.context, r.settings()};
+    real_servers::outcome held, waiter;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
@@ -61,19 +84,10 @@ BOOST_AUTO_TEST_CASE(whoever_deletes_the_key_wakes)
 
 BOOST_AUTO_TEST_CASE(flushing_all_wakes)
 {
-    real_servers r(3);
-    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
-    r.connect(locks);
-    auto held = r.acquire(other, "stock", held_long);
-    real_servers::outcome waiter;
-    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
-    BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
-    for (auto& s : r.servers)
+    queue_at_a_lock q;
+    for (auto& s : q.r.servers)
         s->ask({"FLUSHALL"});
-    BOOST_TEST(r.run_to([&] { return waiter.done; }));
-    BOOST_TEST(waiter.held.held());
-    r.shutdown(other);
-    r.shutdown(locks);
+    q.finish();
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_ran_out_is_taken)
@@ -94,22 +108,13 @@ BOOST_AUTO_TEST_CASE(a_key_that_ran_out_is_taken)
 
 BOOST_AUTO_TEST_CASE(what_a_lost_connection_did_not_tell_is_asked)
 {
-    real_servers r(3);
-    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
-    r.connect(locks);
-    auto held = r.acquire(other, "stock", held_long);
-    real_servers::outcome waiter;
-    r.start_acquire(waiter, locks, "stock", {.wait = 30s});
-    BOOST_TEST(r.run_to([&] { return locks.stats().rounds == 2; }));
+    queue_at_a_lock q;
     // All connections end, and the lock with them.
-    for (auto& s : r.servers) {
+    for (auto& s : q.r.servers) {
         s->ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
         s->ask({"DEL", "lock:stock"});
     }
-    BOOST_TEST(r.run_to([&] { return waiter.done; }));
-    BOOST_TEST(waiter.held.held());
-    r.shutdown(other);
-    r.shutdown(locks);
+    q.finish();
 }
 
 BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
@@ -133,7 +138,12 @@ BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
     BOOST_TEST(r.run_to([&] { return waiter.done; }));
     BOOST_TEST(waiter.held.held());
     BOOST_TEST(!locks.stats().nodes[0].tells);
-    BOOST_TEST(lines.size() == 3u);
+    auto const connected = locks.stats().nodes[0].connections;
+    r[0].ask({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    r.release(waiter.held);
+    while (locks.stats().nodes[0].connections == connected)
+        r.release(r.acquire(locks, "other", {.wait = 5s}).held);
+    BOOST_TEST(lines.size() == 3u);  // once for each node
     r.shutdown(other);
     r.shutdown(locks);
 }

@@ -200,9 +200,9 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
             return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
     }
     server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
-        if (r->watch && reply.vote == vote::denied && !self->world_tells_nothing()) {
+        if (r->watch && reply.vote == vote::denied && self->world_.servers_tell) {
             reply.watched = true;
-            self->server_.keys.watch(r->key, [weak = self->weak_from_this(), c, key = std::string(r->key)] {
+            self->server_.keys.watch(r->key, c.get(), [weak = self->weak_from_this(), c, key = std::string(r->key)] {
                 if (auto const link = weak.lock())
                     link->tell(c, key);
             });
@@ -226,9 +226,9 @@ void link::answered(std::shared_ptr<connection> const& c, std::uint64_t packet, 
     o->complete(std::move(reply));
 }
 
-bool link::world_tells_nothing() const noexcept
+bool link::tells() const noexcept
 {
-    return !world_.servers_tell;
+    return ready() && world_.servers_tell;
 }
 
 // A push travels with the replies, and is lost with the connection.

@@ -28,7 +28,7 @@ public:
 
     std::string const& name() const noexcept override { return server_.name; }
     bool ready() const noexcept override { return state_ == state::up; }
-    bool tells() const noexcept override { return ready() && !world_tells_nothing(); }
+    bool tells() const noexcept override;
     server_life life() const override { return life_; }
     void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
@@ -65,7 +65,6 @@ private:
     void flush();
     void refuse_queue();
     void send(std::shared_ptr<node_operation>);
-    bool world_tells_nothing() const noexcept;
     void tell(std::shared_ptr<connection> const&, std::string const& key);
     void deliver(std::shared_ptr<connection> const&, std::uint64_t packet, std::shared_ptr<request> const&);
     void answered(std::shared_ptr<connection> const&, std::uint64_t packet, node_reply);

@@ -122,10 +122,9 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
     encoder e;
-    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool watch = false) {
+    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false) {
         test_operation o(k, "key", "value", 5s);
-        o.watch = watch;
-        o.contender = watch ? "me" : "";
+        o.contender = contends ? "me" : "";
         o.fence = fence;
         o.heal = heal;
         return std::string(e.encode(o, how).payload());

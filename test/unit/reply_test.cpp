@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
 BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
 {
     question q(kind::acquire);
-    q.watch = true;
+    q.contender = "me";
     auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
     BOOST_TEST((answered(make(type::number, "1")).vote == vote::granted));
     BOOST_TEST(!answered(make(type::number, "1")).wanted);
@@ -69,6 +69,17 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
     for (auto const& odd : {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
                             make(type::array, "", {"soon"}), make(type::array, "", {"1", "2"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+}
+
+BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
+{
+    question q(kind::acquire, 77);
+    q.contender = "me";
+    redis::reply const both[] = {make(type::number, "2"), make(type::number, "1")};
+    auto const r = redis::interpret(q, both);
+    BOOST_TEST((r.vote == vote::granted));
+    BOOST_TEST(r.wanted);
+    BOOST_TEST(r.fence == 77u);
 }
 
 BOOST_AUTO_TEST_CASE(with_fencing_the_second_answer_tells_whether_the_proposal_was_taken)
