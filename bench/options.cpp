@@ -23,6 +23,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   uncontended  each client locks and unlocks a key of its own                     (256 clients, and 1)
   contended    all want the same key and hold it for --hold                       (32 clients)
   crowded      the same by four processes, each with a quarter of the clients     (32 clients)
+  woken        another process gives a lock up that one waits for, or keeps it        (1 waiter, and 32)
   renew        --locks locks are held and renewed
   stalled      one node is stopped for the middle third of the time, and goes on  (256 clients)
   killed       the same; it is killed, and started again without what it knew     (256 clients)

@@ -5,6 +5,7 @@
 #include "fault.hpp"
 #include "laboratory.hpp"
 #include "relay/relay.hpp"
+#include "wake.hpp"
 
 #include <fmt/format.h>
 
@@ -224,7 +225,7 @@ struct scenario {
 
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"scale", scale},
+    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken}, {"scale", scale},
 };
 
 }  // namespace

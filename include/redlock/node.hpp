@@ -33,6 +33,9 @@ struct node_reply {
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
     bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
+    /// A denied acquisition that looks for others: the process that has it keeps it for its own waiters. Then `remaining` and
+    /// `watched` are about the end of that, and not about each time that the lock changes hands.
+    bool turn = false;
     bool wanted = false;      ///< A granted acquisition that looks for others: some have been denied lately.
 };
 
@@ -72,6 +75,7 @@ public:
     std::uint64_t fence = 0;             ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
     kind what{};
     bool heal = false;
+    bool turn = false;                   ///< Of one that looks for others: more of this process follow. Of a release: none follows.
     bool watch = false;                  ///< Of one that looks for others and is denied: tell when the key changes.
 
     /// Whether an acquisition asks if others have been denied the same key lately, and for how long it is denied itself.
@@ -129,8 +133,8 @@ public:
     }
 
     /** Called once, before anything else. The node calls @p changed on its executor, and never from within another call, when
-        a key that it watches has been changed, deleted or has expired; once, then it must be watched again. With an empty
-        key: it may have missed changes, because a connection ended. A node that never tells is asked now and then. */
+        a key that it watches has been changed, deleted or has expired; once, then it must be watched again. The end of a turn
+        has a key of its own, `lock:stock:turn:{lock:stock}`. With an empty key: it may have missed changes, because a connection ended. A node that never tells is asked now and then. */
     virtual void listen(std::function<void(std::string_view key)> changed) { static_cast<void>(changed); }
 
     /// Called once, before @ref submit. Nothing runs on @p executor at the same time as anything else does. It does not

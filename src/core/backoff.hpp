@@ -27,17 +27,19 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
-/** How long a contender that has been woken waits before it asks, having lost @p defeats times (from 1).
+/** How long a contender that has been woken waits before it asks.
 
-    Uniform from zero to a ceiling that doubles with each defeat, from one to sixteen times what a round takes, and is 256 ms
-    at most: others were woken at the same moment, and who asks a round trip earlier than all others gets the votes of all nodes.
+    Others were woken at the same moment. Who has been denied more often, because it came earlier, asks earlier; and who asks
+    first at all nodes has the votes of all. So it is between half and the whole of what a round takes, divided by how often it
+    was @p denied (from 1), and doubled for each race: a round in which the votes were split. 256 ms at most.
 */
-inline std::chrono::nanoseconds delay_after(std::size_t defeats, std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
+inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
-    auto const doublings = std::min<std::size_t>(defeats > 0 ? defeats - 1 : 0, 4);
-    auto const ceiling = std::min<nanoseconds>(std::max<nanoseconds>(round_trip, 100us) * (std::int64_t{1} << doublings), 256ms);
-    return part_of(ceiling, bits);
+    auto const whole = std::max<nanoseconds>(round_trip, 100us) * (std::int64_t{1} << std::min<std::size_t>(races, 8))
+                       / static_cast<std::int64_t>(std::max<std::size_t>(denied, 1));
+    auto const ceiling = std::min<nanoseconds>(whole, 256ms);
+    return ceiling / 2 + part_of(ceiling / 2, bits);
 }
 
 }  // namespace redlock::core

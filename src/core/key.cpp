@@ -88,6 +88,35 @@ void put_wanted_key(std::string& to, std::string_view key)
         to.append(":{").append(key).append("}");
 }
 
+void put_turn_key(std::string& to, std::string_view key)
+{
+    to.assign(key).append(":turn");
+    if (!has_hash_tag(key))
+        to.append(":{").append(key).append("}");
+}
+
+std::string turn_key(std::string_view key)
+{
+    std::string k;
+    put_turn_key(k, key);
+    return k;
+}
+
+std::string_view lock_of_turn_key(std::string_view key) noexcept
+{
+    using namespace std::string_view_literals;
+    constexpr auto with_tag = ":turn"sv, without = ":turn:{"sv;
+    if (key.ends_with(with_tag)) {
+        auto const lock = key.substr(0, key.size() - with_tag.size());
+        return has_hash_tag(lock) ? lock : std::string_view{};
+    }
+    auto const size = key.size() > without.size() ? (key.size() - without.size()) / 2 : 0;
+    auto const lock = key.substr(0, size);
+    bool const twice = key.size() == 2 * size + without.size() + 1 && key.substr(size, without.size()) == without
+                       && key.substr(size + without.size(), size) == lock && key.back() == '}';
+    return twice && !has_hash_tag(lock) ? lock : std::string_view{};
+}
+
 std::string tombstone_key(std::string_view key, std::string_view token)
 {
     std::string k;

@@ -24,4 +24,11 @@ void put_tombstone_key(std::string& to, std::string_view key, std::string_view t
 /// The key under which those are listed that have been denied @p key lately; otherwise as for a tombstone.
 void put_wanted_key(std::string& to, std::string_view key);
 
+/// The key that is there while one process keeps the lock at @p key for its own waiters; otherwise as for a tombstone.
+std::string turn_key(std::string_view key);
+void put_turn_key(std::string& to, std::string_view key);
+
+/// The lock's key if @p key is that of a turn; otherwise nothing.
+std::string_view lock_of_turn_key(std::string_view key) noexcept;
+
 }  // namespace redlock::core

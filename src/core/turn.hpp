@@ -9,7 +9,8 @@
 
 namespace redlock::core {
 
-/// For how long the nodes remember who was denied. Who goes on waiting is woken, and denied, by every change of hands.
+/// For how long the nodes remember who was denied, and that a process keeps a lock for its own waiters. Who goes on waiting looks
+/// again then at the latest.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
 
 /** How long a process that lets others have their turn stays away from a lock, so that each of those it has woken asks first:

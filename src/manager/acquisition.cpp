@@ -55,7 +55,7 @@ flow<error_code> acquisition::contend(std::shared_ptr<acquisition> self)
     e.enter(*self);
     engine::place_in_queue const place(e, *self);
     while (!place.first() && !self->stopped() && e.now() < self->give_up_at_) {
-        self->looks_for_others_ = true;
+        self->queued_ = true;
         co_await self->sleep(self->give_up_at_);
     }
     if (self->stopped())
@@ -70,8 +70,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     auto& a = *self;
     auto& e = *a.engine_;
     e.enter(a);
-    if (a.options_.wait.count() > 0 && !a.looks_for_others_)
-        a.looks_for_others_ = e.should_look_for_others(a.resource);
+    bool const comes_often = a.options_.wait.count() > 0 && e.should_look_for_others(a.resource);
     while (!a.stopped()) {
         // As long as this process itself has the lock, the nodes need not be asked.
         if (auto const until = a.blocked_until()) {
@@ -93,8 +92,9 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         a.round_->timed = a.options_.report != nullptr;
         // Otherwise it is plain: most do not meet anybody. Who takes over from this process does not expect to be denied.
         bool const lost_before = a.rounds_ > 0;
-        if (a.looks_for_others_ || lost_before)
-            a.round_->look_for_others();
+        bool const takes_over = a.queued_ && !a.gave_way_ && !lost_before;
+        if (a.queued_ || comes_often || lost_before)
+            a.round_->look_for_others(takes_over || e.others_queue(a.resource));
         if (a.gave_way_ || lost_before) {
             a.round_->watch();
             a.outlook_.emplace(e.nodes().size(), e.quorum());
@@ -138,12 +138,13 @@ flow<void> acquisition::wait_for_chance(std::shared_ptr<acquisition> self, error
     if (lost == errc::contended && !a.outlook_) {
         again = ended;  // the next round asks the nodes to tell
     } else if (lost == errc::contended) {
+        a.races_ += a.round_->votes.granted() > 0;
         bool const told = a.look_ahead(ended);
         // Where too few nodes will tell, the lock may go without a word.
         auto const ask_anyway = told ? a.give_up_at_ : std::min(again, a.give_up_at_);
         while (!a.stopped() && e.now() < a.chance(ask_anyway))
             co_await a.sleep(a.chance(ask_anyway));
-        again = e.now() + core::delay_after(a.rounds_ - 1, ended - a.round_->started, e.random());
+        again = e.now() + core::delay_after(a.rounds_ - a.races_, a.races_, ended - a.round_->started, e.random());
     }
     a.outlook_.reset();
     again = std::min(again, a.give_up_at_);
@@ -171,6 +172,11 @@ bool acquisition::look_ahead(clock::time_point now)
 clock::time_point acquisition::chance(clock::time_point at_the_latest) const
 {
     return std::min(outlook_->chance(), at_the_latest);
+}
+
+bool acquisition::awaits_turn(std::size_t node) const
+{
+    return outlook_ && round_->ballots[node].reply.turn;
 }
 
 void acquisition::may_be_free(std::size_t node)
@@ -233,7 +239,9 @@ std::optional<clock::time_point> acquisition::blocked_until()
     if (options_.wait.count() == 0 || engine_->now() >= give_up_at_)
         return std::nullopt;
     auto until = engine_->held_until(resource);
-    if (!until) {
+    if (until) {
+        queued_ = true;
+    } else {
         until = engine_->turn_of_others_until(resource);
         gave_way_ = gave_way_ || until;
     }

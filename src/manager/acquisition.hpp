@@ -28,8 +28,9 @@ public:
     /// Ends the pause or the wait in the queue early.
     void wake();
 
-    /// The key on @p node has changed.
+    /// The key on @p node has changed; or the turn is over, if it awaits that.
     void may_be_free(std::size_t node);
+    bool awaits_turn(std::size_t node) const;
 
     void complete(error_code);
 
@@ -58,11 +59,12 @@ private:
     std::shared_ptr<detail::round> raise_;  ///< the second round, while it is under way
     std::size_t rounds_ = 0;
     std::size_t second_rounds_ = 0;
+    std::size_t races_ = 0;                 ///< rounds that were lost with some of the votes
     lock won_;
     bool cancelled_ = false;
     std::optional<core::outlook<clock::time_point>> outlook_;  ///< while it waits for a chance
     std::uint64_t highest_ = 0;           ///< of the nodes' counters, as far as known
-    bool looks_for_others_ = false;       ///< already in the first round: it had to queue, or comes often
+    bool queued_ = false;                 ///< behind others of this process, or behind its holder
     bool gave_way_ = false;               ///< it was the turn of other processes
     bool outbid_ = false;                 ///< the nodes' counters disagreed above what we had proposed
     std::size_t outbids_ = 0;             ///< how often that was so

@@ -160,9 +160,12 @@ void engine::changed(std::size_t node, std::string_view key)
             queue.front()->may_be_free(node);
         return;
     }
-    if (key.substr(0, settings_.prefix.size()) != settings_.prefix)
+    auto const turn_of = core::lock_of_turn_key(key);
+    auto const lock = turn_of.empty() ? key : turn_of;
+    if (!lock.starts_with(settings_.prefix))
         return;
-    if (auto const queue = contenders_.find(std::string(key.substr(settings_.prefix.size()))); queue != contenders_.end())
+    auto const queue = contenders_.find(std::string(lock.substr(settings_.prefix.size())));
+    if (queue != contenders_.end() && queue->second.front()->awaits_turn(node) == !turn_of.empty())
         queue->second.front()->may_be_free(node);
 }
 
@@ -192,9 +195,15 @@ void engine::set_free(held_lock& held)
     bump<std::size_t>(count.held, -1);
     if (auto it = held_.find(held.resource); it != held_.end() && it->second == &held) {
         held_.erase(it);
-        if (auto const t = turns_.find(held.resource); t != turns_.end())
-            end_pass(t->second, contenders_.contains(held.resource));
-        if (auto queue = contenders_.find(held.resource); queue != contenders_.end())
+        auto const queue = contenders_.find(held.resource);
+        bool follows = queue != contenders_.end();
+        if (auto const t = turns_.find(held.resource); t != turns_.end() && !(follows && t->second.turn.pass())) {
+            follows = false;
+            t->second.others_until = now() + t->second.courtesy;
+        }
+        if (follows)
+            held.grant()->turn = false;  // it is the next one's to end
+        if (queue != contenders_.end())
             queue->second.front()->wake();
     }
 }
@@ -243,11 +252,10 @@ void engine::wanted(std::string const& resource, clock::duration round_trip)
                                                   .forgotten_at = now() + settings_.max_ttl});
 }
 
-// The next one of this process may have it at once, if it is there, and if the turn is not over.
-void engine::end_pass(shared_turn& t, bool waiting)
+bool engine::others_queue(std::string const& resource) const
 {
-    if (!waiting || !t.turn.pass())
-        t.others_until = now() + t.courtesy;
+    auto const queue = contenders_.find(resource);
+    return queue != contenders_.end() && queue->second.size() > 1;
 }
 
 std::optional<clock::time_point> engine::turn_of_others_until(std::string const& resource)

@@ -135,6 +135,8 @@ public:
     void wanted(std::string const& resource, clock::duration round_trip);
     /// Until when others have their turn at @p resource; nothing if it is ours, or if nobody else wants it.
     std::optional<clock::time_point> turn_of_others_until(std::string const& resource);
+    /// Whether somebody waits behind the first in the queue.
+    bool others_queue(std::string const& resource) const;
     /// By which the nodes know this manager among those that want a lock.
     std::string const& contender() const noexcept { return contender_; }
 
@@ -180,8 +182,6 @@ private:
         std::string last_message;  // under trouble_mutex_
     };
 
-    struct shared_turn;
-    void end_pass(shared_turn&, bool waiting);
     void changed(std::size_t node, std::string_view key);
     void ring();
     void judge_life(std::size_t node);

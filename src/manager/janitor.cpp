@@ -48,6 +48,7 @@ std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::
 {
     auto release = make_recycled<round>(engine_, node_operation::kind::release, taken, ttl);
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
+        release->ballots[i].turn = taken->turn;
         if (!taken->may_hold(i)) {
             taken->withdraw(i);
             release->skip(i, vote::denied);

@@ -129,10 +129,13 @@ void round::skip(std::size_t i, vote known)
     count(known);
 }
 
-void round::look_for_others()
+void round::look_for_others(bool more_follow)
 {
-    for (auto& b : ballots)
+    grant_->turn = more_follow;
+    for (auto& b : ballots) {
         b.contender = engine.contender();
+        b.turn = more_follow;
+    }
 }
 
 void round::watch()

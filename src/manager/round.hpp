@@ -92,8 +92,9 @@ public:
     /// Takes node @p i out of the round: it counts as having cast @p known.
     void skip(std::size_t i, vote known);
 
-    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied.
-    void look_for_others();
+    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins, and
+    /// @p more_follow in this process, those who are denied are told of the end of all that.
+    void look_for_others(bool more_follow);
 
     /// Of one that looks for others: asks the nodes that deny to tell of the next change.
     void watch();

@@ -1,6 +1,7 @@
 #include "memory/lock_table.hpp"
 
 #include "core/fencing.hpp"
+#include "core/key.hpp"
 #include "core/turn.hpp"
 
 #include <algorithm>
@@ -63,9 +64,28 @@ bool lock_table::note_contender(node_operation const& o, bool granted, clock::ti
     return false;
 }
 
-void lock_table::watch(std::string_view key, void const* who, std::function<void()> changed)
+// More of this process follow, or nobody.
+void lock_table::begin_turn(node_operation const& o, clock::time_point now)
 {
-    auto& list = watchers[std::string(key)];
+    if (!o.turn)
+        return end_turn(o.key);
+    auto const [t, is_new] = turns.emplace(o.key, now + core::wanted_life);
+    if (!is_new && t->second <= now)
+        t->second = now + core::wanted_life;
+}
+
+void lock_table::end_turn(std::string_view key)
+{
+    auto const t = turns.find(key);
+    if (t == turns.end())
+        return;
+    turns.erase(t);
+    tell(core::turn_key(key));
+}
+
+void lock_table::watch(std::string key, void const* who, std::function<void(std::string const&)> changed)
+{
+    auto& list = watchers[std::move(key)];
     std::erase_if(list, [&](auto& w) { return w.first == who; });
     list.emplace_back(who, std::move(changed));
 }
@@ -77,7 +97,7 @@ void lock_table::tell(std::string_view key)
         return;
     auto const told = watchers.extract(known);
     for (auto const& [who, changed] : told.mapped())
-        changed();
+        changed(told.key());
 }
 
 node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
@@ -108,10 +128,18 @@ node_reply lock_table::apply(node_operation const& o, clock::time_point now)
             entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
         bool const taken = raise_counter(o);
         r.fence = !e && taken ? o.fence : 0;
-        if (o.looks_for_others())
-            r.wanted = note_contender(o, !e, now);
-        if (o.looks_for_others() && e)
+        if (!o.looks_for_others())
+            break;
+        r.wanted = note_contender(o, !e, now);
+        if (e) {
             r.remaining = remaining(*e, now);
+            auto const t = turns.find(o.key);
+            r.turn = t != turns.end() && t->second > now;
+            if (r.turn && (r.remaining.count() < 0 || t->second < e->expires))
+                r.remaining = remaining({{}, t->second}, now);
+        } else {
+            begin_turn(o, now);
+        }
         break;
     }
     case node_operation::kind::raise:
@@ -131,6 +159,8 @@ node_reply lock_table::apply(node_operation const& o, clock::time_point now)
         r.vote = vote_if(ours);
         if (ours)
             entries.erase(entries.find(o.key));
+        if (ours && o.turn)
+            end_turn(o.key);
         if (auto const on = o.unanswered_on(); on != 0 && on != o.sent_on())
             tombstones.insert_or_assign({std::string(o.key), std::string(o.value)}, now + core::tombstone_life);
         break;

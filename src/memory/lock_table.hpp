@@ -34,14 +34,19 @@ public:
     /// Who has been denied lately, by key: until when that is remembered.
     std::map<std::string, std::pair<std::set<std::string>, clock::time_point>, std::less<>> wanted;
 
-    /// Calls @p changed when the key changes next, once, however often @p who has asked.
-    void watch(std::string_view key, void const* who, std::function<void()> changed);
+    /// Until when a process keeps a lock for its own waiters, by the lock's key.
+    std::map<std::string, clock::time_point, std::less<>> turns;
+
+    /// Calls @p changed with @p key, of a lock or of a turn, when it changes next, once, however often @p who has asked.
+    void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key);
-    std::map<std::string, std::vector<std::pair<void const*, std::function<void()>>>, std::less<>> watchers;  ///< by key
+    std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>> watchers;
 
 private:
     node_reply apply(node_operation const&, clock::time_point now);
     bool note_contender(node_operation const&, bool granted, clock::time_point now);
+    void begin_turn(node_operation const&, clock::time_point now);
+    void end_turn(std::string_view key);
     bool is_dead(node_operation const&, clock::time_point now) const;
     bool raise_counter(node_operation const&);
 };

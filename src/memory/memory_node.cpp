@@ -1,5 +1,6 @@
 #include <redlock/memory_node.hpp>
 
+#include "core/key.hpp"
 #include "core/validity.hpp"
 #include "memory/lock_table.hpp"
 #include "memory/memory_connection.hpp"
@@ -218,7 +219,7 @@ private:
             auto reply = s.keys.carry_out(*o, now);
             if (o->watch && reply.vote == vote::denied) {
                 reply.watched = true;
-                s.keys.watch(o->key, this, [weak = weak_from_this(), key = std::string(o->key)] {
+                s.keys.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
                     if (auto const self = weak.lock())
                         self->tell(key);
                 });

@@ -33,6 +33,7 @@ public:
         bool native;         ///< a release without a script
         bool tracked;        ///< the reply before says whether the server will tell of changes
         bool changed = false;  ///< the key, since the server has answered
+        bool turn_over = false;  ///< since then
     };
 
     batch();

@@ -1,5 +1,6 @@
 #include "redis/redis_node.hpp"
 
+#include "core/key.hpp"
 #include "redis/batch.hpp"
 #include "redis/reply.hpp"
 #include "redis/scripts.hpp"
@@ -287,9 +288,14 @@ private:
     // Whose answer has been read, but not handed out yet, must hear of it behind that.
     void note_change(std::string_view key)
     {
+        auto const turn = core::lock_of_turn_key(key);
         for (auto const& b : in_flight_) {
-            for (auto& e : b->entries)
-                e.changed = e.changed || (e.tracked && b->has(e.answer) && (key.empty() || e.operation->key == key));
+            for (auto& e : b->entries) {
+                if (!e.tracked || !b->has(e.answer))
+                    continue;
+                e.changed = e.changed || key.empty() || e.operation->key == key;
+                e.turn_over = e.turn_over || key.empty() || e.operation->key == turn;
+            }
         }
     }
 
@@ -570,8 +576,11 @@ private:
             if (r.untouched && try_again(e, r.error))
                 continue;
             r.watched = e.tracked && r.vote == vote::denied && !b->replies[e.answer - 1].is_error();
+            bool const turn = r.turn;
             e.operation->complete(std::move(r));
-            if (e.changed)
+            if (turn && e.turn_over)
+                tell_of_change(core::turn_key(e.operation->key));
+            else if (!turn && e.changed)
                 tell_of_change(e.operation->key);
         }
         b->clear();

@@ -84,11 +84,12 @@ node_reply interpret_contention(reply const& r)
         result.wanted = r.text == "2";
         return result;
     }
-    long long remaining = 0;
-    if (r.type != type::array || r.elements.size() != 1 || !read_number(r.elements[0], remaining))
+    long long lock = 0, turn = 0;
+    if (r.type != type::array || r.elements.size() != 2 || !read_number(r.elements[0], lock) || !read_number(r.elements[1], turn))
         return unexpected();
     auto result = decided(false);
-    result.remaining = std::chrono::milliseconds(remaining);
+    result.turn = turn >= 0;
+    result.remaining = std::chrono::milliseconds(result.turn && (lock < 0 || turn < lock) ? turn : lock);
     return result;
 }
 

@@ -14,17 +14,21 @@ struct script {
 // Each takes the key and our value first. Comparing and acting are one step on the server. docs/protocol.md tells what they
 // are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
-/// An acquisition that looks for others. Keys: the lock, and the list of who has been denied lately. Arguments: value, ttl in
-/// milliseconds, who asks, how long that is remembered in milliseconds. Answers 1 if it is granted, 2 if others want it, too,
-/// and an array of the time to live in milliseconds if it is denied. Reading that is what the server remembers, to tell us when
-/// the key changes. A user who may not keep the list can lock all the same.
+/// An acquisition that looks for others. Keys: the lock, the list of who has been denied lately, the turn of a process. Arguments:
+/// value, ttl in milliseconds, who asks, how long that and a turn are remembered in milliseconds, 1 if more of the same process
+/// follow. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an array of the times to live of lock and
+/// turn in milliseconds. Reading them is what the server remembers, to tell us when they change. A user who may not keep the list
+/// and the turn can lock all the same.
 inline constexpr script contend_script{
     "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then "
+    "if ARGV[5] ~= '1' then redis.pcall('DEL', KEYS[3]) "
+    "elseif redis.pcall('EXISTS', KEYS[3]) == 0 then redis.pcall('PSETEX', KEYS[3], ARGV[4], '1') end "
     "redis.pcall('HDEL', KEYS[2], ARGV[3]) "
     "return redis.pcall('EXISTS', KEYS[2]) == 1 and 2 or 1 end "
     "redis.pcall('HSET', KEYS[2], ARGV[3], '1') redis.pcall('PEXPIRE', KEYS[2], ARGV[4]) "
-    "return {redis.call('PTTL', KEYS[1])}",
-    "be6cc4d2b9a7741032a7d93a8f54c63e6b1a91af"};
+    "local turn = redis.pcall('PTTL', KEYS[3]) "
+    "return {redis.call('PTTL', KEYS[1]), type(turn) == 'number' and turn or -2}",
+    "b9f9aa557c6490efae54782fe73fb8efc4fbaa60"};
 
 /// Keys: the lock; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal. Answers 1 if it is ours, 2 if it
 /// was missing and has been set, 0 otherwise. The ttl is never shortened: an extension that was delayed on its way must not cut
@@ -37,10 +41,10 @@ inline constexpr script extend_script{
     "if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 1",
     "39921c5260e894e6cd74cc428500fb6acbfb9cee"};
 
-/// Answers 1 or 0.
+/// Keys: the lock; the turn of our process, if nobody of it follows. Argument: value. Answers 1 or 0.
 inline constexpr script release_script{
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
-    "6fbe84d1140fd2047394924af9d845b83c070bec"};
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', unpack(KEYS)) return 1 end return 0",
+    "bdd8426c6db7d0cd824c21fc2f58dc9c40df606c"};
 
 /// A release that leaves a tombstone. Keys: the lock, our tombstone. Arguments: value, how long to leave the tombstone in
 /// milliseconds. Answers 1 or 0.

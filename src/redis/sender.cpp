@@ -35,7 +35,7 @@ script const* script_for(node_operation const& o, manner how)
     case node_operation::kind::release:
         if (how.tombstone)
             return &bury_script;
-        return how.by == deletion::script ? &release_script : nullptr;
+        return o.turn || how.by == deletion::script ? &release_script : nullptr;
     case node_operation::kind::inspect:
         return &inspect_script;
     case node_operation::kind::raise:
@@ -53,8 +53,9 @@ std::size_t commands_for(node_operation const& o)
 void encoder::contend(node_operation const& o, std::string_view script)
 {
     core::put_wanted_key(wanted_key_, o.key);
-    push_command(request_, "EVALSHA", script, "2"sv, o.key, wanted_key_, o.value, static_cast<std::int64_t>(o.ttl.count()), o.contender,
-                 static_cast<std::int64_t>(core::wanted_life.count()));
+    core::put_turn_key(turn_key_, o.key);
+    push_command(request_, "EVALSHA", script, "3"sv, o.key, wanted_key_, turn_key_, o.value, static_cast<std::int64_t>(o.ttl.count()),
+                 o.contender, static_cast<std::int64_t>(core::wanted_life.count()), o.turn ? "1"sv : "0"sv);
 }
 
 // Native commands, not a script: a server runs one of four calls in twice the time.
@@ -68,7 +69,7 @@ void encoder::propose(node_operation const& o, Options const&... options)
 boost::redis::request const& encoder::encode(node_operation const& o, manner how)
 {
     if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && fence_ == o.fence && heal_ == o.heal
-        && same(contender_, o.contender) && how_ == how)
+        && turn_ == o.turn && same(contender_, o.contender) && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
@@ -103,6 +104,9 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
         if (s == &bury_script) {
             core::put_tombstone_key(tombstone_key_, o.key, o.value);
             push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone_key_, o.value, core::tombstone_life.count());
+        } else if (o.turn) {
+            core::put_turn_key(turn_key_, o.key);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, turn_key_, o.value);
         } else if (s) {
             push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key, o.value);
         } else if (how.by == deletion::delifeq) {
@@ -123,6 +127,7 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
     ttl_ = o.ttl;
     fence_ = o.fence;
     heal_ = o.heal;
+    turn_ = o.turn;
     contender_ = o.contender;
     how_ = how;
     return request_;

@@ -54,9 +54,9 @@ private:
     std::string_view key_, value_, contender_;
     std::chrono::milliseconds ttl_{};
     std::uint64_t fence_ = 0;
-    bool heal_ = false;
+    bool heal_ = false, turn_ = false;
     manner how_;
-    std::string fence_key_, tombstone_key_, wanted_key_;  // kept for their memory
+    std::string fence_key_, tombstone_key_, wanted_key_, turn_key_;  // kept for their memory
 };
 
 /** Lets the nodes of a manager send what they were given, at the end of a turn of the event loop, side by side: an

@@ -131,6 +131,24 @@ BOOST_AUTO_TEST_CASE(crowded_is_held_by_one_of_all_processes_at_a_time)
     BOOST_TEST(r.more.at("rounds_per_lock") >= 1);
 }
 
+BOOST_AUTO_TEST_CASE(woken_tells_how_soon_and_what_waiting_costs)
+{
+    auto o = brief();
+    o.ttl = 500ms;
+    auto const all = run_briefly("woken", o);
+    BOOST_REQUIRE(all.size() == 4u);
+    for (auto const& r : all) {
+        BOOST_TEST(r.failures.empty());
+        BOOST_TEST(r.cycles_per_second > 0);
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+        BOOST_TEST(all[i].acquire_us.p50 > 0);
+        BOOST_TEST(all[i].commands_per_cycle >= 20);  // two locks, and a round that was denied
+    }
+    for (std::size_t i = 2; i < 4; ++i)
+        BOOST_TEST(all[i].more.contains("commands_per_second_and_waiter"));
+}
+
 BOOST_AUTO_TEST_CASE(renew_accounts_for_all_locks)
 {
     auto const r = run_briefly("renew").at(0);

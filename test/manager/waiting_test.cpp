@@ -229,8 +229,11 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
         std::unique_ptr<lock_manager> managers[] = {w.manager(settings), w.manager(settings), w.manager(settings)};
         auto const begun = w.now;
         int counts[] = {0, 0, 0}, streak = 0, longest = 0, last = -1;
+        clock::duration longest_wait{};
         std::function<void(int)> work = [&](int i) {
-            managers[i]->async_acquire("stock", {.ttl = 5s, .wait = 1min}, [&, i](error_code ec, lock l) {
+            managers[i]->async_acquire("stock", {.ttl = 5s, .wait = 1min}, [&, i, asked = w.now](error_code ec, lock l) {
+                if (w.now > begun + 1s)
+                    longest_wait = std::max(longest_wait, w.now - asked);
                 if (ec == asio::error::operation_aborted)
                     return;
                 BOOST_TEST_REQUIRE((!ec));
@@ -256,10 +259,67 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
             for (int const n : counts)
                 BOOST_TEST(n > all / 5);
             BOOST_TEST(longest <= 3 * static_cast<int>(std::min<std::size_t>(limit, 8) + 2));  // turns may meet
+            BOOST_TEST((longest_wait < 500ms), longest_wait / 1ms << " ms");
         }
         for (auto& m : managers)
             w.shutdown(*m);
     }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of_each_lock_in_it)
+{
+    for (bool const told : {true, false}) {
+        lock_world w(5);
+        auto locks = w.manager(), other = w.manager({.max_handovers = 4});
+        auto held = w.acquire(*other, "stock", {.ttl = 30s});
+        std::deque<lock_world::outcome> followers(4);
+        for (auto& f : followers)
+            w.start_acquire(f, *other, "stock", {.ttl = 30s, .wait = 1min});
+        lock_world::outcome waiter;
+        w.start_acquire(waiter, *locks, "stock", {.wait = 1min});
+        w.run_for(20ms);
+        // The first hand-over is told: before it nobody knew of a turn.
+        w.release(held.held);
+        w.run_to([&] { return followers[0].done; });
+        w.run_for(20ms);
+        auto const asked = locks->stats().rounds;
+        for (std::size_t i = 1; i < 4; ++i) {
+            followers[i - 1].held = {};
+            w.run_to([&] { return followers[i].done; });
+            BOOST_TEST(followers[i].held.held());
+            w.run_for(20ms);
+        }
+        BOOST_TEST(locks->stats().rounds == asked);
+        BOOST_TEST(!waiter.done);
+        if (!told) {
+            for (auto& s : w.servers)
+                s->watchers.clear();
+        }
+        auto const released = w.now;
+        followers[3].held = {};
+        w.run_to([&] { return waiter.done; });
+        BOOST_TEST(waiter.held.held());
+        BOOST_TEST((waiter.when - released < (told ? 5ms : 1s + 5ms)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_ends_with_its_queue)
+{
+    lock_world w(3);
+    auto locks = w.manager(), other = w.manager();
+    auto held = w.acquire(*other, "stock", {.ttl = 30s});
+    lock_world::outcome follower, waiter;
+    asio::cancellation_signal cancel;
+    other->async_acquire("stock", {.wait = 1min}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { follower.held = std::move(l); }));
+    w.release(held.held);
+    w.run_to([&] { return follower.held.held(); });  // it announced that more would follow
+    w.start_acquire(waiter, *locks, "stock", {.wait = 1min});
+    w.run_for(20ms);
+    auto const released = w.now;
+    follower.held = {};
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST((waiter.when - released < 5ms));
 }
 
 BOOST_AUTO_TEST_CASE(who_is_alone_is_never_kept_waiting_for_others)

@@ -1,5 +1,6 @@
 // Waiting for a lock on real servers, which tell when it goes.
 
+#include "core/key.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -146,6 +147,32 @@ BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
     BOOST_TEST(lines.size() == 3u);  // once for each node
     r.shutdown(other);
     r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end)
+{
+    queue_at_a_lock q;
+    auto& r = q.r;
+    real_servers::outcome follower;
+    r.start_acquire(follower, q.other, "stock", held_long);
+    r.context.restart();
+    r.context.run_for(10ms);
+    BOOST_TEST(!r.release(q.held.held));
+    BOOST_TEST(r.run_to([&] { return follower.done; }));
+    auto const turn = core::turn_key("lock:stock");
+    BOOST_TEST(r[0].ask({"EXISTS", turn}) == "1");
+    r.context.restart();
+    r.context.run_for(50ms);
+    auto const asked = q.locks.stats().rounds;
+    BOOST_TEST(!q.waiter.done);
+    for (auto& s : r.servers)
+        s->ask({"PEXPIRE", "lock:stock", "60000"});  // as each hand-over: the key of the lock changes
+    r.context.run_for(50ms);
+    BOOST_TEST(q.locks.stats().rounds == asked);
+    BOOST_TEST(!r.release(follower.held));
+    q.finish();
+    for (auto& s : r.servers)
+        BOOST_TEST(s->ask({"EXISTS", turn}) == "0");
 }
 
 BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)

@@ -3,6 +3,8 @@
 #include "sim/process.hpp"
 #include "sim/world.hpp"
 
+#include "core/key.hpp"
+
 #include <redlock/error.hpp>
 
 #include <boost/asio/post.hpp>
@@ -202,7 +204,8 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
     server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
         if (r->watch && reply.vote == vote::denied && self->world_.servers_tell) {
             reply.watched = true;
-            self->server_.keys.watch(r->key, c.get(), [weak = self->weak_from_this(), c, key = std::string(r->key)] {
+            auto watched = reply.turn ? core::turn_key(r->key) : std::string(r->key);
+            self->server_.keys.watch(std::move(watched), c.get(), [weak = self->weak_from_this(), c](auto const& key) {
                 if (auto const link = weak.lock())
                     link->tell(c, key);
             });

@@ -63,6 +63,7 @@ void server::crash(bool forget)
         keys.counters.clear();
         keys.tombstones.clear();
         keys.wanted.clear();
+        keys.turns.clear();
     }
 }
 

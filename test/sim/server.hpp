@@ -26,6 +26,7 @@ struct request final : node_operation {
         fence = o.fence;
         heal = o.heal;
         watch = o.watch;
+        turn = o.turn;
         contender = contender_;
         mark_sent(o.sent_on());
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/key.hpp"
 #include "manager/engine.hpp"
 #include "manager/runtime.hpp"
 #include "memory/lock_table.hpp"
@@ -316,7 +317,7 @@ private:
         auto reply = server_.carry_out(*o);
         if (o->watch && reply.vote == vote::denied && server_.tells) {
             reply.watched = true;
-            server_.watch(o->key, this, [weak = weak_from_this(), key = std::string(o->key)] {
+            server_.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.deaf)
                     self->world_.at(self->world_.now + self->server_.reply_delay, [self, key] { self->tell(key); });
             });

@@ -122,9 +122,10 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 {
     using namespace std::chrono_literals;
     encoder e;
-    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false) {
+    auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false, bool turn = false) {
         test_operation o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
+        o.turn = turn;
         o.fence = fence;
         o.heal = heal;
         return std::string(e.encode(o, how).payload());
@@ -134,7 +135,12 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
                == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
-    auto const contend = expected("EVALSHA", redis::contend_script.sha1, "2", "key", "key:wanted:{key}", "value", "5000", "me", "1000");
+    auto const contend_as = [&](char const* turn) {
+        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:wanted:{key}", "key:turn:{key}", "value", "5000", "me",
+                        "1000", turn);
+    };
+    auto const contend = contend_as("0");
+    BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
     BOOST_TEST(encoded(kind::acquire, {.tracking = true}, 0, false, true) == expected("CLIENT", "CACHING", "YES") + contend);
     BOOST_TEST(encoded(kind::acquire, {}, 7, false, true) == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
@@ -146,6 +152,9 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::release) == expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = deletion::delifeq}) == expected("DELIFEQ", "key", "value"));
     BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
+    for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
+        BOOST_TEST(encoded(kind::release, {.by = by}, 0, false, false, true)
+                   == expected("EVALSHA", redis::release_script.sha1, "2", "key", "key:turn:{key}", "value"));
     for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
                    == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000"));

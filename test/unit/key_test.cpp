@@ -54,4 +54,18 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_key_of_a_turn_tells_which_lock_it_is_of)
+{
+    BOOST_TEST(turn_key("lock:stock") == "lock:stock:turn:{lock:stock}");
+    BOOST_TEST(turn_key("lock:{shop}:stock") == "lock:{shop}:stock:turn");
+    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn"}) {
+        BOOST_TEST(lock_of_turn_key(turn_key(key)) == key);
+        BOOST_TEST(slot_of(turn_key(key)) == slot_of(key));
+    }
+    for (std::string const key : {"lock:{}", "{", "}"})
+        BOOST_TEST(lock_of_turn_key(turn_key(key)) == key);
+    for (std::string const key : {"", ":turn", "lock:a", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:a:turn:{lock:a", ":turn:{}"})
+        BOOST_TEST(lock_of_turn_key(key) == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -63,11 +63,19 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
     BOOST_TEST(!answered(make(type::number, "1")).wanted);
     BOOST_TEST((answered(make(type::number, "2")).vote == vote::granted));
     BOOST_TEST(answered(make(type::number, "2")).wanted);
-    auto const denied = answered(make(type::array, "", {"4321"}));
-    BOOST_TEST((denied.vote == vote::denied));
-    BOOST_TEST(denied.remaining.count() == 4321);
+    struct {
+        char const *lock, *turn;
+        bool is_turn;
+        int remaining;
+    } const denials[] = {{"4321", "-2", false, 4321}, {"4321", "1000", true, 1000}, {"321", "1000", true, 321}, {"-1", "-2", false, -1}, {"-1", "7", true, 7}};
+    for (auto const& d : denials) {
+        auto const denied = answered(make(type::array, "", {d.lock, d.turn}));
+        BOOST_TEST((denied.vote == vote::denied));
+        BOOST_TEST(denied.turn == d.is_turn);
+        BOOST_TEST(denied.remaining.count() == d.remaining);
+    }
     for (auto const& odd : {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
-                            make(type::array, "", {"soon"}), make(type::array, "", {"1", "2"})})
+                            make(type::array, "", {"soon", "1"}), make(type::array, "", {"1"}), make(type::array, "", {"1", "2", "3"})})
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 

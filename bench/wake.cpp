@@ -1,0 +1,182 @@
+#include "wake.hpp"
+
+#include "interrupt.hpp"
+#include "laboratory.hpp"
+#include "testbed/plain_client.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/error.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace redlock::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+// A holder and its waiters, which know of each other only through the servers, as if they were processes.
+class neighbours {
+public:
+    explicit neighbours(fleet const& servers)
+        : holder_(context_, {.nodes = servers.urls()}), waiter_(context_, {.nodes = servers.urls()})
+    {
+        for (auto const& a : servers.addresses())
+            foreign_.push_back(std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(a)}));
+        for (auto* m : {&holder_, &waiter_})
+            release(acquire(*m));  // connects
+    }
+
+    ~neighbours()
+    {
+        int left = 2;
+        for (auto* m : {&holder_, &waiter_})
+            m->async_shutdown([&](error_code) { --left; });
+        run_until([&] { return left == 0; });
+    }
+
+    // A cycle: it is held, waited for, and given up, by its holder or by a foreign client's DEL.
+    sample wake(std::chrono::milliseconds duration, bool by_foreign_client)
+    {
+        sample s;
+        auto const begun = steady::now();
+        while (steady::now() < begun + duration) {
+            throw_if_interrupted();
+            auto held = acquire(holder_);
+            auto const asked = waiter_.stats().rounds;
+            lock won;
+            bool done = false;
+            waiter_.async_acquire("bench:woken", {.wait = 10s}, [&](error_code ec, lock l) {
+                done = true;
+                won = std::move(l);
+                if (ec)
+                    ++s.failures[ec.message()];
+            });
+            run_until([&] { return waiter_.stats().rounds >= asked + 2; });
+            context_.run_for(2ms);  // it has been denied, and sleeps
+            auto const free = steady::now();
+            if (by_foreign_client) {
+                for (auto& c : foreign_)
+                    c->ask({"DEL", "lock:bench:woken"});
+            } else {
+                held.async_release([](error_code) {});
+            }
+            run_until([&] { return done; });
+            s.acquire.record(steady::now() - free);
+            ++s.cycles;
+            held = {};
+            release(std::move(won));
+        }
+        s.seconds = std::chrono::duration<double>(steady::now() - begun).count();
+        return s;
+    }
+
+    // A cycle is a second of one waiter. What the holder's renewals cost is not counted.
+    sample idle(laboratory& lab, std::size_t waiters, std::chrono::milliseconds duration)
+    {
+        auto const ttl = lab.settings().ttl;
+        auto held = acquire(holder_, {.ttl = ttl, .renew = renewal::automatic});
+        std::deque<asio::cancellation_signal> cancel(waiters);
+        std::size_t left = waiters;
+        sample s;
+        for (auto& c : cancel) {
+            waiter_.async_acquire("bench:woken", {.wait = wait_forever}, asio::bind_cancellation_slot(c.slot(), [&](error_code ec, lock) {
+                --left;
+                if (ec != asio::error::operation_aborted)
+                    ++s.failures["waiters that did not wait to the end"];
+            }));
+        }
+        run_for(100ms);  // all have been denied
+        auto const renewals = holder_.stats().renewals;
+        auto const begun = steady::now();
+        s.commands = lab.observe([&] { return run_for(duration), sample(); }).commands;
+        s.seconds = std::chrono::duration<double>(steady::now() - begun).count();
+        s.cycles = static_cast<std::uint64_t>(std::lround(s.seconds * static_cast<double>(waiters)));
+        s.commands -= (holder_.stats().renewals - renewals) * lab.servers().size();
+        for (auto& c : cancel)
+            c.emit(asio::cancellation_type::terminal);
+        run_until([&] { return left == 0; });
+        release(std::move(held));
+        return s;
+    }
+
+private:
+    void run_for(std::chrono::milliseconds duration)
+    {
+        auto const end = steady::now() + duration;
+        while (steady::now() < end) {
+            throw_if_interrupted();
+            context_.run_for(20ms);
+        }
+    }
+
+    void run_until(std::function<bool()> const& done)
+    {
+        while (!done()) {
+            throw_if_interrupted();
+            context_.run_one_for(100ms);
+        }
+    }
+
+    lock acquire(lock_manager& by, acquire_options const& options = {.wait = 10s})
+    {
+        lock held;
+        bool done = false;
+        by.async_acquire("bench:woken", options, [&](error_code ec, lock l) {
+            if (ec)
+                throw system_error(ec, "woken: cannot lock");
+            held = std::move(l);
+            done = true;
+        });
+        run_until([&] { return done; });
+        return held;
+    }
+
+    void release(lock held)
+    {
+        bool done = false;
+        held.async_release([&](error_code) { done = true; });
+        run_until([&] { return done && holder_.stats().cleaning + waiter_.stats().cleaning == 0; });
+    }
+
+    asio::io_context context_{1};
+    lock_manager holder_, waiter_;
+    std::vector<std::unique_ptr<testbed::plain_client>> foreign_;
+};
+
+result measure(laboratory& lab, std::string const& variant, std::size_t clients, std::function<sample(neighbours&)> const& what)
+{
+    neighbours n(lab.servers());
+    auto to = summarise(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), false);
+    to.scenario = "woken";
+    to.variant = variant;
+    to.nodes = lab.servers().size();
+    to.clients = clients;
+    return to;
+}
+
+}  // namespace
+
+std::vector<result> woken(options const& o, progress const& p)
+{
+    laboratory lab(o, p, o.count);
+    auto const gives_up = [&](bool foreign) {
+        return [&, foreign](auto& n) { return lab.observe([&] { return n.wake(o.duration, foreign); }); };
+    };
+    std::vector<result> results{measure(lab, "by a release", 1, gives_up(false)), measure(lab, "by a foreign DEL", 1, gives_up(true))};
+    auto const variant = fmt::format("not: renewed, ttl {:g} s", std::chrono::duration<double>(o.ttl).count());
+    auto const duration = std::max<std::chrono::milliseconds>(o.duration, o.ttl);  // three renewals
+    for (auto const count : {std::size_t{1}, o.clients > 1 ? o.clients : 32}) {
+        results.push_back(measure(lab, variant, count, [&](auto& n) { return n.idle(lab, count, duration); }));
+        results.back().more["commands_per_second_and_waiter"] = results.back().commands_per_cycle;
+    }
+    return results;
+}
+
+}  // namespace redlock::bench
