@@ -41,6 +41,8 @@ struct attempt_report {
     std::size_t rounds = 0;                  ///< How often the nodes were asked for the lock.
     std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters: too few took our fencing token.
     std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again. Zero: others are away.
+    /// With `errc::contended`, after a wait: when the lock runs out, or changes hands, if nobody extends it. Zero: not known.
+    std::chrono::milliseconds remaining{0};
     std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
 };
 

@@ -31,14 +31,16 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
 
     Others were woken at the same moment. Who has been denied more often, because it came earlier, asks earlier; and who asks
     first at all nodes has the votes of all. So it is between half and the whole of what a round takes, divided by how often it
-    was @p denied (from 1), and doubled for each race: a round in which the votes were split. 256 ms at most.
+    was @p denied (1 to 8), and doubled for each of the latest @p races: rounds in which the votes were split. At most
+    sixteen times what a round takes, and 256 ms.
 */
 inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t races, std::chrono::nanoseconds round_trip, std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
-    auto const whole = std::max<nanoseconds>(round_trip, 100us) * (std::int64_t{1} << std::min<std::size_t>(races, 8))
-                       / static_cast<std::int64_t>(std::max<std::size_t>(denied, 1));
-    auto const ceiling = std::min<nanoseconds>(whole, 256ms);
+    auto const unit = std::max<nanoseconds>(round_trip, 100us);
+    auto const whole = unit * (std::int64_t{1} << std::min<std::size_t>(races, 8))
+                       / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 8));
+    auto const ceiling = std::min({whole, unit * 16, nanoseconds(256ms)});
     return ceiling / 2 + part_of(ceiling / 2, bits);
 }
 

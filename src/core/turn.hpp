@@ -9,9 +9,12 @@
 
 namespace redlock::core {
 
-/// For how long the nodes remember who was denied, and that a process keeps a lock for its own waiters. Who goes on waiting looks
-/// again then at the latest.
+/// For how long the nodes remember, after the end of a lock, who was denied it; and that a process keeps one for its own waiters:
+/// whoever else waits looks again then at the latest.
 inline constexpr std::chrono::milliseconds wanted_life = std::chrono::seconds(1);
+
+/// For how long at most, where others did not come.
+inline constexpr std::chrono::milliseconds courtesy_max{500};
 
 /** How long a process that lets others have their turn stays away from a lock, so that each of those it has woken asks first:
     longer than any @ref delay_after of theirs, as far as their round trips are like ours.

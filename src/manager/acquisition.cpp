@@ -10,11 +10,29 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 namespace redlock::detail {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// What the nodes have said in a round that was lost.
+void look_ahead(round const& r, clock::time_point now, core::outlook<clock::time_point>& to)
+{
+    for (auto const& b : r.ballots) {
+        if (!b.answered || b.cast() == vote::unknown)
+            continue;
+        if (b.reply.vote == vote::granted)
+            to.expect(b.node, now);  // we give it back
+        else if (b.looks_for_others() && b.reply.remaining.count() >= 0)
+            to.expect(b.node, now + b.reply.remaining + 2ms);
+    }
+}
+
+}  // namespace
 
 void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
 {
@@ -70,7 +88,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     auto& a = *self;
     auto& e = *a.engine_;
     e.enter(a);
-    bool const comes_often = a.options_.wait.count() > 0 && e.should_look_for_others(a.resource);
+    bool const comes_often = a.options_.wait.count() > 0 && e.should_look_for_others();
     while (!a.stopped()) {
         // As long as this process itself has the lock, the nodes need not be asked.
         if (auto const until = a.blocked_until()) {
@@ -93,7 +111,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         // Otherwise it is plain: most do not meet anybody. Who takes over from this process does not expect to be denied.
         bool const lost_before = a.rounds_ > 0;
         bool const takes_over = a.queued_ && !a.gave_way_ && !lost_before;
-        if (a.queued_ || comes_often || lost_before)
+        if (a.queued_ || comes_often || a.gave_way_ || lost_before)
             a.round_->look_for_others(takes_over || e.others_queue(a.resource));
         if (a.gave_way_ || lost_before) {
             a.round_->watch();
@@ -112,7 +130,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             ec = co_await draw_token(self);
         if (!ec) {
             if (a.round_->wanted())
-                e.wanted(a.resource, decided - a.round_->started);
+                e.wanted(a.resource, decided - a.round_->started, a.gave_way_ && a.rounds_ == 1);
             a.hand_out();
             co_return ec;
         }
@@ -138,13 +156,25 @@ flow<void> acquisition::wait_for_chance(std::shared_ptr<acquisition> self, error
     if (lost == errc::contended && !a.outlook_) {
         again = ended;  // the next round asks the nodes to tell
     } else if (lost == errc::contended) {
-        a.races_ += a.round_->votes.granted() > 0;
-        bool const told = a.look_ahead(ended);
+        if (a.round_->votes.granted() > 0) {
+            ++a.races_;
+        } else {
+            a.races_ = 0;
+            ++a.denied_;
+        }
+        look_ahead(*a.round_, ended, *a.outlook_);
         // Where too few nodes will tell, the lock may go without a word.
-        auto const ask_anyway = told ? a.give_up_at_ : std::min(again, a.give_up_at_);
-        while (!a.stopped() && e.now() < a.chance(ask_anyway))
-            co_await a.sleep(a.chance(ask_anyway));
-        again = e.now() + core::delay_after(a.rounds_ - a.races_, a.races_, ended - a.round_->started, e.random());
+        auto const ask_anyway = a.will_be_told() ? a.give_up_at_ : std::min(again, a.give_up_at_);
+        // The round was decided without those that answer late; twice we look whether they have said something.
+        clock::time_point looks[] = {ended + 2 * (ended - a.round_->started), a.round_->started + e.settings().node_timeout};
+        for (auto* next = looks; !a.stopped() && e.now() < a.chance(ask_anyway);) {
+            auto const look = next != std::end(looks) ? *next : clock::time_point::max();
+            if (e.now() >= look)
+                look_ahead(*a.round_, *next++, *a.outlook_);
+            else
+                co_await a.sleep(a.chance(std::min(look, ask_anyway)));
+        }
+        again = e.now() + core::delay_after(a.denied_, a.races_, ended - a.round_->started, e.random());
     }
     a.outlook_.reset();
     again = std::min(again, a.give_up_at_);
@@ -152,21 +182,11 @@ flow<void> acquisition::wait_for_chance(std::shared_ptr<acquisition> self, error
         co_await a.sleep(again);
 }
 
-// What the nodes have said in the round that was lost. Whether a quorum of them will tell when that changes.
-bool acquisition::look_ahead(clock::time_point now)
+// Whether a quorum of the nodes will tell when what they have said changes.
+bool acquisition::will_be_told() const
 {
-    std::size_t told = 0;
-    for (auto const& b : round_->ballots) {
-        if (!b.answered || b.cast() == vote::unknown)
-            continue;
-        bool const denied = b.reply.vote == vote::denied;
-        if (!denied)
-            outlook_->expect(b.node, now);  // we give it back
-        else if (b.reply.remaining.count() >= 0)
-            outlook_->expect(b.node, now + b.reply.remaining + 2ms);
-        told += !denied || b.reply.watched;
-    }
-    return told >= engine_->quorum();
+    auto const tells = [](ballot const& b) { return b.has_granted() || (b.answered && b.reply.watched); };
+    return static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), tells)) >= engine_->quorum();
 }
 
 clock::time_point acquisition::chance(clock::time_point at_the_latest) const
@@ -186,7 +206,7 @@ void acquisition::may_be_free(std::size_t node)
         return;
     auto const now = engine_->now();
     outlook_->expect(node, now);
-    if (outlook_->chance() <= now)
+    if (sleeper_)
         wake();
 }
 
@@ -342,7 +362,23 @@ void acquisition::fill_report(error_code ec) const
         if (r.quarantine.count() > 0)
             r.message += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     }
+    if (ec == errc::contended)
+        r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(engine_->now() - called_);
+}
+
+// For how long others have it, as far as this process or the nodes have told.
+std::chrono::milliseconds acquisition::remaining() const
+{
+    auto const now = engine_->now();
+    if (auto const until = engine_->held_until(resource))
+        return time_left(*until, now);
+    if (!round_)
+        return {};
+    core::outlook<clock::time_point> to(round_->ballots.size(), engine_->quorum());
+    look_ahead(*round_, now, to);
+    auto const until = to.chance();
+    return until == clock::time_point::max() ? std::chrono::milliseconds(0) : time_left(until, now);
 }
 
 std::string explain(engine const& e, std::string const& resource, acquire_options const& options, error_code ec)

@@ -28,6 +28,9 @@ public:
     /// Ends the pause or the wait in the queue early.
     void wake();
 
+    /// It will not ask any more.
+    bool stopped() const noexcept { return cancelled_ || !engine_->open(); }
+
     /// The key on @p node has changed; or the turn is over, if it awaits that.
     void may_be_free(std::size_t node);
     bool awaits_turn(std::size_t node) const;
@@ -41,14 +44,14 @@ private:
     std::optional<clock::time_point> blocked_until();
     error_code judge(round const&) const;
     std::uint64_t propose();
-    bool look_ahead(clock::time_point now);
+    bool will_be_told() const;
+    std::chrono::milliseconds remaining() const;
     clock::time_point chance(clock::time_point at_the_latest) const;
     void hand_out();
     void clean_up();
     auto sleep(clock::time_point until);
     void fill_report(error_code) const;
 
-    bool stopped() const noexcept { return cancelled_ || !engine_->open(); }
 
     std::shared_ptr<detail::engine> const engine_;
     acquire_options const options_;
@@ -59,7 +62,8 @@ private:
     std::shared_ptr<detail::round> raise_;  ///< the second round, while it is under way
     std::size_t rounds_ = 0;
     std::size_t second_rounds_ = 0;
-    std::size_t races_ = 0;                 ///< rounds that were lost with some of the votes
+    std::size_t denied_ = 0;                ///< rounds that were lost to somebody else
+    std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     lock won_;
     bool cancelled_ = false;
     std::optional<core::outlook<clock::time_point>> outlook_;  ///< while it waits for a chance

@@ -160,13 +160,14 @@ void engine::changed(std::size_t node, std::string_view key)
             queue.front()->may_be_free(node);
         return;
     }
-    auto const turn_of = core::lock_of_turn_key(key);
-    auto const lock = turn_of.empty() ? key : turn_of;
-    if (!lock.starts_with(settings_.prefix))
-        return;
-    auto const queue = contenders_.find(std::string(lock.substr(settings_.prefix.size())));
-    if (queue != contenders_.end() && queue->second.front()->awaits_turn(node) == !turn_of.empty())
-        queue->second.front()->may_be_free(node);
+    // The key of a turn may be that of another lock, too.
+    for (auto const lock : {key, core::lock_of_turn_key(key)}) {
+        if (lock.empty() || !lock.starts_with(settings_.prefix))
+            continue;
+        auto const queue = contenders_.find(std::string(lock.substr(settings_.prefix.size())));
+        if (queue != contenders_.end() && queue->second.front()->awaits_turn(node) == (lock.size() != key.size()))
+            queue->second.front()->may_be_free(node);
+    }
 }
 
 // Locks
@@ -196,8 +197,11 @@ void engine::set_free(held_lock& held)
     if (auto it = held_.find(held.resource); it != held_.end() && it->second == &held) {
         held_.erase(it);
         auto const queue = contenders_.find(held.resource);
-        bool follows = queue != contenders_.end();
-        if (auto const t = turns_.find(held.resource); t != turns_.end() && !(follows && t->second.turn.pass())) {
+        bool follows = queue != contenders_.end()
+                       && std::any_of(queue->second.begin(), queue->second.end(), [](auto* a) { return !a->stopped(); });
+        auto const t = turns_.find(held.resource);
+        bool const shared = t != turns_.end() && t->second.others_until == clock::time_point::min();
+        if (shared && !(follows && t->second.turn.pass())) {
             follows = false;
             t->second.others_until = now() + t->second.courtesy;
         }
@@ -224,23 +228,14 @@ std::optional<clock::time_point> engine::held_until(std::string const& resource)
 
 // Turns at locks that other processes want, too
 
-bool engine::should_look_for_others(std::string const& resource) noexcept
-{
-    auto const hash = std::hash<std::string>()(resource);
-    auto& v = visits_[hash % visits_.size()];
-    if (std::exchange(v.resource, hash) != hash)
-        v.count = 0;
-    if (++v.count <= settings_.max_handovers)
-        return false;
-    v.count = 0;
-    return true;
-}
-
-void engine::wanted(std::string const& resource, clock::duration round_trip)
+void engine::wanted(std::string const& resource, clock::duration round_trip, bool in_vain)
 {
     auto const known = turns_.find(resource);
     if (known != turns_.end() && known->second.others_until == clock::time_point::min())
         return;  // it goes on
+    auto courtesy = core::courtesy(round_trip, random());
+    if (known != turns_.end() && in_vain)  // they are farther away
+        courtesy = std::max(courtesy, std::min<clock::duration>(2 * known->second.courtesy, core::courtesy_max));
     auto const queue = contenders_.find(resource);
     auto const waiting = queue != contenders_.end() ? queue->second.size() - 1 : 0;  // not counting who has it now
     if (turns_.size() >= forget_turns_at_) {
@@ -248,7 +243,7 @@ void engine::wanted(std::string const& resource, clock::duration round_trip)
         forget_turns_at_ = std::max<std::size_t>(1024, 2 * turns_.size());
     }
     turns_.insert_or_assign(resource, shared_turn{.turn = {waiting, settings_.max_handovers},
-                                                  .courtesy = core::courtesy(round_trip, random()),
+                                                  .courtesy = courtesy,
                                                   .forgotten_at = now() + settings_.max_ttl});
 }
 
@@ -264,10 +259,7 @@ std::optional<clock::time_point> engine::turn_of_others_until(std::string const&
     if (t == turns_.end() || t->second.others_until == clock::time_point::min())
         return std::nullopt;
     auto const until = t->second.others_until;
-    if (now() < until)
-        return until;
-    turns_.erase(t);
-    return std::nullopt;
+    return now() < until ? std::optional(until) : std::nullopt;
 }
 
 void engine::cleaned(bool confirmed)

@@ -19,7 +19,6 @@
 #include <boost/intrusive/list.hpp>
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -128,11 +127,11 @@ public:
     /// Until when @p resource is held by this manager itself; nothing if it is not.
     std::optional<clock::time_point> held_until(std::string const& resource) const;
 
-    /// Whether an acquisition of @p resource should ask for others that want it. Who comes back to the same resource again and
-    /// again may find it free each time, because it is faster than all that it keeps waiting.
-    bool should_look_for_others(std::string const& resource) noexcept;
-    /// It was won, in @p round_trip, and others want it, too.
-    void wanted(std::string const& resource, clock::duration round_trip);
+    /// Whether an acquisition should ask for others that want the lock, now and then. Who comes back to the same resource again
+    /// and again may find it free each time, because it is faster than all that it keeps waiting.
+    bool should_look_for_others() { return random() % (settings_.max_handovers + 1) == 0; }
+    /// It was won, in @p round_trip, and others want it, too; @p in_vain: it had been left to them, and they did not come.
+    void wanted(std::string const& resource, clock::duration round_trip, bool in_vain);
     /// Until when others have their turn at @p resource; nothing if it is ours, or if nobody else wants it.
     std::optional<clock::time_point> turn_of_others_until(std::string const& resource);
     /// Whether somebody waits behind the first in the queue.
@@ -223,17 +222,12 @@ private:
     // Of resources that others want, too.
     struct shared_turn {
         core::turn turn;
-        clock::duration courtesy;                                       ///< once it is over
+        clock::duration courtesy;                                       ///< once it is over; longer, if that was in vain
         clock::time_point others_until = clock::time_point::min();
         clock::time_point forgotten_at;
     };
     std::unordered_map<std::string, shared_turn> turns_;
     std::size_t forget_turns_at_ = 1024;  // when there are so many, those that nobody came back to
-    struct visits {
-        std::size_t resource = 0;  // its hash; another one with the same place takes it over
-        std::size_t count = 0;
-    };
-    std::array<visits, 64> visits_{};
     std::string const contender_;
     mutable std::mutex trouble_mutex_;
 };

@@ -13,6 +13,8 @@ namespace redlock::detail {
 
 namespace {
 
+constexpr std::size_t wanted_max = 100;  // it is enough to know that there are some
+
 std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
 {
     return e.expires == clock::time_point::max() ? std::chrono::milliseconds(-1)
@@ -59,8 +61,11 @@ bool lock_table::note_contender(node_operation const& o, bool granted, clock::ti
     if (granted)
         return wanted.contains(o.key);
     auto& [who, until] = wanted[std::string(o.key)];
-    who.emplace(o.contender);
-    until = now + core::wanted_life;
+    if (who.size() < wanted_max) {
+        auto const* const e = find(o.key, now);
+        who.emplace(o.contender);
+        until = std::max(until, (e && e->expires != clock::time_point::max() ? e->expires : now) + core::wanted_life);
+    }
     return false;
 }
 

@@ -15,20 +15,28 @@ struct script {
 // are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
 /// An acquisition that looks for others. Keys: the lock, the list of who has been denied lately, the turn of a process. Arguments:
-/// value, ttl in milliseconds, who asks, how long that and a turn are remembered in milliseconds, 1 if more of the same process
-/// follow. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an array of the times to live of lock and
-/// turn in milliseconds. Reading them is what the server remembers, to tell us when they change. A user who may not keep the list
-/// and the turn can lock all the same.
+/// value, ttl in milliseconds, who asks, how long a turn is remembered, and that somebody was denied after the lock's own end, in
+/// milliseconds, 1 if more of the same process follow. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an
+/// array of the times to live of lock and turn in milliseconds. Reading them is what the server remembers, to tell us when they
+/// change. A user who may not keep the list and the turn can lock all the same.
+///
+/// List and turn are no strings, and are only changed by what fails for a string: what they are called may be the name of another
+/// lock.
 inline constexpr script contend_script{
     "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then "
-    "if ARGV[5] ~= '1' then redis.pcall('DEL', KEYS[3]) "
-    "elseif redis.pcall('EXISTS', KEYS[3]) == 0 then redis.pcall('PSETEX', KEYS[3], ARGV[4], '1') end "
+    "if ARGV[5] ~= '1' then redis.pcall('SREM', KEYS[3], '1') "
+    "elseif redis.pcall('SADD', KEYS[3], '1') == 1 then redis.pcall('PEXPIRE', KEYS[3], ARGV[4]) end "
     "redis.pcall('HDEL', KEYS[2], ARGV[3]) "
-    "return redis.pcall('EXISTS', KEYS[2]) == 1 and 2 or 1 end "
-    "redis.pcall('HSET', KEYS[2], ARGV[3], '1') redis.pcall('PEXPIRE', KEYS[2], ARGV[4]) "
-    "local turn = redis.pcall('PTTL', KEYS[3]) "
-    "return {redis.call('PTTL', KEYS[1]), type(turn) == 'number' and turn or -2}",
-    "b9f9aa557c6490efae54782fe73fb8efc4fbaa60"};
+    "local others = redis.pcall('HLEN', KEYS[2]) "
+    "return type(others) == 'number' and others > 0 and 2 or 1 end "
+    "local left = redis.call('PTTL', KEYS[1]) "
+    "local others = redis.pcall('HLEN', KEYS[2]) "
+    "if type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[2], ARGV[3], '1')) == 'number' then "
+    "local life = tonumber(ARGV[4]) + math.max(left, 0) "
+    "if redis.call('PTTL', KEYS[2]) < life then redis.pcall('PEXPIRE', KEYS[2], life) end end "
+    "local turn = redis.pcall('SISMEMBER', KEYS[3], '1') == 1 and redis.call('PTTL', KEYS[3]) or -2 "
+    "return {left, turn}",
+    "31545795c82d0889374314381c03a218cbac3c1b"};
 
 /// Keys: the lock; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal. Answers 1 if it is ours, 2 if it
 /// was missing and has been set, 0 otherwise. The ttl is never shortened: an extension that was delayed on its way must not cut
@@ -43,8 +51,10 @@ inline constexpr script extend_script{
 
 /// Keys: the lock; the turn of our process, if nobody of it follows. Argument: value. Answers 1 or 0.
 inline constexpr script release_script{
-    "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', unpack(KEYS)) return 1 end return 0",
-    "bdd8426c6db7d0cd824c21fc2f58dc9c40df606c"};
+    "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
+    "redis.call('DEL', KEYS[1]) "
+    "if KEYS[2] then redis.pcall('SREM', KEYS[2], '1') end return 1",
+    "d8d337ea1a874c6b7a7cdbe018ce3dc6a866d57f"};
 
 /// A release that leaves a tombstone. Keys: the lock, our tombstone. Arguments: value, how long to leave the tombstone in
 /// milliseconds. Answers 1 or 0.

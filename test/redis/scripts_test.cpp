@@ -174,6 +174,38 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_alone)
+{
+    local_server s;
+    for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"})
+        s.ask({"SET", helper, "the lock of somebody else", "PX", "60000"});
+    auto const contend = [&](char const* value, char const* turn) {
+        return s.ask({"EVAL", std::string(redis::contend_script.source), "3", "lock:{x}", "lock:{x}:wanted", "lock:{x}:turn", value, "30000", "me",
+                      "1000", turn});
+    };
+    for (auto const* turn : {"0", "1"}) {
+        BOOST_TEST(contend("v", turn) == "1");
+        auto const denied = contend("w", turn);
+        BOOST_TEST(std::stol(denied) > 29'000);
+        BOOST_TEST(denied.substr(denied.find('\n')) == "\n-2");
+        BOOST_TEST(s.ask({"EVAL", std::string(redis::release_script.source), "2", "lock:{x}", "lock:{x}:turn", "v"}) == "1");
+    }
+    for (auto const* helper : {"lock:{x}:turn", "lock:{x}:wanted"}) {
+        BOOST_TEST(s.ask({"GET", helper}) == "the lock of somebody else");
+        BOOST_TEST(std::stol(s.ask({"PTTL", helper})) > 30'000);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_list_of_who_wants_a_lock_is_short_and_outlives_it)
+{
+    local_server s;
+    s.ask({"SET", "k", "v", "PX", "30000"});
+    for (int i = 0; i < 300; ++i)
+        s.ask({"EVAL", std::string(redis::contend_script.source), "3", "k", "w", "t", "other", "30000", std::to_string(i), "1000", "0"});
+    BOOST_TEST(s.ask({"HLEN", "w"}) == "100");
+    BOOST_TEST(std::stol(s.ask({"PTTL", "w"})) > std::stol(s.ask({"PTTL", "k"})));
+}
+
 BOOST_AUTO_TEST_CASE(counters_are_exact_to_the_last)
 {
     local_server s;

@@ -205,6 +205,8 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
         if (r->watch && reply.vote == vote::denied && self->world_.servers_tell) {
             reply.watched = true;
             auto watched = reply.turn ? core::turn_key(r->key) : std::string(r->key);
+            self->world_.tell("{} will tell {} of {}, in {} ms at the latest", self->server_.name, self->process_.name(), watched,
+                              reply.remaining.count());
             self->server_.keys.watch(std::move(watched), c.get(), [weak = self->weak_from_this(), c](auto const& key) {
                 if (auto const link = weak.lock())
                     link->tell(c, key);
@@ -239,6 +241,7 @@ void link::tell(std::shared_ptr<connection> const& c, std::string const& key)
 {
     if (c->broken)
         return;
+    world_.tell("{} tells {} of {}", server_.name, process_.name(), key);
     c->last_reply = arrival(c->last_reply);
     world_.at(c->last_reply, [self = shared_from_this(), c, key] {
         if (!c->broken)

@@ -232,6 +232,8 @@ void process::has_released(std::string const& token)
 
 void process::checks_submission(node_operation const& o, server const&)
 {
+    if (o.what == node_operation::kind::acquire)
+        asked_[std::string(o.key)] = world_.now;
     if (o.what != node_operation::kind::extend || !undisturbed_for(1s))
         return;
     auto const r = released_.find(std::string(o.value));
@@ -254,6 +256,24 @@ void process::disturbed_until(server const& s, clock::time_point when)
 void process::contact_changed()
 {
     last_change_ = world_.now;
+}
+
+bool process::in_touch_for(clock::duration d) const
+{
+    constexpr auto quarantine = 2 * max_ttl;
+    auto const calm = std::max(last_change_, last_stall_);
+    return !stalled_ && !shutting_down_ && world_.now - calm > d && std::all_of(world_.servers.begin(), world_.servers.end(), [&](auto& s) {
+        auto const disturbed = disturbed_.find(s.get());
+        return s->alive() && !s->paused() && !s->refuses() && world_.partition(*this, *s) <= world_.now
+               && (s->started() == clock::time_point() || world_.now - s->started() > quarantine)
+               && (disturbed == disturbed_.end() || world_.now - disturbed->second > d);
+    });
+}
+
+bool process::holds(std::string const& resource)
+{
+    observation const observing(*this);
+    return std::any_of(workers.begin(), workers.end(), [&](auto& w) { return w->resource() == resource && w->holds(); });
 }
 
 bool process::owns(detail::lock_table::entry const& e) const

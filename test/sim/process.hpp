@@ -57,6 +57,9 @@ public:
     void after(clock::duration d, std::function<void()> what);
 
     // For the checks.
+    bool in_touch_for(clock::duration) const;  ///< with all servers, which are well
+    bool holds(std::string const& resource);
+    clock::time_point asked_for(std::string const& key) { return asked_[key]; }  ///< the last time
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&, server const&);
@@ -108,6 +111,7 @@ private:
     std::map<server const*, clock::time_point> disturbed_;
     std::set<std::pair<server const*, std::string>> tokens_;
     std::map<std::string, clock::time_point> released_;
+    std::map<std::string, clock::time_point> asked_;
     bool shutting_down_ = false;
     bool shut_down_ = false;
     bool clean_ = false;

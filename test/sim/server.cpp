@@ -39,6 +39,8 @@ void server::carry_out(request const& r, std::function<void(node_reply)> const& 
                                        : clock_now());
     }
     bool const set = answer.healed || (r.what == node_operation::kind::acquire && answer.vote == vote::granted);
+    if (set)
+        world_.note_taking(r.key);
     if (set && world_.now - r.sent > r.ttl)
         ghosts_.emplace(r.value);
     world_.tell("{} {} {} {}: {}", name, r.what == node_operation::kind::acquire  ? "acquire"

@@ -112,8 +112,27 @@ void worker::acquire()
                                        end(*c);
                                        acquired(*c, ec, std::move(l));
                                    }));
+    // Unless keys go before the time that was told, or the news of it takes long.
+    if (options_.wait > 0ms && world_.weather.jump_every == 0ms && world_.weather.tail_max < 1s)
+        look_after(c, {world_.now, 0});
     if (random.chance(0.1))
         cancel_some_time(100ms);
+}
+
+// Who waits must not sleep on while the lock is free.
+void worker::look_after(std::shared_ptr<call> const& waits, vacancy before)
+{
+    constexpr auto interval = 50ms, patience = 1250ms;  // a turn whose end was not told is over after a second
+    if (waits->completions > 0 || !process_.has_manager())
+        return;
+    auto const key = "lock:" + resource_;
+    auto const takings = world_.takings_if_free(key);
+    bool const could_have_it = takings && process_.in_touch_for(interval) && !process_.holds(resource_);
+    if (!could_have_it || process_.asked_for(key) > before.since || before.takings != *takings)
+        before = {world_.now, takings.value_or(0)};
+    else if (world_.now - before.since > patience)
+        return world_.blame("{}: {} is free, and it sleeps", name_, resource_);
+    process_.after(interval, [this, waits, before] { look_after(waits, before); });
 }
 
 void worker::cancel_some_time(clock::duration within)

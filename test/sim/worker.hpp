@@ -48,6 +48,13 @@ private:
     std::shared_ptr<call> begin(std::string what, clock::duration limit);
     void end(call&);
 
+    /// Since when a lock is free, as far as known, and how often it had been taken by then.
+    struct vacancy {
+        clock::time_point since;
+        std::uint64_t takings = 0;
+    };
+    void look_after(std::shared_ptr<call> const& waits, vacancy);
+
     void rest();
     void acquire();
     void acquired(call const&, error_code, lock);

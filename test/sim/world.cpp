@@ -117,6 +117,18 @@ void world::note_token(std::string const& resource, std::string const& who, cloc
         blame("{}: {} has the fencing token {}, but {} was given out before it began", who, resource, token, floor);
 }
 
+std::optional<std::uint64_t> world::takings_if_free(std::string const& key) const
+{
+    auto const free = std::count_if(servers.begin(), servers.end(), [&](auto& s) {
+        auto const e = s->keys.entries.find(key);
+        return e == s->keys.entries.end() || e->second.expires <= s->clock_now();
+    });
+    if (static_cast<std::size_t>(free) < std::max(core::majority(servers.size()), fence_quorum))
+        return std::nullopt;
+    auto const taken = takings_.find(key);
+    return taken == takings_.end() ? 0 : taken->second;
+}
+
 void world::check_exclusion()
 {
     // A resource that two hold: asked of each under its own clock, also of one that stands still.

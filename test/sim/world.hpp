@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -86,6 +87,10 @@ public:
     /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
     void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token);
 
+    /// How often a server has granted the lock with this key so far, if it is free on a quorum; otherwise nothing.
+    std::optional<std::uint64_t> takings_if_free(std::string const& key) const;
+    void note_taking(std::string_view key) { ++takings_[std::string(key)]; }
+
     /// Whether an exclusion was broken, everywhere.
     void check_exclusion();
 
@@ -128,6 +133,7 @@ private:
         std::vector<std::pair<clock::time_point, std::uint64_t>> highest;  ///< so far, by when it was given out
     };
     std::map<std::string, token_history> tokens_;  ///< by resource
+    std::map<std::string, std::uint64_t> takings_; ///< by key
 };
 
 outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);

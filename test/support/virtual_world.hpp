@@ -218,8 +218,8 @@ private:
 
 class scripted_node final : public node, public std::enable_shared_from_this<scripted_node> {
 public:
-    scripted_node(virtual_world& world, scripted_server& server, std::string name)
-        : world_(world), server_(server), name_(std::move(name))
+    scripted_node(virtual_world& world, scripted_server& server, std::string name, clock::duration distance = {})
+        : world_(world), server_(server), name_(std::move(name)), distance_(distance)
     {
     }
 
@@ -287,7 +287,7 @@ private:
         if (!server_.reachable || o->withdrawn() || world_.now > o->not_after)
             return answer(o, failed(errc::node_unreachable, true));
         o->mark_sent(server_.connection);
-        world_.at(world_.now + server_.request_delay, [self = shared_from_this(), o] { self->arrive(o); });
+        world_.at(world_.now + server_.request_delay + distance_, [self = shared_from_this(), o] { self->arrive(o); });
     }
 
     // What arrives at a hung server is carried out once it is over, in its order.
@@ -319,12 +319,12 @@ private:
             reply.watched = true;
             server_.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.deaf)
-                    self->world_.at(self->world_.now + self->server_.reply_delay, [self, key] { self->tell(key); });
+                    self->world_.at(self->world_.now + self->server_.reply_delay + self->distance_, [self, key] { self->tell(key); });
             });
         }
         if (server_.deaf)
             return;
-        world_.at(world_.now + server_.reply_delay, [self = shared_from_this(), o, reply] {
+        world_.at(world_.now + server_.reply_delay + distance_, [self = shared_from_this(), o, reply] {
             if (!self->closed_)
                 asio::post(self->executor_, [self, o, reply] { self->read(o, reply); });
         });
@@ -356,6 +356,7 @@ private:
     virtual_world& world_;
     scripted_server& server_;
     std::string const name_;
+    clock::duration const distance_;
     std::function<void(std::string_view)> tell_of_change_;
     asio::any_io_executor executor_;
     std::vector<std::shared_ptr<node_operation>> pending_;
@@ -372,11 +373,13 @@ public:
             servers.push_back(std::make_unique<scripted_server>(*this));
     }
 
-    std::unique_ptr<lock_manager> manager(config settings = {})
+    /// @param distances one way, of this manager to each server, on top of the servers' delays
+    std::unique_ptr<lock_manager> manager(config settings = {}, std::vector<clock::duration> const& distances = {})
     {
         std::vector<std::shared_ptr<node>> nodes;
         for (std::size_t i = 0; i < servers.size(); ++i) {
-            nodes.push_back(std::make_shared<scripted_node>(*this, *servers[i], "server-" + std::to_string(i)));
+            nodes.push_back(std::make_shared<scripted_node>(*this, *servers[i], "server-" + std::to_string(i),
+                                                            i < distances.size() ? distances[i] : clock::duration(0)));
             settings.nodes.push_back(nodes.back()->name());
         }
         auto engine = detail::engine::make(context.get_executor(), std::make_unique<virtual_runtime>(*this), std::move(settings),

@@ -28,4 +28,23 @@ BOOST_AUTO_TEST_CASE(a_million_rounds_do_not_overflow)
     BOOST_TEST((pause_after(0, 0) > 0ms));
 }
 
+BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
+{
+    auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) { return delay_after(denied, races, trip, 0); };
+    auto const most = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) { return delay_after(denied, races, trip, ~0ull); };
+    BOOST_TEST((least(1, 0, 1ms) == 500us));
+    BOOST_TEST((most(1, 0, 1ms) > 990us && most(1, 0, 1ms) <= 1ms));
+    BOOST_TEST((most(2, 0, 1ms) <= least(1, 0, 1ms)));
+    BOOST_TEST((most(8, 0, 1ms) <= 125us));
+    BOOST_TEST((least(0, 0, 1ms) == least(1, 0, 1ms)));
+    BOOST_TEST((least(1, 0, 1us) == 50us));  // a round takes 100 us at the least
+    for (std::size_t const denied : {1u, 8u, 1000u, 1'000'000u}) {
+        BOOST_TEST((least(denied, 0, 1ms) >= 1ms / 16));  // however often
+        for (std::size_t races = 1; races < 20; ++races)
+            BOOST_TEST((least(denied, races, 1ms) >= std::min<std::chrono::nanoseconds>(2 * least(denied, races - 1, 1ms), 8ms)));
+        BOOST_TEST((most(denied, 1000, 1ms) <= 16ms));
+    }
+    BOOST_TEST((most(1, 1000, 1s) <= 256ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
