@@ -16,4 +16,7 @@ install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/r
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(REDLOCK_BUILD_TOOLS)
     install(TARGETS redlock_demo redlock_bench DESTINATION ${CMAKE_INSTALL_BINDIR})
+    if(TARGET redlock_shop)
+        install(TARGETS redlock_shop DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
 endif()

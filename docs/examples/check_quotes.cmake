@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.21)
 
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/architecture.md)
+set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/architecture.md)
 set(quotes 0)
 
 function(complain text)
@@ -99,7 +99,7 @@ foreach(page IN LISTS pages)
             string(APPEND shown "${line}\n")
         endwhile()
         math(EXPR quotes "${quotes} + 1")
-        if(NOT previous MATCHES "^<!-- quote (docs/examples/[a-z_]+[.]cpp) ([a-z_]+) -->$")
+        if(NOT previous MATCHES "^<!-- quote (docs/examples/[a-z_/]+[.]cpp) ([a-z_]+) -->$")
             complain("${page}:${begin}: a block of C++ must quote an example: <!-- quote docs/examples/FILE.cpp NAME -->")
             continue()
         endif()

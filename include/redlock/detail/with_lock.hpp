@@ -30,14 +30,14 @@ inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 template <class T>
 using result_slot = std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>>;
 
-template <class T, class F>
-asio::awaitable<void> run_body(F& body, lock& held, result_slot<T>& result)
+template <class T, class F, class... Args>
+asio::awaitable<void> run_body(F& body, result_slot<T>& result, Args&... args)
 {
     if constexpr (std::is_void_v<T>) {
-        co_await body(held);
+        co_await body(args...);
         result.emplace();
     } else {
-        result.emplace(co_await body(held));
+        result.emplace(co_await body(args...));
     }
 }
 
@@ -61,7 +61,7 @@ asio::awaitable<std::pair<bool, std::exception_ptr>> run_until_lost(F& body, loc
     asio::any_io_executor const strand = co_await asio::this_coro::executor;
     std::tuple<std::array<std::size_t, 2>, std::exception_ptr, error_code> const ended =
         co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(strand, run_body<T>(body, held, result), asio::deferred),
+            asio::co_spawn(strand, run_body<T>(body, result, held), asio::deferred),
             held.async_wait_lost(asio::bind_executor(strand, asio::deferred)))
             .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     co_return std::pair(std::get<0>(ended)[0] == 1 && std::get<2>(ended) == errc::lost, std::get<1>(ended));

@@ -1,0 +1,209 @@
+#include "server.hpp"
+
+#include "page.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace shop {
+
+using namespace std::chrono_literals;
+using redlock::error_code;
+using redlock::system_error;
+
+namespace {
+
+constexpr auto patience = 30s;  // for a request to arrive, and for an answer to be taken
+constexpr std::size_t body_max = 16 * 1024;
+constexpr std::uint32_t header_max = 8 * 1024;
+
+}  // namespace
+
+server::server(asio::io_context& context, shop& s, settings const& how, std::uint16_t port)
+    : context_(context), strand_(asio::make_strand(context)), shop_(s), settings_(how),
+      acceptor_(strand_, {asio::ip::address_v4::loopback(), port}), all_gone_(strand_, asio::steady_timer::time_point::max())
+{
+}
+
+void server::start()
+{
+    asio::co_spawn(strand_, accept(), asio::detached);
+}
+
+asio::awaitable<void> server::accept()
+{
+    while (!stopping_) {
+        error_code ec;
+        tcp::socket socket = co_await acceptor_.async_accept(asio::make_strand(context_), asio::redirect_error(asio::use_awaitable, ec));
+        if (ec == asio::error::operation_aborted || stopping_)
+            co_return;
+        if (ec) {  // out of descriptors, perhaps; some will be free again
+            asio::steady_timer pause(strand_, 50ms);
+            co_await pause.async_wait(asio::use_awaitable);
+            continue;
+        }
+        error_code ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        auto const c = std::make_shared<connection>(std::move(socket));
+        connections_.push_back(c);
+        ++shop_.count.connections;
+        asio::co_spawn(c->stream.get_executor(), serve(c), [this, c](std::exception_ptr) { asio::post(strand_, [this, c] { finish(c); }); });
+    }
+}
+
+void server::finish(std::shared_ptr<connection> const& c)
+{
+    connections_.remove(c);
+    --shop_.count.connections;
+    if (connections_.empty() && stopping_)
+        all_gone_.cancel();
+}
+
+asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
+{
+    for (bool goes_on = true; goes_on && !stopping_;) {
+        http::request_parser<http::string_body> parser;
+        parser.body_limit(body_max);
+        parser.header_limit(header_max);
+        c->stream.expires_after(patience);
+        error_code ec;
+        co_await http::async_read(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
+        c->stream.expires_never();
+        if (ec == http::error::body_limit || ec == http::error::header_limit || ec == http::error::buffer_overflow) {
+            auto r = problem(parser.get(), ec == http::error::body_limit ? http::status::payload_too_large : http::status::request_header_fields_too_large,
+                             "about:blank", "Too large", "A body may have 16 KiB, a header 8 KiB.");
+            r.keep_alive(false);
+            c->stream.expires_after(patience);
+            co_await http::async_write(c->stream, r, asio::redirect_error(asio::use_awaitable, ec));
+            break;
+        }
+        if (ec == http::error::end_of_stream || ec == boost::beast::error::timeout || ec == asio::error::operation_aborted)
+            break;
+        if (ec) {
+            auto r = problem(parser.get(), http::status::bad_request, "about:blank", "This is no HTTP", ec.message());
+            r.keep_alive(false);
+            c->stream.expires_after(patience);
+            co_await http::async_write(c->stream, r, asio::redirect_error(asio::use_awaitable, ec));
+            break;
+        }
+        ++shop_.count.requests;
+        request const r = parser.release();
+        c->works = true;
+        if (r.method() == http::verb::get && r.target() == "/events") {
+            co_await stream_events(*c, r);
+            break;
+        }
+        co_await answer(*c, r);
+        c->works = false;
+        goes_on = r.keep_alive() && c->stream.socket().is_open();
+    }
+    error_code ignored;
+    c->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+//[answer
+asio::awaitable<void> server::answer(connection& c, request const& r)
+{
+    std::optional<response> reply;
+    error_code failed;
+    try {
+        redlock::request_deadline const deadline(r, settings_.request_timeout);
+        auto work = [&] { return shop_.handle(r, deadline); };
+        // The work can be cancelled from outside, too: the server stops.
+        reply = co_await asio::co_spawn(c.stream.get_executor(), redlock::run_request(c.stream.socket(), c.input, deadline, work),
+                                        asio::bind_cancellation_slot(c.cancel.slot(), asio::use_awaitable));
+    } catch (system_error const& e) {
+        failed = e.code();
+    } catch (std::invalid_argument const& e) {
+        reply = problem(r, http::status::bad_request, "about:blank", "Bad request", e.what());
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "redlock_shop: %s\n", e.what());
+        reply = problem(r, http::status::internal_server_error, "about:blank", "The server is at fault", "Its log says more.");
+        ++shop_.count.errors;
+    }
+    if (failed == asio::error::eof) {  // nobody is there to be answered
+        c.stream.close();
+        co_return;
+    }
+    if (failed)
+        reply = redlock::problem_response(r, failed);
+    if (stopping_)
+        reply->keep_alive(false);
+    c.stream.expires_after(patience);
+    co_await http::async_write(c.stream, *reply, asio::redirect_error(asio::use_awaitable, failed));
+    if (failed)
+        c.stream.close();
+}
+//]
+
+// Server-sent events: what the page shows, five times a second.
+asio::awaitable<void> server::stream_events(connection& c, request const& r)
+{
+    error_code ec;
+    http::response<http::empty_body> head(http::status::ok, r.version());
+    head.set(http::field::content_type, "text/event-stream");
+    head.set(http::field::cache_control, "no-store");
+    head.keep_alive(false);
+    http::response_serializer<http::empty_body> serializer(head);
+    co_await http::async_write_header(c.stream, serializer, asio::redirect_error(asio::use_awaitable, ec));
+    asio::steady_timer pause(c.stream.get_executor());
+    while (!ec && !stopping_) {
+        std::string event = ": no news\n\n";
+        try {
+            std::string const state = co_await shop_.state();
+            if (!state.empty())  // the first one is being made
+                event = "event: state\ndata: " + state + "\n\n";
+        } catch (std::exception const&) {  // the database, perhaps; next time
+        }
+        c.stream.expires_after(patience);
+        co_await asio::async_write(c.stream, asio::buffer(event), asio::redirect_error(asio::use_awaitable, ec));
+        if (ec)
+            co_return;
+        pause.expires_after(200ms);
+        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    }
+}
+
+asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
+{
+    stopping_ = true;
+    asio::post(strand_, [this, grace] {
+        error_code ignored;
+        acceptor_.close(ignored);
+        for (auto const& c : connections_) {
+            asio::post(c->stream.get_executor(), [c] {
+                if (!c->works)
+                    c->stream.close();  // it waits for a request
+            });
+        }
+        auto const timer = std::make_shared<asio::steady_timer>(strand_, grace);
+        timer->async_wait([this, timer](error_code) {
+            for (auto const& c : connections_) {
+                asio::post(c->stream.get_executor(), [c] {
+                    c->cancel.emit(asio::cancellation_type::terminal);
+                    // Who does not take the answer either has had its time.
+                    c->stream.expires_after(1s);
+                });
+            }
+        });
+    });
+    error_code ignored;
+    co_await asio::co_spawn(strand_, [this]() -> asio::awaitable<void> {
+        error_code ec;
+        while (!connections_.empty())
+            co_await all_gone_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    }, asio::use_awaitable);
+}
+
+}  // namespace shop

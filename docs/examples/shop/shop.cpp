@@ -1,0 +1,423 @@
+#include "shop.hpp"
+
+#include "page.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace shop {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using redlock::error_code;
+using redlock::system_error;
+
+namespace {
+
+constexpr std::int64_t count_max = 1000;
+
+struct wanted {
+    std::string item;
+    std::int64_t count = 0;
+};
+
+// What an order's body asks for. @throws std::invalid_argument naming the member
+wanted read_order(std::string const& body)
+{
+    error_code ec;
+    auto const value = json::parse(body, ec);
+    if (ec)
+        throw std::invalid_argument("the body is no JSON: " + ec.message());
+    auto const* const o = value.if_object();
+    if (!o)
+        throw std::invalid_argument("the body must be an object: {\"item\": \"espresso\", \"count\": 1}");
+    wanted w;
+    auto const* const item = o->if_contains("item");
+    if (!item || !item->is_string() || item->get_string().empty() || item->get_string().size() > 64)
+        throw std::invalid_argument("\"item\" must be a text of 1 to 64 bytes");
+    w.item = item->get_string();
+    auto const* const count = o->if_contains("count");
+    w.count = count && count->is_int64() ? count->get_int64() : 0;
+    if (w.count < 1 || w.count > count_max)
+        throw std::invalid_argument("\"count\" must be a whole number from 1 to " + std::to_string(count_max));
+    return w;
+}
+
+double ms(redlock::clock::duration d)
+{
+    return std::round(std::chrono::duration<double, std::milli>(d).count() * 10) / 10;
+}
+
+}  // namespace
+
+response make_response(request const& to, http::status status, std::string_view type, std::string body)
+{
+    response r(status, to.version() != 0 ? to.version() : 11);
+    r.keep_alive(to.keep_alive());
+    r.set(http::field::content_type, type);
+    r.set(http::field::cache_control, "no-store");
+    r.body() = std::move(body);
+    r.prepare_payload();
+    return r;
+}
+
+response problem(request const& to, http::status status, std::string_view type, std::string_view title, std::string_view detail)
+{
+    auto body = json::serialize(
+        json::object{{"type", type}, {"title", title}, {"status", static_cast<unsigned>(status)}, {"detail", detail}});
+    return make_response(to, status, "application/problem+json", std::move(body));
+}
+
+// Somebody waits for an item, as long as this lives.
+class shop::waiting_note {
+public:
+    waiting_note(shop& s, std::string item) : shop_(s), item_(std::move(item))
+    {
+        std::scoped_lock const guard(shop_.mutex_);
+        ++shop_.waiting_[item_];
+    }
+    ~waiting_note() { end(); }
+    waiting_note(waiting_note const&) = delete;
+    waiting_note& operator=(waiting_note const&) = delete;
+    void end()
+    {
+        if (std::exchange(ended_, true))
+            return;
+        std::scoped_lock const guard(shop_.mutex_);
+        if (--shop_.waiting_[item_] == 0)
+            shop_.waiting_.erase(item_);
+    }
+
+private:
+    shop& shop_;
+    std::string const item_;
+    bool ended_ = false;
+};
+
+// Somebody holds the lock of an item, as long as this lives.
+class shop::holding_note {
+public:
+    holding_note(shop& s, std::string item, redlock::lock const& l, std::size_t votes) : shop_(s)
+    {
+        std::scoped_lock const guard(shop_.mutex_);
+        place_ = shop_.held_.insert(shop_.held_.end(), {std::move(item), &l, votes});
+    }
+    ~holding_note()
+    {
+        std::scoped_lock const guard(shop_.mutex_);
+        shop_.held_.erase(place_);
+    }
+    holding_note(holding_note const&) = delete;
+    holding_note& operator=(holding_note const&) = delete;
+
+private:
+    shop& shop_;
+    std::list<held_item>::iterator place_;
+};
+
+shop::shop(asio::any_io_executor executor, settings const& s, nodes* own)
+    : settings_(s), own_(own), locks_(std::move(executor), s.locks), stock_(s.database), latency_ms_(s.locks.nodes.size(), -1)
+{
+    stock_.fill(s.goods);
+}
+
+shop::~shop()
+{
+    database_.join();
+}
+
+asio::awaitable<void> shop::close()
+{
+    co_await locks_.async_shutdown(asio::as_tuple(asio::use_awaitable));
+}
+
+asio::awaitable<response> shop::handle(request const& r, redlock::request_deadline deadline)
+{
+    auto const path = r.target().substr(0, r.target().find('?'));
+    auto const is = [&](http::verb verb, std::string_view target) { return r.method() == verb && path == target; };
+    if (is(http::verb::get, "/")) {
+        auto answer = make_response(r, http::status::ok, "text/html; charset=utf-8", std::string(page));
+        answer.set("Content-Security-Policy",
+                   "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:");
+        co_return answer;
+    }
+    if (is(http::verb::post, "/orders"))
+        co_return co_await place_order(r, deadline);
+    if (is(http::verb::get, "/stock")) {
+        auto const items = co_await on_database([](stock& s) { return s.items(); });
+        json::array list;
+        for (auto const& i : items)
+            list.push_back(json::object{{"item", i.name}, {"left", i.left}, {"sold", i.sold}});
+        co_return make_response(r, http::status::ok, "application/json", json::serialize(json::object{{"items", std::move(list)}}));
+    }
+    if (is(http::verb::get, "/healthz"))
+        co_return health(r);
+    if (is(http::verb::get, "/locks.json"))
+        co_return locks_json(r);
+    if (is(http::verb::get, "/metrics"))
+        co_return metrics(r);
+    if (r.method() == http::verb::post && path.starts_with("/demo/") && own_)
+        co_return co_await control(r);
+    for (auto const* known : {"/", "/events", "/orders", "/stock", "/healthz", "/locks.json", "/metrics"}) {
+        if (path == known) {
+            auto answer = problem(r, http::status::method_not_allowed, "about:blank", "Method not allowed", "See the header Allow.");
+            answer.set(http::field::allow, path == "/orders" ? "POST" : "GET");
+            co_return answer;
+        }
+    }
+    co_return problem(r, http::status::not_found, "about:blank", "Not found", "There is /, /stock, /orders, /healthz, /locks.json and /metrics.");
+}
+
+// An order with an Idempotency-Key is carried out once, and answered as often as it is asked for.
+asio::awaitable<response> shop::place_order(request const& r, redlock::request_deadline deadline)
+{
+    wanted w;
+    std::string wrong;
+    try {
+        w = read_order(r.body());
+    } catch (std::invalid_argument const& e) {
+        wrong = e.what();
+    }
+    if (!wrong.empty())
+        co_return problem(r, http::status::bad_request, "urn:shop:bad-order", "This is no order", wrong);
+    auto const key = std::string(r["Idempotency-Key"]);
+    if (key.empty())
+        co_return co_await sell(r, w.item, w.count, key, deadline);
+    if (key.size() > 128)
+        co_return problem(r, http::status::bad_request, "urn:shop:bad-key", "This is no key", "Idempotency-Key is longer than 128 bytes.");
+
+    stock::claimed const mine = co_await on_database([&](stock& s) { return s.begin(key, r.body()); });
+    if (mine.what == stock::claim::in_flight)
+        co_return problem(r, http::status::conflict, "urn:shop:in-flight", "Still at it", "A request with this Idempotency-Key is being worked at.");
+    if (mine.what == stock::claim::other_body)
+        co_return problem(r, http::status::unprocessable_entity, "urn:shop:reused-key", "Another request",
+                          "This Idempotency-Key was used with another body.");
+    if (mine.before)
+        co_return make_response(r, static_cast<http::status>(mine.before->status),
+                                mine.before->status < 400 ? "application/json" : "application/problem+json", mine.before->body);
+
+    // What it came to is known in the database; what came to nothing may be tried again, also if this request is cancelled.
+    std::exception_ptr failure;
+    std::optional<response> answer;
+    try {
+        answer = co_await sell(r, w.item, w.count, key, deadline);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    if (failure || (answer->result_int() != 201 && answer->result_int() != 410))
+        asio::post(database_, [this, key] {
+            try {
+                stock_.give_up(key);
+            } catch (std::exception const&) {  // its claim is void after a minute
+            }
+        });
+    if (failure)
+        std::rethrow_exception(failure);
+    co_return std::move(*answer);
+}
+
+//[place_order
+asio::awaitable<response> shop::sell(request const& r, std::string item, std::int64_t count, std::string key,
+                                     redlock::request_deadline deadline)
+{
+    redlock::attempt_report report;
+    redlock::acquire_options const how{
+        .ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .renew = redlock::renewal::automatic, .report = &report};
+    auto const asked = std::chrono::steady_clock::now();
+    waiting_note waits(*this, item);
+
+    std::optional<stock::sale> sale;  // what is in the database is done, whatever becomes of the lock
+    auto work = [&](redlock::lock& held) -> asio::awaitable<void> {
+        waits.end();
+        note_votes(report);
+        holding_note const holds(*this, item, held, static_cast<std::size_t>(std::count_if(report.nodes.begin(), report.nodes.end(), [](auto& n) {
+                                     return n.vote == redlock::vote::granted;
+                                 })));
+        asio::steady_timer others(co_await asio::this_coro::executor, settings_.work);
+        co_await others.async_wait(asio::use_awaitable);  // what a real order takes: prices, payment, mail
+        auto const waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked).count();
+        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, waited, key); });
+    };
+
+    std::optional<error_code> failed;
+    try {
+        redlock::lock none;
+        if (settings_.unguarded)
+            co_await work(none);
+        else
+            co_await locks_.with_lock("item:" + item, how, work);
+    } catch (system_error const& e) {
+        if (e.code() == asio::error::operation_aborted && !sale)
+            throw;  // whoever cancelled knows why
+        failed = e.code();
+    }
+    if (!sale) {
+        ++this->count.refused;
+        co_return redlock::problem_response(r, *failed, how);
+    }
+    auto const said = answer_to(*sale, item, count);
+    ++(said.status == 201 ? this->count.orders : this->count.refused);
+    co_return make_response(r, static_cast<http::status>(said.status), said.status == 201 ? "application/json" : "application/problem+json",
+                            said.body);
+}
+//]
+
+void shop::note_votes(redlock::attempt_report const& report)
+{
+    std::scoped_lock const guard(mutex_);
+    for (std::size_t i = 0; i < report.nodes.size() && i < latency_ms_.size(); ++i) {
+        if (report.nodes[i].round_trip.count() > 0)
+            latency_ms_[i] = static_cast<double>(report.nodes[i].round_trip.count()) / 1000;
+    }
+}
+
+asio::awaitable<response> shop::control(request const& r)
+{
+    // /demo/restock or /demo/nodes/NUMBER/WHAT
+    auto const path = std::string(r.target());
+    if (path == "/demo/restock") {
+        co_await on_database([](stock& s) { return s.restock(), true; });
+        co_return make_response(r, http::status::no_content, "text/plain", {});
+    }
+    constexpr std::string_view prefix = "/demo/nodes/";
+    bool done = false;
+    if (path.size() > prefix.size() + 2 && path.starts_with(prefix) && path[prefix.size() + 1] == '/')
+        done = own_->act(path.substr(prefix.size() + 2), static_cast<std::size_t>(path[prefix.size()] - '0'));
+    if (!done)
+        co_return problem(r, http::status::conflict, "about:blank", "That cannot be done", "There is stop, resume, kill and start, of nodes 1 to 5.");
+    co_return make_response(r, http::status::no_content, "text/plain", {});
+}
+
+response shop::health(request const& r) const
+{
+    auto const s = locks_.stats();
+    auto const voting = std::count_if(s.nodes.begin(), s.nodes.end(), [](auto& n) { return n.connected && n.quarantine.count() == 0; });
+    // Nobody has locked anything yet: it connects on first use.
+    bool const fresh = s.rounds == 0;
+    bool const well = fresh || 2 * static_cast<std::size_t>(voting) > s.nodes.size();
+    return make_response(r, well ? http::status::ok : http::status::service_unavailable, "application/json",
+                         json::serialize(json::object{{"well", well}, {"nodes", s.nodes.size()}, {"voting", voting}}));
+}
+
+response shop::locks_json(request const& r) const
+{
+    auto const s = locks_.stats();
+    json::array per_node, held, waiting;
+    for (auto const& n : s.nodes) {
+        per_node.push_back(json::object{{"node", n.name}, {"connected", n.connected}, {"granted", n.granted}, {"denied", n.denied},
+                                        {"unknown", n.unknown}, {"quarantine_ms", n.quarantine.count()},
+                                        {"last_error", n.last_error ? n.last_error.message() : std::string()}});
+    }
+    {
+        std::scoped_lock const guard(mutex_);
+        for (auto const& h : held_)
+            held.push_back(json::object{{"resource", "item:" + h.item}, {"valid_ms", ms(h.lock->remaining())}});
+        for (auto const& [item, count] : waiting_)
+            waiting.push_back(json::object{{"resource", "item:" + item}, {"count", count}});
+    }
+    return make_response(r, http::status::ok, "application/json",
+                         json::serialize(json::object{{"held", std::move(held)}, {"waiting", std::move(waiting)}, {"nodes", std::move(per_node)},
+                                                      {"acquired", s.acquired}, {"contended", s.contended}, {"no_quorum", s.no_quorum},
+                                                      {"quarantined", s.quarantined}, {"lost", s.lost}, {"renewals", s.renewals}}));
+}
+
+response shop::metrics(request const& r) const
+{
+    auto const s = locks_.stats();
+    std::string text;
+    auto const say = [&](std::string const& name, char const* type, char const* help, auto value) {
+        text += "# HELP " + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' ' + std::to_string(value) + '\n';
+    };
+    say("shop_requests_total", "counter", "Requests.", count.requests.load());
+    say("shop_orders_total", "counter", "Orders that were placed.", count.orders.load());
+    say("shop_orders_refused_total", "counter", "Orders that were not.", count.refused.load());
+    say("shop_errors_total", "counter", "Requests that failed unexpectedly.", count.errors.load());
+    say("shop_connections", "gauge", "Open connections.", count.connections.load());
+    say("redlock_acquired_total", "counter", "Locks that were acquired.", s.acquired);
+    say("redlock_contended_total", "counter", "Acquisitions that others won.", s.contended);
+    say("redlock_no_quorum_total", "counter", "Acquisitions for which too few nodes answered.", s.no_quorum);
+    say("redlock_quarantined_total", "counter", "Acquisitions that restarted nodes did not vote for.", s.quarantined);
+    say("redlock_lost_total", "counter", "Locks that could not be kept.", s.lost);
+    say("redlock_renewals_total", "counter", "Renewals.", s.renewals);
+    say("redlock_renewals_failed_total", "counter", "Renewals that failed.", s.renewals_failed);
+    say("redlock_held", "gauge", "Locks held.", s.held);
+    say("redlock_waiting", "gauge", "Acquisitions that wait.", s.waiting);
+    say("redlock_cleaning", "gauge", "Keys still to be released.", s.cleaning);
+    text += "# HELP redlock_node_connected Whether a node can vote.\n# TYPE redlock_node_connected gauge\n";
+    for (std::size_t i = 0; i < s.nodes.size(); ++i)
+        text += "redlock_node_connected{node=\"" + std::to_string(i + 1) + "\"} " + (s.nodes[i].connected ? "1\n" : "0\n");
+    return make_response(r, http::status::ok, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+}
+
+asio::awaitable<std::string> shop::state()
+{
+    {
+        std::scoped_lock const guard(mutex_);
+        auto const now = std::chrono::steady_clock::now();
+        if (making_state_ || (!state_.empty() && now < state_made_ + 200ms))
+            co_return state_;
+        making_state_ = true;
+    }
+    std::exception_ptr failure;
+    std::string made;
+    try {
+        made = co_await make_state();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    std::scoped_lock const guard(mutex_);
+    making_state_ = false;
+    if (failure)
+        std::rethrow_exception(failure);
+    state_ = std::move(made);
+    state_made_ = std::chrono::steady_clock::now();
+    co_return state_;
+}
+
+asio::awaitable<std::string> shop::make_state()
+{
+    struct books {
+        std::vector<item> items;
+        std::vector<order> orders;
+        std::int64_t oversold;
+    };
+    books const b = co_await on_database([](stock& s) { return books{s.items(), s.latest_orders(12), s.oversold()}; });
+    // Asks all nodes, and so tells who answers.
+    std::tuple<error_code, redlock::lock_info> const looked =
+        co_await locks_.async_inspect("who-answers", asio::as_tuple(asio::use_awaitable));
+    auto const s = locks_.stats();
+
+    json::array items, orders, per_node, held, waiting;
+    for (auto const& i : b.items)
+        items.push_back(json::object{{"item", i.name}, {"left", i.left}, {"sold", i.sold}, {"was", i.was}});
+    for (auto const& o : b.orders)
+        orders.push_back(json::object{{"order", o.number}, {"item", o.item}, {"count", o.count}, {"ms", o.ms}, {"fence", o.fence}, {"at_ms", o.age_ms}});
+    std::scoped_lock const guard(mutex_);
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+        auto const& seen = std::get<1>(looked).nodes;
+        bool const answers = s.nodes[i].connected && i < seen.size() && !seen[i].error;
+        per_node.push_back(json::object{{"node", i + 1},
+                                        {"state", !answers ? "away" : s.nodes[i].quarantine.count() > 0 ? "quarantined" : "up"},
+                                        {"ms", answers && latency_ms_[i] >= 0 ? json::value(latency_ms_[i]) : json::value()},
+                                        {"quarantine_ms", s.nodes[i].quarantine.count()}});
+    }
+    for (auto const& h : held_)
+        held.push_back(json::object{{"item", h.item}, {"valid_ms", ms(h.lock->remaining())}, {"ttl_ms", settings_.ttl.count()}, {"votes", h.votes}});
+    for (auto const& [item, count] : waiting_)
+        waiting.push_back(json::object{{"item", item}, {"count", count}});
+    co_return json::serialize(json::object{
+        {"items", std::move(items)}, {"orders", std::move(orders)}, {"nodes", std::move(per_node)}, {"held", std::move(held)},
+        {"waiting", std::move(waiting)}, {"oversold", b.oversold}, {"demo", own_ != nullptr}, {"majority", s.nodes.size() / 2 + 1},
+        {"stats", json::object{{"acquired", s.acquired}, {"contended", s.contended}, {"lost", s.lost}, {"no_quorum", s.no_quorum}}}});
+}
+
+}  // namespace shop

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <redlock/detail/with_lock.hpp>
+#include <redlock/error.hpp>
+#include <redlock/options.hpp>
+#include <redlock/report.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include <charconv>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace redlock::detail {
+
+// A failed lock in the words of HTTP.
+struct problem {
+    unsigned status;
+    char const* name;
+    char const* title;
+    char const* detail;
+    std::chrono::milliseconds retry_after{0};  // zero: of no use
+
+    std::string json() const
+    {
+        auto text = std::string(R"({"type":"urn:redlock:)") + name + R"(","title":")" + title + R"(","status":)" + std::to_string(status)
+                    + R"(,"detail":")" + detail + '"';
+        if (retry_after.count() > 0)
+            text += R"(,"retry_after_ms":)" + std::to_string(retry_after.count());
+        return text + '}';
+    }
+};
+
+// Between @p least and twice as much.
+inline std::chrono::milliseconds about(std::chrono::milliseconds least)
+{
+    static thread_local std::minstd_rand random(std::random_device{}());
+    return std::chrono::milliseconds(std::uniform_int_distribution<std::chrono::milliseconds::rep>(least.count(), 2 * least.count())(random));
+}
+
+inline problem problem_for(error_code error, acquire_options const& tried)
+{
+    using namespace std::chrono_literals;
+    auto const* const report = tried.report;
+    if (error == errc::contended && tried.wait.count() == 0)
+        return {409, "busy", "Somebody else is at it", "Another request works on the same thing. Try again in a moment.", about(100ms)};
+    if (error == errc::contended) {
+        auto const known = report && report->remaining.count() > 0;
+        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.",
+                known ? report->remaining + about(50ms) : about(1s)};
+    }
+    if (error == errc::quarantined && report && report->quarantine.count() > 0)
+        return {503, "unavailable", "Locks are out of order", "The lock servers have been restarted, and do not vote yet.",
+                report->quarantine + about(50ms)};
+    if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
+        return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", about(1s)};
+    if (error == errc::lost || error == errc::not_held)
+        return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", about(1s)};
+    if (error == boost::beast::error::timeout)
+        return {504, "deadline", "The deadline has passed", "The work was stopped, because it took too long."};
+    if (error == asio::error::operation_aborted)
+        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.", about(1s)};
+    return {500, "fault", "The server is at fault", "The work could not be begun."};
+}
+
+inline std::chrono::milliseconds milliseconds_in(std::string_view name, std::string_view value)
+{
+    long long count = 0;
+    auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), count);
+    // A day is more than any server lets a request take, and far from overflow.
+    if (ec == std::errc::result_out_of_range && !value.starts_with('-'))
+        return std::chrono::hours(24);
+    if (ec != std::errc() || end != value.data() + value.size() || count < 1)
+        throw std::invalid_argument(std::string(name) + " is \"" + std::string(value.substr(0, 32)) + "\", but must be a number of milliseconds from 1 on");
+    return std::min<std::chrono::milliseconds>(std::chrono::milliseconds(count), std::chrono::hours(24));
+}
+
+// Ends when the peer has gone, or when it is cancelled. What the peer sends meanwhile is kept.
+// @return whether it has gone
+inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input)
+{
+    std::size_t const input_max = std::min<std::size_t>(64 * 1024, input.max_size());
+    while (input.size() < input_max) {
+        std::tuple<error_code> const ready = co_await socket.async_wait(asio::socket_base::wait_read, as_tuple_awaitable);
+        if (std::get<0>(ready))
+            co_return false;
+        error_code ec, ignored;
+        bool const blocks = !socket.non_blocking();
+        socket.non_blocking(true, ignored);
+        input.commit(socket.read_some(input.prepare(input_max - input.size()), ec));
+        socket.non_blocking(!blocks, ignored);
+        if (ec && ec != asio::error::would_block && ec != asio::error::interrupted)
+            co_return true;
+    }
+    asio::steady_timer never(socket.get_executor(), asio::steady_timer::time_point::max());
+    std::tuple<error_code> const cancelled = co_await never.async_wait(as_tuple_awaitable);
+    static_cast<void>(cancelled);
+    co_return false;
+}
+
+template <class T, class F>
+asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input, asio::steady_timer::time_point deadline,
+                               F handler)
+{
+    asio::any_io_executor const executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, deadline);
+    result_slot<T> result;
+    std::tuple<std::array<std::size_t, 3>, std::exception_ptr, std::exception_ptr, bool, error_code> const ended =
+        co_await asio::experimental::make_parallel_group(asio::co_spawn(executor, run_body<T>(handler, result), asio::deferred),
+                                                         asio::co_spawn(executor, watch_peer(socket, input), asio::deferred),
+                                                         timer.async_wait(asio::deferred))
+            .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+
+    auto const& failure = std::get<1>(ended);
+    if (failure && is_cancellation(failure)) {  // by what ended first, unless all of it was cancelled from outside
+        auto const first = std::get<0>(ended)[0];
+        if (first == 1 && std::get<3>(ended))
+            throw system_error(asio::error::eof, "redlock: the client has gone");
+        if (first == 2 && !std::get<4>(ended))
+            throw system_error(make_error_code(boost::beast::error::timeout), "redlock: the request's deadline has passed");
+    }
+    if (failure)
+        std::rethrow_exception(failure);
+    if constexpr (!std::is_void_v<T>)
+        co_return std::move(*result);
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,437 @@
+// The helpers for HTTP handlers, on real sockets; the locks are on nodes in memory.
+
+#include <redlock.hpp>
+#include <redlock/beast.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using tcp = asio::ip::tcp;
+using request = http::request<http::string_body>;
+using response = http::response<http::string_body>;
+
+BOOST_AUTO_TEST_SUITE(beast_helpers)
+
+namespace {
+
+response problem(error_code ec, acquire_options const& tried = {})
+{
+    request r(http::verb::post, "/orders", 11);
+    return problem_response(r, ec, tried);
+}
+
+long retry_after_ms(response const& r)
+{
+    auto const at = r.body().find("\"retry_after_ms\":");
+    return at == std::string::npos ? -1 : std::stol(r.body().substr(at + 17));
+}
+
+// A server with one connection at a time. Its handler holds "stock" for as long as the target says, in milliseconds.
+struct shop {
+    shop() { asio::co_spawn(context, serve(), asio::detached); }
+
+    ~shop()
+    {
+        acceptor.close();
+        bool done = false;
+        locks.async_shutdown([&](error_code) { done = true; });
+        run_to([&] { return done; });
+    }
+
+    asio::awaitable<void> serve()
+    {
+        for (;;) {
+            auto socket = co_await acceptor.async_accept(asio::use_awaitable);
+            beast::flat_buffer input;
+            try {
+                for (;;)
+                    co_await answer(socket, input);
+            } catch (system_error const& e) {
+                ended.push_back(e.code());
+            }
+        }
+    }
+
+    asio::awaitable<void> answer(tcp::socket& socket, beast::flat_buffer& input)
+    {
+        request r;
+        co_await http::async_read(socket, input, r, asio::use_awaitable);
+        request_deadline const deadline(r, 30s);
+        response reply;
+        std::optional<error_code> failed;
+        acquire_options const how{.ttl = 60s, .wait = deadline.wait()};
+        try {
+            auto handle = [&]() -> asio::awaitable<std::string> {
+                auto const hold = std::chrono::milliseconds(std::stol(std::string(r.target().substr(1))));
+                auto work = [&](lock&) -> asio::awaitable<std::string> {
+                    ++holding;
+                    asio::steady_timer timer(context, hold);
+                    co_await timer.async_wait(asio::use_awaitable);
+                    co_return std::string("held for ") + std::string(r.target());
+                };
+                co_return co_await locks.with_lock("stock", how, work);
+            };
+            reply.body() = co_await run_request(socket, input, deadline, handle);
+            reply.version(11);
+            reply.prepare_payload();
+        } catch (system_error const& e) {
+            if (e.code() == asio::error::eof)
+                throw;
+            failed = e.code();
+        }
+        if (failed)
+            reply = problem_response(r, *failed, how);
+        co_await http::async_write(socket, reply, asio::use_awaitable);
+    }
+
+    bool run_to(std::function<bool()> const& done)
+    {
+        auto const end = std::chrono::steady_clock::now() + 20s;
+        while (!done() && std::chrono::steady_clock::now() < end)
+            context.run_one_for(20ms);
+        return done();
+    }
+
+    void run_for(std::chrono::milliseconds d) { context.run_for(d); }
+
+    tcp::socket connect()
+    {
+        tcp::socket s(context);
+        s.connect(acceptor.local_endpoint());
+        return s;
+    }
+
+    static std::string get(std::string const& target, std::string const& more = {})
+    {
+        return "GET /" + target + " HTTP/1.1\r\nHost: shop\r\n" + more + "\r\n";
+    }
+
+    // Reads one response.
+    response read(tcp::socket& s, beast::flat_buffer& input)
+    {
+        response r;
+        bool done = false;
+        http::async_read(s, input, r, [&](error_code ec, std::size_t) {
+            BOOST_TEST(!ec);
+            done = true;
+        });
+        BOOST_TEST(run_to([&] { return done; }));
+        return r;
+    }
+
+    bool locked() const { return node->value("lock:stock").has_value(); }
+
+    asio::io_context context{1};
+    std::shared_ptr<memory_node> node = memory_node::at("shop");
+    lock_manager locks{context, {.nodes = {"memory://shop"}}};
+    tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
+    std::vector<error_code> ended;  // connections, and why
+    int holding = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_failed_lock_has_a_status)
+{
+    struct {
+        error_code error;
+        std::chrono::milliseconds wait;
+        unsigned status;
+        bool retry_in_header;
+        bool retry_in_body;
+    } const cases[] = {
+        {errc::contended, 0ms, 409, false, true},
+        {errc::contended, 5s, 503, true, true},
+        {errc::no_quorum, 0ms, 503, true, true},
+        {errc::no_quorum, 5s, 503, true, true},
+        {errc::validity_exhausted, 0ms, 503, true, true},
+        {errc::quarantined, 0ms, 503, true, true},
+        {errc::lost, 0ms, 503, true, true},
+        {errc::not_held, 0ms, 503, true, true},
+        {asio::error::operation_aborted, 0ms, 503, true, true},
+        {make_error_code(beast::error::timeout), 0ms, 504, false, false},
+        {errc::invalid_argument, 0ms, 500, false, false},
+        {make_error_code(boost::system::errc::not_enough_memory), 0ms, 500, false, false},
+    };
+    for (auto const& c : cases) {
+        auto const r = problem(c.error, {.wait = c.wait});
+        BOOST_TEST_CONTEXT(c.error.message())
+        {
+            BOOST_TEST(r.result_int() == c.status);
+            BOOST_TEST(r[http::field::content_type] == "application/problem+json");
+            BOOST_TEST(r.count(http::field::retry_after) == (c.retry_in_header ? 1u : 0u));
+            BOOST_TEST((retry_after_ms(r) > 0) == c.retry_in_body);
+            for (auto const* member : {"{\"type\":\"urn:redlock:", "\"title\":\"", "\"detail\":\"", "\"status\":"})
+                BOOST_TEST(r.body().find(member) != std::string::npos);
+            if (c.retry_in_header) {
+                auto const seconds = std::stol(std::string(r[http::field::retry_after]));
+                BOOST_TEST(seconds * 1000 >= retry_after_ms(r));
+                BOOST_TEST(seconds * 1000 < retry_after_ms(r) + 1000);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_of_the_holder_and_of_the_nodes_says_when_to_come_back)
+{
+    attempt_report report;
+    report.remaining = 7300ms;
+    auto const busy = problem(errc::contended, {.wait = 1s, .report = &report});
+    BOOST_TEST(retry_after_ms(busy) >= 7350);
+    BOOST_TEST(retry_after_ms(busy) <= 7400);
+    BOOST_TEST(busy[http::field::retry_after] == "8");
+    report.quarantine = 4s;
+    BOOST_TEST(problem(errc::quarantined, {.report = &report})[http::field::retry_after] == "5");
+    // So that not all come back at the same moment.
+    std::vector<long> waits;
+    for (int i = 0; i < 50; ++i)
+        waits.push_back(retry_after_ms(problem(errc::no_quorum)));
+    std::sort(waits.begin(), waits.end());
+    BOOST_TEST(waits.front() >= 1000);
+    BOOST_TEST(waits.back() <= 2000);
+    BOOST_TEST((std::unique(waits.begin(), waits.end()) - waits.begin() > 20));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
+{
+    request r;
+    auto const left = [&] { return request_deadline(r, 10s).left(); };
+    BOOST_TEST((left() > 9s && left() <= 10s));
+    for (auto const* longer : {"10000", "60000", "999999999999999999999999"}) {
+        r.set("Request-Timeout-Ms", longer);
+        BOOST_TEST((left() > 9s && left() <= 10s));
+    }
+    r.set("Request-Timeout-Ms", "700");
+    BOOST_TEST((left() > 0ms && left() <= 700ms));
+    BOOST_TEST((request_deadline(r, 10s, "X-Budget").left() > 9s));
+    for (auto const* wrong : {"", "0", "-5", "5s", "1e3", "soon", "-99999999999999999999"}) {
+        r.set("Request-Timeout-Ms", wrong);
+        BOOST_CHECK_EXCEPTION(left(), std::invalid_argument, [&](auto const& e) {
+            return std::string(e.what()).find("Request-Timeout-Ms is \"" + std::string(wrong)) != std::string::npos;
+        });
+    }
+    request_deadline const soon(1ms);
+    BOOST_TEST((soon.wait(10s) == 1ms));
+    while (!soon.passed()) {
+    }
+    BOOST_TEST((soon.left() <= 0ms));
+    BOOST_TEST((request_deadline(10s).wait(4s) > 5s));
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_ends_is_answered)
+{
+    shop s;
+    auto client = s.connect();
+    beast::flat_buffer input;
+    for (int i = 0; i < 3; ++i) {
+        asio::write(client, asio::buffer(shop::get("1")));
+        BOOST_TEST(s.read(client, input).body() == "held for /1");
+    }
+    BOOST_TEST(s.ended.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_goes_while_it_holds_gives_the_lock_back)
+{
+    for (bool const half : {false, true}) {
+        shop s;
+        auto client = s.connect();
+        asio::write(client, asio::buffer(shop::get("60000")));
+        BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
+        BOOST_TEST(s.locked());
+        if (half)
+            client.shutdown(tcp::socket::shutdown_send);
+        else
+            client.close();
+        BOOST_TEST(s.run_to([&] { return !s.locked(); }));  // its ttl is a minute
+        BOOST_TEST(s.run_to([&] { return s.ended.size() == 1; }));
+        BOOST_TEST((s.ended.at(0) == asio::error::eof));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more)
+{
+    shop s;
+    s.node->set("lock:stock", "of another kind", 60s);
+    auto client = s.connect();
+    asio::write(client, asio::buffer(shop::get("1")));
+    BOOST_TEST(s.run_to([&] { return s.locks.stats().waiting == 1; }));
+    client.close();
+    BOOST_TEST(s.run_to([&] { return s.locks.stats().waiting == 0; }));
+    BOOST_TEST(s.run_to([&] { return s.ended.size() == 1; }));
+    BOOST_TEST(s.holding == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_counts_as_gone)
+{
+    shop s;
+    auto client = s.connect();
+    asio::write(client, asio::buffer(shop::get("60000")));
+    BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
+    client.set_option(asio::socket_base::linger(true, 0));
+    client.close();
+    BOOST_TEST(s.run_to([&] { return !s.locked() && s.ended.size() == 1; }));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_client_sends_early_is_kept)
+{
+    shop s;
+    auto client = s.connect();
+    beast::flat_buffer input;
+    asio::write(client, asio::buffer(shop::get("50") + shop::get("2") + shop::get("3").substr(0, 10)));
+    BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
+    asio::write(client, asio::buffer(shop::get("3").substr(10) + shop::get("4")));
+    for (auto const* target : {"/50", "/2", "/3", "/4"})
+        BOOST_TEST(s.read(client, input).body() == std::string("held for ") + target);
+}
+
+BOOST_AUTO_TEST_CASE(early_requests_without_end_are_left_on_the_socket)
+{
+    shop s;
+    auto client = s.connect();
+    beast::flat_buffer input;
+    std::string many;
+    int count = 0;
+    for (many = shop::get("30"); many.size() < 200'000; ++count)
+        many += shop::get("0", "Pad: " + std::string(1000, 'x') + "\r\n");
+    bool written = false;
+    asio::async_write(client, asio::buffer(many), [&](error_code ec, std::size_t) {
+        BOOST_TEST(!ec);
+        written = true;
+    });
+    BOOST_TEST(s.read(client, input).body() == "held for /30");
+    for (int i = 0; i < count; ++i)
+        BOOST_REQUIRE(s.read(client, input).body() == "held for /0");
+    BOOST_TEST(written);
+}
+
+BOOST_AUTO_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back)
+{
+    shop s;
+    auto client = s.connect();
+    beast::flat_buffer input;
+    asio::write(client, asio::buffer(shop::get("60000", "Request-Timeout-Ms: 50\r\n")));
+    auto const late = s.read(client, input);
+    BOOST_TEST(late.result_int() == 504u);
+    BOOST_TEST(s.run_to([&] { return !s.locked(); }));
+    asio::write(client, asio::buffer(shop::get("1")));
+    BOOST_TEST(s.read(client, input).result_int() == 200u);  // the connection goes on
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_is_over_is_answered_in_time)
+{
+    shop s;
+    s.node->set("lock:stock", "of another kind", 60s);
+    auto client = s.connect();
+    beast::flat_buffer input;
+    asio::write(client, asio::buffer(shop::get("1", "Request-Timeout-Ms: 60\r\n")));
+    auto const status = s.read(client, input).result_int();
+    BOOST_TEST((status == 503u || status == 504u));  // whichever is first
+}
+
+BOOST_AUTO_TEST_CASE(what_a_handler_throws_is_passed_on)
+{
+    asio::io_context context;
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+    tcp::socket client(context), server(context);
+    client.connect(acceptor.local_endpoint());
+    acceptor.accept(server);
+    beast::flat_buffer input;
+    std::string said;
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            auto handle = []() -> asio::awaitable<void> {
+                throw std::runtime_error("sold out");
+                co_return;
+            };
+            try {
+                co_await run_request(server, input, request_deadline(10s), handle);
+            } catch (std::exception const& e) {
+                said = e.what();
+            }
+        },
+        asio::detached);
+    context.run();  // and nothing keeps it running
+    BOOST_TEST(said == "sold out");
+    BOOST_TEST(!server.non_blocking());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_done_is_done_although_the_client_has_gone)
+{
+    asio::io_context context;
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+    tcp::socket client(context), server(context);
+    client.connect(acceptor.local_endpoint());
+    acceptor.accept(server);
+    beast::flat_buffer input;
+    int result = 0;
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            auto handle = [&]() -> asio::awaitable<int> {
+                client.close();
+                asio::steady_timer timer(context, 20ms);
+                error_code ec;
+                co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+                BOOST_TEST((ec == asio::error::operation_aborted));
+                co_return 7;
+            };
+            result = co_await run_request(server, input, request_deadline(10s), handle);
+        },
+        asio::detached);
+    context.run();
+    BOOST_TEST(result == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancellation_from_outside_is_not_taken_for_a_client_that_has_gone)
+{
+    asio::io_context context;
+    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+    tcp::socket client(context), server(context);
+    client.connect(acceptor.local_endpoint());
+    acceptor.accept(server);
+    beast::flat_buffer input;
+    asio::cancellation_signal stop;
+    error_code ended;
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            auto handle = [&]() -> asio::awaitable<void> {
+                asio::steady_timer timer(context, 10s);
+                co_await timer.async_wait(asio::use_awaitable);
+            };
+            try {
+                co_await run_request(server, input, request_deadline(10s), handle);
+            } catch (system_error const& e) {
+                ended = e.code();
+            }
+        },
+        asio::bind_cancellation_slot(stop.slot(), asio::detached));
+    context.poll();
+    stop.emit(asio::cancellation_type::terminal);
+    context.run();
+    BOOST_TEST((ended == asio::error::operation_aborted));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

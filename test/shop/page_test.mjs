@@ -1,0 +1,284 @@
+// Drives the page of the shop (docs/examples/shop/page.html) in a browser, on the real service.
+//
+//     node page_test.mjs <base-url> <screenshot.png>
+//
+// The browser is the executable that CHROMIUM names (default: /usr/bin/chromium). playwright-core is found by NODE_PATH or
+// in a folder node_modules. Every wait is for a condition. The exit status is 0 if everything was as it should be.
+
+import { createRequire } from "node:module";
+
+const { chromium } = createRequire(import.meta.url)("playwright-core");
+
+const [base, screenshot] = process.argv.slice(2);
+if (!base || !screenshot) {
+    console.error("usage: node page_test.mjs <base-url> <screenshot.png>");
+    process.exit(1);
+}
+
+const PATIENCE = 15_000;
+const RUSH = 120_000;  // 40 buyers may have to wait, and ask again
+const NODES = 5;
+const id = (testid) => `[data-testid="${testid}"]`;
+
+function check(holds, what) {
+    if (!holds) throw new Error(what);
+}
+
+let step = "starting the browser";
+async function doing(what, work) {
+    step = what;
+    const started = Date.now();
+    const result = await work();
+    console.log(`ok    ${what} (${Date.now() - started} ms)`);
+    return result;
+}
+
+// What must not happen on the page. Two things look like failures and are none: Chromium reports each refused order on the
+// console, and an event stream ends when its page goes away.
+const complaints = [];
+function watch(page) {
+    const refused = /^Failed to load resource: the server responded with a status of (409|410|503|504) /;
+    page.on("console", (message) => {
+        const order = new URL(message.location().url || base, base).pathname === "/orders";
+        if (message.type() === "error" && !(order && refused.test(message.text())))
+            complaints.push(`console: ${message.text()} (${message.location().url})`);
+    });
+    page.on("pageerror", (error) => complaints.push(`error on the page: ${error.stack ?? error}`));
+    page.on("requestfailed", (request) => {
+        const why = request.failure()?.errorText;
+        if (!(new URL(request.url()).pathname === "/events" && why === "net::ERR_ABORTED"))
+            complaints.push(`${request.method()} ${request.url()} failed: ${why}`);
+    });
+}
+
+const until = (page, condition, argument, timeout = PATIENCE) => page.waitForFunction(condition, argument, { timeout });
+const text = (page, testid) => page.locator(id(testid)).innerText();
+
+function nodesUp(page, count) {
+    return until(page, (count) => document.querySelectorAll('.node[data-state="up"]').length === count, count);
+}
+
+function nodeIs(page, node, state) {
+    return until(page, (selector) => document.querySelector(selector), `${id(`node-${node}`)}[data-state="${state}"]`);
+}
+
+function says(page, testid, part, timeout) {
+    return until(page, ([element, part]) => document.querySelector(element)?.textContent.includes(part), [id(testid), part], timeout);
+}
+
+// Orders one by `press`. Returns what the page answers.
+async function ask(page, item, press) {
+    await press(page.locator(id(`item-${item}-buy`)));
+    await until(page, (line) => document.querySelector(line).dataset.tone, id(`item-${item}-result`));  // no tone: no answer yet
+    return text(page, `item-${item}-result`);
+}
+
+// Buys one, and sees it: in words, in the stock and in the list of orders.
+async function buy(page, item, press) {
+    const left = Number(await text(page, `item-${item}-left`));
+    const answer = await ask(page, item, press), order = /^Order (\d+) is yours/.exec(answer)?.[1];
+    check(order, `an order of one ${item} was refused: ${answer}`);
+    await says(page, `item-${item}-left`, String(left - 1));
+    await page.waitForSelector(`${id("orders")} ${id(`order-${order}`)}`, { timeout: PATIENCE });
+}
+
+async function restock(page) {
+    await page.click(id("restock"));
+    await until(page, () => [...document.querySelectorAll("#items > li")].every((card) => {
+        const part = (name) => card.querySelector(`[data-part="${name}"]`).textContent;
+        return part("of") === `of ${part("left")}`;
+    }));
+}
+
+// Takes the picture while somebody holds a lock and somebody waits for it, if that can be seen.
+async function picture(page) {
+    const seen = () => {
+        if (document.querySelector('[data-testid="rush-summary"]').textContent !== "") return "over";
+        const waiting = document.querySelector('.lock[data-state="held"]:not([data-waiting="0"])');
+        return waiting && document.querySelectorAll('[data-testid="orders"] tr').length >= 8 ? "busy" : "";
+    };
+    for (let attempt = 0; attempt < 8; ++attempt) {
+        if (await (await until(page, seen, null, RUSH)).jsonValue() === "over") break;
+        await page.screenshot({ path: screenshot });
+        if (await page.evaluate(seen) === "busy") return true;  // before the picture and after it
+    }
+    return false;
+}
+
+async function rushEnds(page) {
+    await says(page, "rush-summary", "buyers:", RUSH);
+    const summary = await text(page, "rush-summary");
+    const found = /^(\d+) buyers: (\d+) sold, (\d+) refused(?: \((.+)\))?$/.exec(summary);
+    check(found, `the summary of the rush cannot be read: ${summary}`);
+    const [buyers, sold, refused] = found.slice(1, 4).map(Number);
+    const reasons = (found[4] ?? "").split(", ").filter(Boolean).map((reason) => Number(/\d+$/.exec(reason)[0]));
+    check(buyers === 40 && sold + refused === buyers, `sold and refused are not 40: ${summary}`);
+    check(reasons.reduce((sum, n) => sum + n, 0) === refused, `the reasons are not as many as were refused: ${summary}`);
+    check(!summary.includes("failed"), `orders failed in the rush: ${summary}`);
+    check(sold > 0, `nothing was sold in the rush: ${summary}`);
+    return { sold, summary };
+}
+
+const totals = (page, part) => page.locator(`#items [data-part="${part}"]`).allInnerTexts()
+    .then((all) => all.reduce((sum, one) => sum + parseInt(one, 10), 0));
+
+async function focused(page) {
+    return page.evaluate(() => document.activeElement?.dataset.testid ?? "nothing");
+}
+
+const narrow = (page) => page.evaluate(() => {
+    const right = (element) => element.getBoundingClientRect().right;
+    const wide = [...document.querySelectorAll("body *")].filter((element) => right(element) > innerWidth + 0.5);
+    const table = document.querySelector("table");
+    if (right(table) > right(table.parentElement)) wide.push(table);
+    const names = wide.map(({ tagName, className, dataset }) => dataset.testid ?? `${tagName} ${className}`);
+    return { scroll: document.documentElement.scrollWidth, width: innerWidth, wide: names.slice(0, 5) };
+});
+
+// Of a color that the browser has computed, from 0 (black) to 1 (white).
+const brightness = (page, property) => page.evaluate((property) => {
+    const [r, g, b] = getComputedStyle(document.body)[property].match(/[\d.]+/g).map(Number);
+    return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+}, property);
+
+async function test(browser) {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, colorScheme: "light" });
+    watch(page);
+
+    await doing("the page loads and is live", async () => {
+        const response = await page.goto(base, { timeout: PATIENCE });
+        check(response.ok(), `the page is answered with ${response.status()}`);
+        await says(page, "connection", "Live");
+    });
+    await doing("five nodes are up, and vote", async () => {
+        await nodesUp(page, NODES);
+        await says(page, "majority", "5 of 5 nodes vote; 3 are needed.");
+    });
+    await doing("restocking fills the shelves", () => restock(page));
+
+    const item = await page.locator("#items > li").first().getAttribute("data-key");
+    const click = (button) => button.click();
+    await doing(`one ${item} is bought by a click`, () => buy(page, item, click));
+
+    await doing("one is bought by the keyboard", async () => {
+        await page.focus("summary");
+        await page.keyboard.press("Tab");
+        check(await focused(page) === `item-${item}-buy`, `Tab leads to ${await focused(page)}, not to the first Buy button`);
+        const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+        check(outline !== "none", "the focus cannot be seen");
+        await buy(page, item, () => page.keyboard.press("Enter"));
+        check(await focused(page) === `item-${item}-buy`, `after the order the focus is on ${await focused(page)}`);
+    });
+
+    await doing("a rush of 40 ends, and the shop has sold what it says", async () => {
+        const before = await totals(page, "left");
+        await page.click(id("rush"));
+        await page.waitForSelector(id("rush-progress"), { timeout: PATIENCE });
+        const seen = await picture(page);
+        const { sold, summary } = await rushEnds(page);
+        console.log(`      ${summary}`);
+        if (!seen) {
+            console.log("      nobody was seen to hold and nobody to wait: the picture is of the end");
+            await page.screenshot({ path: screenshot });
+        }
+        await until(page, (left) => [...document.querySelectorAll('#items [data-part="left"]')]
+            .reduce((sum, one) => sum + Number(one.textContent), 0) === left, before - sold);
+    });
+    await doing("restocking fills the shelves again", () => restock(page));
+
+    await doing("node 2 is stopped by the keyboard, and is away", async () => {
+        await page.focus(id("node-2-stop"));
+        await page.keyboard.press("Enter");
+        await nodeIs(page, 2, "away");
+        await page.waitForSelector(id("node-2-resume"), { timeout: PATIENCE });
+        check(await focused(page) === "node-2-resume", `the focus has moved to ${await focused(page)}`);
+        await says(page, "majority", "4 of 5 nodes vote");
+        await says(page, "log", "Node 2 does not answer.");
+    });
+    await doing("the shop sells without node 2", () => buy(page, item, click));
+    await doing("node 4 is killed, and is away", async () => {
+        await page.click(id("node-4-kill"));
+        await nodeIs(page, 4, "away");
+        await page.waitForSelector(id("node-4-start"), { timeout: PATIENCE });
+        await says(page, "majority", "3 of 5 nodes vote; 3 are needed.");
+    });
+    await doing("the shop sells with three nodes of five", () => buy(page, item, click));
+    await doing("with two nodes of five nothing is sold", async () => {
+        await page.click(id("node-5-stop"));
+        await nodeIs(page, 5, "away");
+        await says(page, "majority", "2 of 5 nodes vote; 3 are needed. Until then nothing is sold.");
+        await says(page, "log", "There is no majority");
+        const answer = await ask(page, item, click);
+        check(!answer.startsWith("Order "), `without a majority the page says: ${answer}`);
+    });
+    await doing("all come back, and five nodes vote", async () => {
+        await page.click(id("node-5-resume"));
+        await page.click(id("node-2-resume"));
+        await page.click(id("node-4-start"));
+        await nodesUp(page, NODES);
+        await says(page, "majority", "5 of 5 nodes vote");
+        await page.waitForSelector(`${id("node-2-stop")}:visible`, { timeout: PATIENCE });
+        await page.waitForSelector(`${id("node-4-kill")}:visible`, { timeout: PATIENCE });
+    });
+
+    await doing("a phone of 360 pixels needs no horizontal scrolling", async () => {
+        await page.setViewportSize({ width: 360, height: 740 });
+        const { scroll, width, wide } = await narrow(page);
+        check(width === 360 && scroll <= 360 && wide.length === 0, `the page is ${scroll} wide. Too wide: ${wide.join(", ")}`);
+        await page.setViewportSize({ width: 1200, height: 900 });
+    });
+    await doing("light is light, and dark is dark", async () => {
+        const light = [await brightness(page, "backgroundColor"), await brightness(page, "color")];
+        check(light[0] > 0.8 && light[1] < 0.3, `light: background ${light[0]}, text ${light[1]}`);
+        await page.emulateMedia({ colorScheme: "dark" });
+        const dark = [await brightness(page, "backgroundColor"), await brightness(page, "color")];
+        check(dark[0] < 0.2 && dark[1] > 0.7, `dark: background ${dark[0]}, text ${dark[1]}`);
+        await page.emulateMedia({ colorScheme: "light" });
+    });
+    await doing("without motion the page shows the same", async () => {
+        await page.emulateMedia({ reducedMotion: "reduce" });
+        await buy(page, item, click);
+        await page.emulateMedia({ reducedMotion: "no-preference" });
+    });
+    await doing("nothing is oversold", async () => {
+        const oversold = await text(page, "oversold");
+        check(oversold === "Oversold: 0", oversold);
+    });
+    await doing("a reload keeps the orders in sight, and closes the events quietly", async () => {
+        const first = await page.locator(`${id("orders")} tr`).first().getAttribute("data-testid");
+        await page.reload({ timeout: PATIENCE });
+        await page.waitForSelector(id(first), { timeout: PATIENCE });
+    });
+
+    // On a page that is not watched: here the failures are wanted.
+    await doing("a lost connection is told, and so is its end", async () => {
+        const other = await browser.newPage();
+        await other.route("**/events", (route) => route.abort());
+        await other.goto(base, { timeout: PATIENCE });
+        await says(other, "connection", "Connection lost, reconnecting");
+        await other.unroute("**/events");
+        await says(other, "connection", "Live");
+        await other.close();
+    });
+
+    step = "looking for complaints";
+    await page.close();
+    check(complaints.length === 0, "the page causes errors");
+}
+
+let browser = null;
+try {
+    browser = await chromium.launch({
+        executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: ["--no-sandbox"] });
+    await test(browser);
+    console.log("the page is as it should be");
+} catch (error) {
+    console.error(`FAIL  ${step}: ${error.message}`);
+    if (complaints.length > 0) console.error(`The browser complains:\n${complaints.join("\n")}`);
+    process.exitCode = 1;
+    // Whatever happened, no node stays away because of this test.
+    for (const [node, verb] of [[2, "resume"], [4, "start"], [5, "resume"]])
+        await fetch(new URL(`/demo/nodes/${node}/${verb}`, base), { method: "POST" }).catch(() => {});
+} finally {
+    await browser?.close();
+}

@@ -1,0 +1,470 @@
+// The example service as its clients see it: the real program, real servers, real sockets.
+
+#include "testbed/local_server.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/json.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <fcntl.h>
+#include <functional>
+#include <memory>
+#include <spawn.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace json = boost::json;
+using tcp = asio::ip::tcp;
+using redlock::testbed::local_server;
+using response = http::response<http::string_body>;
+
+extern char** environ;
+
+BOOST_AUTO_TEST_SUITE(shop_service)
+
+namespace {
+
+bool eventually(std::function<bool()> const& true_now)
+{
+    for (auto const end = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(5ms)) {
+        if (true_now())
+            return true;
+    }
+    return false;
+}
+
+// The program, on a port that was free.
+class service {
+public:
+    explicit service(std::vector<std::string> options)
+    {
+        options.insert(options.begin(), {REDLOCK_SHOP, "--port", "0"});
+        std::vector<char*> arguments;
+        for (auto& o : options)
+            arguments.push_back(o.data());
+        arguments.push_back(nullptr);
+        int out[2];
+        BOOST_REQUIRE(::pipe2(out, O_CLOEXEC) == 0);
+        posix_spawn_file_actions_t actions;
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        BOOST_REQUIRE(::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ) == 0);
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::close(out[1]);
+        std::string said;
+        for (char c = 0; ::read(out[0], &c, 1) == 1 && c != '\n';)
+            said += c;
+        ::close(out[0]);
+        auto const colon = said.rfind(':');
+        BOOST_REQUIRE_MESSAGE(colon != std::string::npos, "it said: " << said);
+        port = static_cast<std::uint16_t>(std::stoi(said.substr(colon + 1)));
+    }
+    ~service() { stop(SIGKILL); }
+    service(service const&) = delete;
+    service& operator=(service const&) = delete;
+
+    // @return its exit status
+    int stop(int signal = SIGTERM)
+    {
+        if (pid_ <= 0)
+            return -1;
+        ::kill(pid_, signal);
+        int status = 0;
+        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+    std::uint16_t port = 0;
+
+private:
+    pid_t pid_ = -1;
+};
+
+using headers = std::vector<std::pair<std::string, std::string>>;
+
+// One connection.
+class client {
+public:
+    explicit client(service const& s) { socket.connect({asio::ip::address_v4::loopback(), s.port}); }
+
+    void send(http::verb verb, std::string const& target, std::string body = {}, headers const& more = {})
+    {
+        http::request<http::string_body> r(verb, target, 11);
+        r.set(http::field::host, "shop");
+        for (auto const& [name, value] : more)
+            r.set(name, value);
+        r.body() = std::move(body);
+        r.prepare_payload();
+        http::write(socket, r);
+    }
+
+    response read()
+    {
+        response r;
+        http::read(socket, input, r);
+        return r;
+    }
+
+    response get(std::string const& target)
+    {
+        send(http::verb::get, target);
+        return read();
+    }
+
+    response post(std::string const& target, std::string body, headers const& more = {})
+    {
+        send(http::verb::post, target, std::move(body), more);
+        return read();
+    }
+
+    asio::io_context context;
+    tcp::socket socket{context};
+    beast::flat_buffer input;
+};
+
+constexpr char one_espresso[] = R"({"item":"espresso","count":1})";
+
+struct lock_servers {
+    explicit lock_servers(std::size_t count = 5)
+    {
+        for (std::size_t i = 0; i < count; ++i)
+            all.emplace_back();
+    }
+    std::string urls() const
+    {
+        std::string list;
+        for (auto const& s : all)
+            list += (list.empty() ? "" : ",") + s.url();
+        return list;
+    }
+    std::size_t locked(std::string const& item)
+    {
+        std::size_t n = 0;
+        for (auto& s : all)
+            n += s.pid() > 0 && s.ask({"EXISTS", "lock:item:" + item}) == "1";
+        return n;
+    }
+    std::deque<local_server> all;
+};
+
+std::int64_t left(service const& s, std::string const& item)
+{
+    auto const value = json::parse(client(s).get("/stock").body());
+    for (auto const& i : value.at("items").as_array()) {
+        if (i.at("item").as_string() == item)
+            return i.at("left").as_int64();
+    }
+    return -1;
+}
+
+std::int64_t holders_and_waiters(service const& s)
+{
+    auto const value = json::parse(client(s).get("/locks.json").body());
+    auto n = static_cast<std::int64_t>(value.at("held").as_array().size());
+    for (auto const& w : value.at("waiting").as_array())
+        n += w.at("count").as_int64();
+    return n;
+}
+
+void is_problem(response const& r, unsigned status)
+{
+    BOOST_TEST(r.result_int() == status);
+    BOOST_TEST(r[http::field::content_type] == "application/problem+json");
+    auto const value = json::parse(r.body());
+    BOOST_TEST(value.at("status").as_int64() == status);
+    BOOST_TEST(!value.at("title").as_string().empty());
+    BOOST_TEST(r.body().find("127.0.0.1:") == std::string::npos);  // of a node
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
+{
+    lock_servers nodes;
+    service s({"--nodes", nodes.urls(), "--stock", "3"});
+    client c(s);
+    auto const first = c.post("/orders", one_espresso, {{"Idempotency-Key", "k1"}});
+    BOOST_TEST(first.result_int() == 201u);
+    BOOST_TEST(json::parse(first.body()).at("left").as_int64() == 2);
+    auto const again = c.post("/orders", one_espresso, {{"Idempotency-Key", "k1"}});
+    BOOST_TEST(again.result_int() == 201u);
+    BOOST_TEST(again.body() == first.body());
+    is_problem(c.post("/orders", R"({"item":"lemonade","count":1})", {{"Idempotency-Key", "k1"}}), 422);
+    BOOST_TEST(left(s, "espresso") == 2);
+    BOOST_TEST(c.post("/orders", R"({"item":"espresso","count":2})").result_int() == 201u);
+    is_problem(c.post("/orders", one_espresso, {{"Idempotency-Key", "k2"}}), 410);
+    is_problem(c.post("/orders", one_espresso, {{"Idempotency-Key", "k2"}}), 410);
+    BOOST_TEST(left(s, "espresso") == 0);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it)
+{
+    lock_servers nodes(1);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    for (auto const* body : {"", "{", "[]", "1", R"({"item":"espresso"})", R"({"count":1})", R"({"item":"espresso","count":0})",
+                             R"({"item":"espresso","count":1.5})", R"({"item":"espresso","count":1001})", R"({"item":"","count":1})",
+                             R"({"item":7,"count":1})"})
+        is_problem(c.post("/orders", body), 400);
+    is_problem(c.post("/orders", one_espresso, {{"Idempotency-Key", std::string(129, 'k')}}), 400);
+    is_problem(c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "soon"}}), 400);
+    is_problem(c.post("/orders", R"({"item":"tea","count":1})"), 422);
+    is_problem(c.get("/nothing"), 404);
+    is_problem(c.post("/demo/nodes/1/kill", ""), 404);  // without --demo
+    auto const r = c.get("/orders");
+    is_problem(r, 405);
+    BOOST_TEST(r[http::field::allow] == "POST");
+    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);  // all of that on one connection
+    auto const large = c.post("/orders", std::string(20'000, ' '));
+    is_problem(large, 413);
+    BOOST_TEST(!large.keep_alive());
+    client odd(s);
+    asio::write(odd.socket, asio::buffer(std::string("this is no HTTP\r\n\r\n")));
+    is_problem(odd.read(), 400);
+    client wide(s);
+    asio::write(wide.socket, asio::buffer("GET / HTTP/1.1\r\nPad: " + std::string(10'000, 'x') + "\r\n\r\n"));
+    is_problem(wide.read(), 431);
+}
+
+BOOST_AUTO_TEST_CASE(what_operators_look_at)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    BOOST_TEST(c.get("/healthz").result_int() == 200u);
+    c.post("/orders", one_espresso);
+    auto const page = c.get("/");
+    BOOST_TEST(page[http::field::content_type] == "text/html; charset=utf-8");
+    BOOST_TEST(page.body().find("<!doctype html>") == 0u);
+    auto const metrics = c.get("/metrics").body();
+    BOOST_TEST(metrics.find("\nshop_orders_total 1\n") != std::string::npos);
+    BOOST_TEST(metrics.find("\nredlock_acquired_total 1\n") != std::string::npos);
+    BOOST_TEST(metrics.find("\nredlock_node_connected{node=\"3\"} 1\n") != std::string::npos);
+    BOOST_TEST(metrics.find("espresso") == std::string::npos);  // no label per resource
+    auto const locks = json::parse(c.get("/locks.json").body());
+    BOOST_TEST(locks.at("nodes").as_array().size() == 3u);
+    client events(s);
+    events.send(http::verb::get, "/events");
+    std::string text;
+    while (text.find("\n\n", text.find("event: state")) == std::string::npos) {
+        char some[4096];
+        text.append(some, events.socket.read_some(asio::buffer(some)));
+    }
+    BOOST_TEST(text.find("text/event-stream") != std::string::npos);
+    auto const data = text.find("data: ") + 6;
+    auto const state = json::parse(text.substr(data, text.find("\n\n", data) - data));
+    BOOST_TEST(state.at("nodes").as_array().size() == 3u);
+    BOOST_TEST(state.at("oversold").as_int64() == 0);
+    BOOST_TEST(!state.at("demo").as_bool());
+    nodes.all[0].kill();
+    nodes.all[1].kill();
+    BOOST_TEST(eventually([&] { return c.get("/healthz").result_int() == 503u; }));
+}
+
+BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
+    for (auto& n : nodes.all)
+        n.ask({"SET", "lock:item:espresso", "of another kind", "PX", "60000"});
+    auto const busy = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "400"}, {"Idempotency-Key", "later"}});
+    is_problem(busy, 503);
+    BOOST_TEST(std::stol(std::string(busy[http::field::retry_after])) > 30);  // the holder's ttl
+    BOOST_TEST(c.post("/orders", R"({"item":"lemonade","count":1})").result_int() == 201u);
+    for (auto& n : nodes.all)
+        n.ask({"DEL", "lock:item:espresso"});
+    BOOST_TEST(c.post("/orders", one_espresso, {{"Idempotency-Key", "later"}}).result_int() == 201u);  // it may be tried again
+    nodes.all[0].kill();
+    nodes.all[1].kill();
+    auto const away = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "300"}});
+    is_problem(away, 503);
+    BOOST_TEST(std::stol(std::string(away[http::field::retry_after])) <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(work_that_takes_too_long_is_stopped)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "60000"});
+    client c(s);
+    is_problem(c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "300"}}), 504);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
+    BOOST_TEST(left(s, "espresso") == 25);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_is_lost_stops_the_work)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000", "--ttl", "500"});
+    client c(s);
+    c.send(http::verb::post, "/orders", one_espresso);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") >= 2; }));
+    for (auto& n : nodes.all)
+        n.kill();
+    is_problem(c.read(), 503);
+    BOOST_TEST(left(s, "espresso") == 25);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_goes_frees_the_lock_and_its_place)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000"});
+    auto holder = std::make_unique<client>(s);
+    holder->send(http::verb::post, "/orders", one_espresso, {{"Idempotency-Key", "gone"}});
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 3; }));
+    auto waiter = std::make_unique<client>(s);
+    waiter->send(http::verb::post, "/orders", one_espresso);
+    BOOST_TEST(eventually([&] { return holders_and_waiters(s) == 2; }));
+    is_problem(client(s).post("/orders", one_espresso, {{"Idempotency-Key", "gone"}}), 409);  // in flight
+    waiter.reset();
+    BOOST_TEST(eventually([&] { return holders_and_waiters(s) == 1; }));
+    holder.reset();
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
+    BOOST_TEST(left(s, "espresso") == 25);
+    BOOST_TEST(s.stop() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(requests_that_are_sent_early_are_answered_in_their_order)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "50"});
+    client c(s);
+    for (int i = 0; i < 5; ++i)
+        c.send(http::verb::post, "/orders", one_espresso);
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(json::parse(c.read().body()).at("left").as_int64() == 24 - i);
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_client_holds_up_nobody)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--threads", "1"});
+    client slow(s);
+    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: " + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
+    asio::write(slow.socket, asio::buffer(request.substr(0, 30)));
+    client c(s);
+    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
+    for (char const byte : request.substr(30))
+        asio::write(slow.socket, asio::buffer(&byte, 1));
+    BOOST_TEST(slow.read().result_int() == 201u);
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_connections)
+{
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    BOOST_TEST_REQUIRE(files.rlim_cur >= 2500u);
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--stock", "600", "--timeout", "60000"});
+    asio::io_context context;
+    std::deque<tcp::socket> all;
+    auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: " + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
+    for (int i = 0; i < 1000; ++i) {
+        all.emplace_back(context).connect({asio::ip::address_v4::loopback(), s.port});
+        asio::write(all.back(), asio::buffer(request));
+    }
+    int sold = 0, sold_out = 0;
+    for (auto& socket : all) {
+        beast::flat_buffer input;
+        response r;
+        http::read(socket, input, r);
+        sold += r.result_int() == 201;
+        sold_out += r.result_int() == 410;
+    }
+    BOOST_TEST(sold == 600);
+    BOOST_TEST(sold_out == 400);
+    BOOST_TEST(left(s, "espresso") == 0);
+    BOOST_TEST(s.stop() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(two_processes_share_a_stock_while_a_server_is_killed)
+{
+    lock_servers nodes;
+    redlock::testbed::temporary_folder folder;
+    std::vector<std::string> const options{"--nodes", nodes.urls(), "--database", folder.path + "/shop.db", "--stock", "400", "--timeout", "20000"};
+    service one(options), other(options);
+    std::atomic<int> sold{0}, refused{0}, failed{0};
+    std::vector<std::jthread> buyers;
+    for (int i = 0; i < 16; ++i) {
+        buyers.emplace_back([&, i] {
+            client c(i % 2 == 0 ? one : other);
+            for (int k = 0; k < 40; ++k) {
+                auto const r = c.post("/orders", one_espresso, {{"Idempotency-Key", std::to_string(i) + "-" + std::to_string(k)}});
+                ++(r.result_int() == 201 ? sold : r.result_int() == 410 ? refused : failed);
+            }
+        });
+    }
+    eventually([&] { return sold > 50; });
+    nodes.all[1].kill();
+    eventually([&] { return sold > 150; });
+    nodes.all[1].launch();
+    buyers.clear();
+    BOOST_TEST(sold == 400);
+    BOOST_TEST(refused == 240);
+    BOOST_TEST(failed == 0);
+    BOOST_TEST(left(one, "espresso") == 0);
+    BOOST_TEST(one.stop() == 0);
+    BOOST_TEST(other.stop() == 0);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "300", "--timeout", "60000"});
+    client quick(s), idle(s);
+    quick.send(http::verb::post, "/orders", one_espresso);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 3; }));
+    int status = -1;
+    std::jthread stopping([&] { status = s.stop(); });
+    BOOST_TEST(quick.read().result_int() == 201u);  // it ends
+    stopping.join();
+    BOOST_TEST(status == 0);
+    BOOST_TEST(nodes.locked("espresso") == 0u);
+
+    service slow({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000"});
+    client c(slow);
+    c.send(http::verb::post, "/orders", R"({"item":"lemonade","count":1})");
+    BOOST_TEST(eventually([&] { return nodes.locked("lemonade") == 3; }));
+    std::jthread stopping_slow([&] { status = slow.stop(); });
+    is_problem(c.read(), 503);  // it is cancelled
+    stopping_slow.join();
+    BOOST_TEST(status == 0);
+    BOOST_TEST(nodes.locked("lemonade") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_option_is_told)
+{
+    auto const status = [](std::string const& options) {
+        return WEXITSTATUS(std::system((std::string(REDLOCK_SHOP) + " " + options + " >/dev/null 2>&1").c_str()));
+    };
+    BOOST_TEST(status("--help") == 0);
+    for (auto const* wrong : {"--port", "--port x", "--port 65536", "--ttl 99", "--stock 0", "--what 1", "--demo --nodes redis://h"})
+        BOOST_TEST(status(wrong) == 2);
+    BOOST_TEST(status("--nodes http://x") == 1);
+    BOOST_TEST(status("--nodes redis://localhost --database /nowhere/shop.db") == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
