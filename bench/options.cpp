@@ -29,6 +29,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   killed       the same; it is killed, and started again without what it knew     (256 clients)
   distant      each node is --rtt away; then one of them is 200 ms away           (1 client)
   fenced       uncontended with fencing; its floor is the library without it      (256 clients, and 1)
+  orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients
 
 What is measured:

@@ -4,6 +4,7 @@
 #include "crowd.hpp"
 #include "fault.hpp"
 #include "laboratory.hpp"
+#include "orders.hpp"
 #include "relay/relay.hpp"
 #include "wake.hpp"
 
@@ -225,7 +226,8 @@ struct scenario {
 
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken}, {"scale", scale},
+    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
+    {"orders", orders},           {"scale", scale},
 };
 
 }  // namespace

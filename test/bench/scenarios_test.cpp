@@ -149,6 +149,20 @@ BOOST_AUTO_TEST_CASE(woken_tells_how_soon_and_what_waiting_costs)
         BOOST_TEST(all[i].more.contains("commands_per_second_and_waiter"));
 }
 
+#ifdef REDLOCK_HAS_SHOP
+BOOST_AUTO_TEST_CASE(orders_are_placed_with_and_without_locks)
+{
+    auto o = brief();
+    o.clients = 4;
+    auto const all = run_briefly("orders", o);
+    BOOST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all[0].failures.empty());
+    BOOST_TEST(all[0].cycles_per_second > 0);
+    BOOST_TEST(*all[0].floor_cycles_per_second > 0);
+    BOOST_TEST(all[0].commands_per_cycle >= 9);  // of three nodes, with fencing
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(renew_accounts_for_all_locks)
 {
     auto const r = run_briefly("renew").at(0);

@@ -1,6 +1,7 @@
 // The example service as its clients see it: the real program, real servers, real sockets.
 
 #include "testbed/local_server.hpp"
+#include "testbed/service.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -13,18 +14,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <deque>
-#include <fcntl.h>
 #include <functional>
 #include <memory>
-#include <spawn.h>
+#include <cstdlib>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -35,8 +32,6 @@ namespace json = boost::json;
 using tcp = asio::ip::tcp;
 using redlock::testbed::local_server;
 using response = http::response<http::string_body>;
-
-extern char** environ;
 
 BOOST_AUTO_TEST_SUITE(shop_service)
 
@@ -52,50 +47,16 @@ bool eventually(std::function<bool()> const& true_now)
 }
 
 // The program, on a port that was free.
-class service {
+class service : public redlock::testbed::service {
 public:
-    explicit service(std::vector<std::string> options)
-    {
-        options.insert(options.begin(), {REDLOCK_SHOP, "--port", "0"});
-        std::vector<char*> arguments;
-        for (auto& o : options)
-            arguments.push_back(o.data());
-        arguments.push_back(nullptr);
-        int out[2];
-        BOOST_REQUIRE(::pipe2(out, O_CLOEXEC) == 0);
-        posix_spawn_file_actions_t actions;
-        ::posix_spawn_file_actions_init(&actions);
-        ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-        BOOST_REQUIRE(::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ) == 0);
-        ::posix_spawn_file_actions_destroy(&actions);
-        ::close(out[1]);
-        std::string said;
-        for (char c = 0; ::read(out[0], &c, 1) == 1 && c != '\n';)
-            said += c;
-        ::close(out[0]);
-        auto const colon = said.rfind(':');
-        BOOST_REQUIRE_MESSAGE(colon != std::string::npos, "it said: " << said);
-        port = static_cast<std::uint16_t>(std::stoi(said.substr(colon + 1)));
-    }
-    ~service() { stop(SIGKILL); }
-    service(service const&) = delete;
-    service& operator=(service const&) = delete;
-
-    // @return its exit status
-    int stop(int signal = SIGTERM)
-    {
-        if (pid_ <= 0)
-            return -1;
-        ::kill(pid_, signal);
-        int status = 0;
-        ::waitpid(std::exchange(pid_, -1), &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    }
-
-    std::uint16_t port = 0;
+    explicit service(std::vector<std::string> options) : redlock::testbed::service(REDLOCK_SHOP, with_port(std::move(options))) {}
 
 private:
-    pid_t pid_ = -1;
+    static std::vector<std::string> with_port(std::vector<std::string> options)
+    {
+        options.insert(options.begin(), {"--port", "0"});
+        return options;
+    }
 };
 
 using headers = std::vector<std::pair<std::string, std::string>>;
@@ -103,7 +64,7 @@ using headers = std::vector<std::pair<std::string, std::string>>;
 // One connection.
 class client {
 public:
-    explicit client(service const& s) { socket.connect({asio::ip::address_v4::loopback(), s.port}); }
+    explicit client(service const& s) { socket.connect({asio::ip::address_v4::loopback(), s.port()}); }
 
     void send(http::verb verb, std::string const& target, std::string body = {}, headers const& more = {})
     {
@@ -382,7 +343,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_connections)
     std::deque<tcp::socket> all;
     auto const request = "POST /orders HTTP/1.1\r\nHost: shop\r\nContent-Length: " + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso;
     for (int i = 0; i < 1000; ++i) {
-        all.emplace_back(context).connect({asio::ip::address_v4::loopback(), s.port});
+        all.emplace_back(context).connect({asio::ip::address_v4::loopback(), s.port()});
         asio::write(all.back(), asio::buffer(request));
     }
     int sold = 0, sold_out = 0;
