@@ -92,7 +92,8 @@ inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::be
         error_code ec, ignored;
         bool const blocks = !socket.non_blocking();
         socket.non_blocking(true, ignored);
-        input.commit(socket.read_some(input.prepare(input_max - input.size()), ec));
+        // Little by little: most clients send nothing, and there may be thousands of them.
+        input.commit(socket.read_some(input.prepare(std::min<std::size_t>(input_max - input.size(), 2048)), ec));
         socket.non_blocking(!blocks, ignored);
         if (ec && ec != asio::error::would_block && ec != asio::error::interrupted)
             co_return true;
