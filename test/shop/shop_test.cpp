@@ -252,6 +252,9 @@ BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)
     auto const busy = c.post("/orders", one_espresso, {{"Request-Timeout-Ms", "400"}, {"Idempotency-Key", "later"}});
     is_problem(busy, 503);
     BOOST_TEST(std::stol(std::string(busy[http::field::retry_after])) > 30);  // the holder's ttl
+    auto const impatient = c.post("/orders", one_espresso, {{"Prefer", "wait=0"}});
+    is_problem(impatient, 409);
+    BOOST_TEST(json::parse(impatient.body()).at("retry_after_ms").as_int64() > 0);
     BOOST_TEST(c.post("/orders", R"({"item":"lemonade","count":1})").result_int() == 201u);
     for (auto& n : nodes.all)
         n.ask({"DEL", "lock:item:espresso"});
