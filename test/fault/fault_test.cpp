@@ -33,13 +33,13 @@ struct proxied_servers : real_servers {
         }
     }
 
-    config through_proxies() const
+    config through_proxies(std::chrono::milliseconds node_timeout = patience) const
     {
         auto c = settings();
         c.nodes.clear();
         for (auto& p : proxies)
             c.nodes.push_back(p->url());
-        c.node_timeout = 100ms;
+        c.node_timeout = node_timeout;
         return c;
     }
 
@@ -55,10 +55,11 @@ struct proxied_servers : real_servers {
         connect(locks);
         BOOST_TEST(run_to([&] {
             auto won = acquire(locks, "afterwards", {.wait = 5s});
-            bool const all = !won.ec && run_to([&] { return keys("lock:afterwards") == servers.size(); }, 300ms);
+            bool const all = !won.ec && run_to([&] { return keys("lock:afterwards") == servers.size(); }, 1s);
             release(won.held);
             return all;
         }, 20s));
+        BOOST_TEST(run_to([&] { return locks.stats().cleaning == 0; }));
         shutdown(locks);
         for (auto& s : servers)
             BOOST_TEST(s->ask({"DBSIZE"}) == "0");
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
 BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout)
 {
     proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
+    lock_manager locks(r.context, r.through_proxies(200ms));
     r.connect(locks);
     r.set_all(fault::delay);
     for (auto& p : r.proxies)
@@ -101,12 +102,12 @@ BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout)
 BOOST_AUTO_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice)
 {
     proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
+    lock_manager locks(r.context, r.through_proxies(1s));
     r.connect(locks);
     r.set_all(fault::deaf);
     auto lost = r.acquire(locks, "stock", {.ttl = 30s});
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST(r.keys("lock:stock") == 3u);  // it was carried out; but for that we do not know it …
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know it …
     r.set_all(fault::none);
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
     r.check_recovery(locks);
@@ -147,15 +148,17 @@ BOOST_AUTO_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key)
 BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
 {
     proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
+    lock_manager locks(r.context, r.through_proxies(200ms));
     r.connect(locks);
+    auto const begin = std::chrono::steady_clock::now();
     r.set_all(fault::garbage);
     for (int i = 0; i < 10; ++i) {
-        auto o = r.acquire(locks, "stock", {.ttl = 500ms});
+        auto o = r.acquire(locks, "stock", {.ttl = 5s});
         BOOST_TEST((!o.ec || o.ec == errc::no_quorum));
         r.release(o.held);
     }
-    BOOST_TEST(r.proxies[0]->connections < 20);  // in a second: it is not hammered
+    auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+    BOOST_TEST(r.proxies[0]->connections < 20 + 10 * took.count());  // it is not hammered
     r.set_all(fault::none);
     r.check_recovery(locks);
 }
@@ -163,14 +166,14 @@ BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
 BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
 {
     proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
+    lock_manager locks(r.context, r.through_proxies(1s));
     r.connect(locks);
-    r[0].ask({"CLIENT", "PAUSE", "600"});
+    r[0].ask({"CLIENT", "PAUSE", "2000"});
     auto won = r.acquire(locks, "stock", {.wait = 5s});
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.release(won.held));
-    r[1].ask({"CLIENT", "PAUSE", "600"});
-    r[2].ask({"CLIENT", "PAUSE", "600"});
+    r[1].ask({"CLIENT", "PAUSE", "2000"});
+    r[2].ask({"CLIENT", "PAUSE", "2000"});
     auto const before = clock::now();
     auto late = r.acquire(locks, "other", {.ttl = 5s, .wait = 5s});
     BOOST_TEST(!late.ec);
@@ -210,6 +213,8 @@ BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
     r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST(!won.ec);
+    // All must have it: a request that comes late would set the key again after the eviction.
+    BOOST_TEST_REQUIRE(r.run_to([&] { return r.keys("lock:stock") == 3; }));
     for (std::size_t i = 0; i < 2; ++i) {
         testbed::plain_client filler(r[i].port());
         for (int k = 0; k < 20'000 && r[i].ask({"EXISTS", "lock:stock"}) == "1";) {

@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
         r.set("Request-Timeout-Ms", longer);
         BOOST_TEST((left() > 9s && left() <= 10s));
     }
-    r.set("Request-Timeout-Ms", "700");
-    BOOST_TEST((left() > 0ms && left() <= 700ms));
+    r.set("Request-Timeout-Ms", "7000");
+    BOOST_TEST((left() > 0ms && left() <= 7s));
     BOOST_TEST((request_deadline(r, 10s, "X-Budget").left() > 9s));
     for (auto const* wrong : {"", "0", "-5", "5s", "1e3", "soon", "-99999999999999999999"}) {
         r.set("Request-Timeout-Ms", wrong);
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back)
     shop s;
     auto client = s.connect();
     beast::flat_buffer input;
-    asio::write(client, asio::buffer(shop::get("60000", "Request-Timeout-Ms: 50\r\n")));
+    asio::write(client, asio::buffer(shop::get("60000", "Request-Timeout-Ms: 700\r\n")));
     auto const late = s.read(client, input);
     BOOST_TEST(late.result_int() == 504u);
     BOOST_TEST(s.run_to([&] { return !s.locked(); }));
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(what_was_done_is_done_although_the_client_has_gone)
         [&]() -> asio::awaitable<void> {
             auto handle = [&]() -> asio::awaitable<int> {
                 client.close();
-                asio::steady_timer timer(context, 20ms);
+                asio::steady_timer timer(context, 20s);
                 error_code ec;
                 co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
                 BOOST_TEST((ec == asio::error::operation_aborted));

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
     real_servers r(1, {"--requirepass", "se:cr@t"});
     std::string const port = std::to_string(r[0].port());
     {
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}});
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], ":se%3Acr%40t", "/5")}, .node_timeout = patience});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         testbed::plain_client client(r[0].port());
@@ -54,14 +54,14 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         r.shutdown(locks);
     }
     {
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}});
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
         auto const foreign_prefix = r.acquire(locks, "x");
         r.shutdown(locks);
-        lock_manager wrong_prefix(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:"});
+        lock_manager wrong_prefix(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
         auto refused = r.acquire(wrong_prefix, "stock");
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
     real_servers r(1, {"--requirepass", "correct"});
     std::string everything;
     for (auto const& url : {with_credentials(r[0], "default:hunter2"), std::string("redis://:hunter2@127.0.0.1:1")}) {
-        lock_manager locks(r.context, {.nodes = {url}, .log = [&](log_level, std::string_view line) { everything += line; }});
+        lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .log = [&](log_level, std::string_view line) { everything += line; }});
         auto refused = r.acquire(locks, "stock");
         BOOST_TEST((refused.ec == errc::no_quorum));
         auto const& n = refused.report.nodes.at(0);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
     testbed::temporary_folder folder;
     auto const path = folder.path + "/s";
     real_servers r(1, {"--unixsocket", path});
-    lock_manager locks(r.context, {.nodes = {"unix://" + path + "?db=3"}});
+    lock_manager locks(r.context, {.nodes = {"unix://" + path + "?db=3"}, .node_timeout = patience});
 
     auto won = r.acquire(locks, "stock");
 
@@ -107,18 +107,19 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
     real_servers r(1);
     auto const port = std::to_string(r[0].port());
     lock_manager locks(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "memory://third"},
+                                   .node_timeout = patience,
                                    .restart_guard = restart_guard::off});  // one young server among older ones does not vote
 
     auto won = r.acquire(locks, "stock");
 
     // One of the two votes, and together with the third node that is a majority …
     BOOST_TEST(!won.ec);
-    r.run_to([&] {
+    BOOST_TEST(r.run_to([&] {
         auto const nodes = locks.stats().nodes;
         return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
-    }, 500ms);
+    }));
     r.release(won.held);
-    auto second = r.acquire(locks, "stock", {.wait = 1s});
+    auto second = r.acquire(locks, "stock", {.wait = 5s});
     bool refused = false;
     for (auto& n : second.report.nodes)
         refused = refused || n.error == errc::duplicate_node;
@@ -127,7 +128,7 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
     r.shutdown(locks);
 
     // … but alone it is not.
-    lock_manager alone(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"}});
+    lock_manager alone(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"}, .node_timeout = patience});
     auto lost = r.acquire(alone, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
     r.shutdown(alone);

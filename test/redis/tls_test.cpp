@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
     tls_server s(c);
     real_servers r(0);
     for (auto const* host : {"localhost", "127.0.0.1"}) {
-        lock_manager locks(r.context, {.nodes = {s.url(host)}, .tls = {.ca_file = c.file("ca.pem")}});
+        lock_manager locks(r.context, {.nodes = {s.url(host)}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = c.file("ca.pem")}});
         auto won = r.acquire(locks, "stock");
         BOOST_TEST(!won.ec);
         BOOST_TEST(s.server.ask({"EXISTS", "lock:stock"}) == "1");
@@ -85,14 +85,14 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
         {elsewhere.url(), c.file("ca.pem")},
     };
     for (auto const& [url, ca] : cases) {
-        lock_manager locks(r.context, {.nodes = {url}, .tls = {.ca_file = ca}});
+        lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
         auto refused = r.acquire(locks, "stock");
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::node_unreachable));
         BOOST_TEST(refused.report.nodes[0].message.find("certificate verify failed") != std::string::npos);
         r.shutdown(locks);
     }
-    lock_manager careless(r.context, {.nodes = {elsewhere.url()}, .tls = {.verify = false}});
+    lock_manager careless(r.context, {.nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}});
     BOOST_TEST(!r.acquire(careless, "stock").ec);
     r.shutdown(careless);
 }
@@ -103,11 +103,11 @@ BOOST_AUTO_TEST_CASE(a_client_certificate_is_shown)
     tls_server s(c, "server", "yes");
     real_servers r(0);
     tls_options const tls{.ca_file = c.file("ca.pem"), .certificate_file = c.file("client.pem"), .private_key_file = c.file("client.key")};
-    lock_manager locks(r.context, {.nodes = {s.url()}, .tls = tls});
+    lock_manager locks(r.context, {.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = tls});
     BOOST_TEST(!r.acquire(locks, "stock").ec);
     r.shutdown(locks);
 
-    lock_manager bare(r.context, {.nodes = {s.url()}, .tls = {.ca_file = c.file("ca.pem")}});
+    lock_manager bare(r.context, {.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = c.file("ca.pem")}});
     BOOST_TEST((r.acquire(bare, "stock").ec == errc::no_quorum));
     r.shutdown(bare);
 }

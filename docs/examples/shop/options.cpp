@@ -19,6 +19,8 @@ An order service on http://127.0.0.1, whose orders hold a lock for the item that
   --demo           the page may stop and kill the servers that were started, and restock; orders take a while
   --work MS        what an order takes beside the database, 0 to 60000 (0; 700 with --demo)
   --ttl MS         of a lock, which is renewed, 100 to 5000 (2000; 500 with --demo)
+  --node-timeout MS
+                   how long one lock server is waited for, 1 to 4000, and below the ttl (50)
   --timeout MS     of a request, at most, 1 to 600000 (5000)
   --threads N      1 to 256 (2)
   --no-fencing     without fencing tokens, which need Redis 6.2 or newer, or Valkey
@@ -91,6 +93,8 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
             } else if (option == "--ttl") {
                 good = take(option, value, 100, 5000, o.how.ttl);
                 ttl_given = true;
+            } else if (option == "--node-timeout") {
+                good = take(option, value, 1, 4000, o.how.locks.node_timeout);
             } else if (option == "--timeout") {
                 good = take(option, value, 1, 600'000, o.how.request_timeout);
             } else if (option == "--database") {
