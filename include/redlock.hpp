@@ -11,6 +11,7 @@
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/memory_node.hpp>
 #include <redlock/node.hpp>

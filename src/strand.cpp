@@ -5,7 +5,6 @@
 #include <boost/asio/require.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <mutex>
 
 namespace redlock::detail {
@@ -19,8 +18,7 @@ constexpr std::size_t turn_max = 256;
 
 struct strand::state : std::enable_shared_from_this<state> {
     explicit state(asio::any_io_executor executor)
-        : inner(std::move(executor)),
-          inner_never(asio::require(inner, asio::execution::blocking.never)),
+        : inner(asio::require(std::move(executor), asio::execution::blocking.never)),
           loop(inner.target<asio::io_context::executor_type>()),
           context(asio::query(inner, asio::execution::context))
     {
@@ -28,34 +26,68 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     ~state() { destroy_all(); }
 
-    void push(function* f, bool may_block)
+    void push(function* f)
     {
-        if (!inner)
+        std::unique_lock guard(mutex);
+        if (gone) {
+            guard.unlock();
             return f->end(f, false);
-        {
-            std::lock_guard guard(mutex);
-            *last = f;
-            last = &f->next;
-            if (std::exchange(busy, true))
-                return;
         }
-        schedule(may_block ? inner : inner_never);
+        auto** const before = append(f);
+        try {
+            schedule();
+        } catch (...) {  // who hears of it may rely on that nothing will happen
+            *before = nullptr;
+            last = before;
+            guard.unlock();
+            f->end(f, false);
+            throw;
+        }
     }
 
-    void schedule(asio::any_io_executor const& on)
+    // It stays even if it cannot be scheduled: the next one brings it along.
+    void push_for_sure(function* f) noexcept
     {
-        auto const before = begun;
+        std::unique_lock guard(mutex);
+        if (gone) {
+            guard.unlock();
+            return f->end(f, false);
+        }
+        append(f);
         try {
-            on.execute([self = shared_from_this()] {
-                ++begun;
-                turn(self).finish();
-            });
+            schedule();
         } catch (...) {
-            if (begun == before) {  // out of memory: the next function brings the others along
-                std::lock_guard guard(mutex);
-                busy = false;
-            }
-            throw;  // else a function that ran at once has thrown, and its turn has seen to the others
+        }
+    }
+
+    // The mutex is held by who calls these two: the inner executor must not go meanwhile. It never runs anything at once.
+    function** append(function* f) noexcept
+    {
+        *last = f;
+        return std::exchange(last, &f->next);
+    }
+
+    void schedule()
+    {
+        if (std::exchange(busy, true))
+            return;
+        try {
+            inner.execute([self = shared_from_this()] { turn(self).finish(); });
+        } catch (...) {
+            busy = false;
+            throw;
+        }
+    }
+
+    void go_on() noexcept
+    {
+        std::lock_guard guard(mutex);
+        busy = false;
+        if (gone || !first)
+            return;
+        try {
+            schedule();
+        } catch (...) {  // out of memory: the next function brings the others along
         }
     }
 
@@ -79,30 +111,40 @@ struct strand::state : std::enable_shared_from_this<state> {
             f->end(f, false);
     }
 
-    static thread_local state* current;        ///< whose functions this thread is running
-    static thread_local std::uint64_t begun;  ///< the turns that were scheduled and have begun on this thread
+    bool claim() noexcept
+    {
+        std::lock_guard guard(mutex);
+        // Whether this is a thread of the inner executor is known of an event loop; any other decides by itself.
+        return !gone && loop && loop->running_in_this_thread() && !std::exchange(busy, true);
+    }
 
-    asio::any_io_executor inner;
-    asio::any_io_executor inner_never;
-    asio::io_context::executor_type const* loop;  ///< the inner executor if it is a plain event loop's
+    void abandon() noexcept
+    {
+        std::unique_lock guard(mutex);
+        gone = true;
+        loop = nullptr;
+        auto const let_go = std::exchange(inner, {});
+        guard.unlock();
+        destroy_all();
+    }
+
+    static thread_local state* current;  ///< whose functions this thread is running
+
+    asio::any_io_executor inner;                    ///< under the mutex, except on the strand
+    asio::io_context::executor_type const* loop;    ///< the inner executor if it is a plain event loop's
     asio::execution_context& context;
     std::mutex mutex;
     function* first = nullptr;
     function** last = &first;
     bool busy = false;  ///< a run is scheduled or under way
+    bool gone = false;  ///< abandoned
 };
 
 thread_local strand::state* strand::state::current = nullptr;
-thread_local std::uint64_t strand::state::begun = 0;
 
 strand::turn::turn(strand const& s) noexcept
 {
-    // Whether this is a thread of the inner executor is known of an event loop; any other decides by itself.
-    auto& st = *s.state_;
-    if (!st.loop || !st.loop->running_in_this_thread())
-        return;
-    std::lock_guard guard(st.mutex);
-    if (!std::exchange(st.busy, true))
+    if (s.state_->claim())
         claim(s.state_);
 }
 
@@ -131,12 +173,12 @@ void strand::turn::finish()
 }
 
 // However a function has ended, the others have their turn.
-strand::turn::~turn() noexcept(false)
+strand::turn::~turn()
 {
     if (!state_)
         return;
     state::current = outer_;
-    state_->schedule(state_->inner_never);
+    state_->go_on();
 }
 
 std::shared_ptr<strand::state> strand::make_state(asio::any_io_executor inner)
@@ -156,10 +198,7 @@ asio::any_io_executor const& strand::inner() const noexcept
 
 void strand::abandon() noexcept
 {
-    state_->destroy_all();
-    state_->loop = nullptr;
-    state_->inner = {};
-    state_->inner_never = {};
+    state_->abandon();
 }
 
 asio::execution_context& strand::query(asio::execution::context_t) const noexcept
@@ -169,7 +208,12 @@ asio::execution_context& strand::query(asio::execution::context_t) const noexcep
 
 void strand::push(function* f) const
 {
-    state_->push(f, may_block_);
+    state_->push(f);
+}
+
+void strand::execute(prepared p) const noexcept
+{
+    state_->push_for_sure(std::exchange(p.f_, nullptr));
 }
 
 }  // namespace redlock::detail

@@ -23,7 +23,7 @@ namespace detail {
     What `asio::strand<any_io_executor>` promises, for a fraction of its price: a copy is a counted pointer, and what
     functions on the strand post to it runs in the same turn of the event loop, not in one of its own.
 
-    Copies are equal and share everything. Safe to use from any thread, except for @ref abandon.
+    Copies are equal and share everything. Safe to use from any thread, also while and after it is abandoned.
 */
 class strand {
 public:
@@ -35,11 +35,19 @@ public:
 
     bool running_in_this_thread() const noexcept;
 
-    /// What it runs on. What is posted there from the strand runs after all that is due in the event loop already.
+    /// What it runs on, never at once. What is posted there from the strand runs after all that is due in the event loop already.
+    /// On the strand only.
     asio::any_io_executor const& inner() const noexcept;
 
-    /// The execution context goes: destroys the functions that wait, and lets go of the inner executor.
+    /// The execution context goes: destroys the functions that wait, and from now on each that comes; lets go of the inner
+    /// executor. Who is handing a function to that on another thread is waited for.
     void abandon() noexcept;
+
+    /// A function for which memory was taken in advance: it can be run when there is none.
+    class prepared;
+    template <class F>
+    prepared prepare(F f) const;
+    void execute(prepared) const noexcept;
 
     // The requirements of an executor.
     template <class F>
@@ -118,7 +126,7 @@ private:
     public:
         explicit turn(strand const&) noexcept;
         explicit turn(std::shared_ptr<state> claimed) noexcept;
-        ~turn() noexcept(false);
+        ~turn();
         turn(turn const&) = delete;
         explicit operator bool() const noexcept { return state_ != nullptr; }
         void finish();  ///< what has queued up meanwhile
@@ -138,6 +146,34 @@ private:
     std::shared_ptr<state> state_;
     bool may_block_ = true;
 };
+
+class strand::prepared {
+public:
+    prepared() = default;
+    prepared(prepared&& other) noexcept : f_(std::exchange(other.f_, nullptr)) {}
+    prepared& operator=(prepared&& other) noexcept
+    {
+        std::swap(f_, other.f_);
+        return *this;
+    }
+    ~prepared()
+    {
+        if (f_)
+            f_->end(f_, false);
+    }
+
+private:
+    friend class strand;
+    explicit prepared(function* f) noexcept : f_(f) {}
+
+    function* f_ = nullptr;
+};
+
+template <class F>
+strand::prepared strand::prepare(F f) const
+{
+    return prepared(function_of<F>::make(std::move(f)));
+}
 
 }  // namespace detail
 }  // namespace redlock

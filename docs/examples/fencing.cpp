@@ -1,6 +1,11 @@
 // A holder that stood still for too long finds the gate closed: fencing tokens, and a gate at the resource.
 
 #include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <redlock/fence_gate.hpp>
 
 #include <boost/asio.hpp>

@@ -2,6 +2,11 @@
 
 #include <redlock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include <boost/asio.hpp>
 
 #include <iostream>

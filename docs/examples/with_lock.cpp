@@ -2,6 +2,10 @@
 
 #include <redlock.hpp>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+
 #include <boost/asio.hpp>
 
 #include <iostream>

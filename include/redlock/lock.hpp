@@ -3,11 +3,11 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/completion.hpp>
+#include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
+#include <boost/asio/default_completion_token.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -22,49 +22,29 @@ namespace asio = boost::asio;
 
 namespace detail {
 
-class held_lock;
 using error_handler = completion<void(error_code)>;
 
-REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<held_lock> const&) noexcept;
 REDLOCK_API void start_extend(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl, error_handler);
 REDLOCK_API void start_release(std::shared_ptr<held_lock>, error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<held_lock>, error_handler);
 
-// Starts an operation on a lock: carries the executor, so that cancel_after and its like work.
-template <class Start>
-struct initiate_on_lock {
-    std::shared_ptr<held_lock> held;
-    Start start;
-
-    using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(held); }
-
-    template <class Handler>
-    void operator()(Handler&& handler) const
-    {
-        start(held, error_handler(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-    }
-};
+struct access;
 
 }  // namespace detail
 
-/** A held lock. Move-only; empty when default-constructed or moved from.
-
-    Destroying a lock, or assigning to it, gives back what it held: in the background, without waiting.
-    It may outlive its manager; it is then not held any more.
-
-    @par Thread safety
-    The observers may be called from any thread while operations run. Moving, assigning and destroying
-    need the usual care.
-*/
-class [[nodiscard]] REDLOCK_API lock {
+/// What a lock is apart from its operations; see @ref basic_lock.
+class REDLOCK_API lock_handle {
 public:
-    lock() noexcept = default;
-    lock(lock&&) noexcept = default;
-    lock& operator=(lock&& other) noexcept;
-    ~lock();
+    lock_handle() noexcept = default;
+    lock_handle(lock_handle&&) noexcept = default;
+    lock_handle& operator=(lock_handle&& other) noexcept;
+    ~lock_handle();
 
-    /** Whether the lock is held, as far as this process knows: not released, not lost, validity not over.
+    /// Whether there is no lock: never acquired, or moved away. One that was released, was lost or has run out is not empty.
+    bool empty() const noexcept { return !held_; }
+
+    /** Whether the lock is held, as far as this process knows: not released, not lost, validity not over. False in a fork of the
+        process that acquired it.
 
         Read from the clock at each call. Even so the answer is old by the time it is used: what must never
         be touched by two needs fencing, see docs/guarantees.md.
@@ -75,7 +55,8 @@ public:
     explicit operator bool() const noexcept { return held(); }
 
     /// When the servers may begin to forget the lock: start of the acquisition or of the last extension
-    /// + ttl - (ttl * drift_factor + 2 ms). The lock counts as lost a little earlier. The clock's epoch if empty.
+    /// + ttl - (ttl * drift_factor + 2 ms), but not after `acquire_options::max_hold`. The lock counts as lost a little earlier.
+    /// The clock's epoch if empty.
     clock::time_point valid_until() const noexcept;
 
     /// Time left until @ref valid_until; zero if not held.
@@ -93,7 +74,68 @@ public:
         0: `config::fencing` is off, or the lock is empty. */
     std::uint64_t fencing_token() const noexcept;
 
-    /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter.
+private:
+    friend detail::access;
+    explicit lock_handle(std::shared_ptr<detail::held_lock> held) noexcept : held_(std::move(held)) {}
+
+    std::shared_ptr<detail::held_lock> held_;
+};
+
+namespace detail {
+
+// What the library itself needs of its handles, and nobody else.
+struct access {
+    static lock_handle make_handle(std::shared_ptr<held_lock> held) noexcept { return lock_handle(std::move(held)); }
+    static std::shared_ptr<held_lock> const& held(lock_handle const& l) noexcept { return l.held_; }
+
+    template <class Manager>
+    static Manager make_manager(std::shared_ptr<engine> e)
+    {
+        return Manager(std::move(e));
+    }
+    template <class Manager>
+    static std::shared_ptr<engine>& engine_of(Manager& m) noexcept
+    {
+        return m.engine_;
+    }
+};
+
+}  // namespace detail
+
+/** A held lock. Move-only; empty when default-constructed or moved from.
+
+    Destroying a lock, or assigning to it, gives back what it held: in the background, without waiting.
+    It may outlive its manager, and then stays valid as long as it would without a renewal.
+
+    Handlers without an executor of their own run on the manager's. An empty lock has none: they are called from within the call.
+
+    @tparam Executor says what the default completion token is: that of the manager. `lock` is what everybody else needs.
+
+    @par Thread safety
+    The observers may be called from any thread, while operations run and while the execution context is destroyed; so may the
+    destructor. Moving and assigning need the usual care.
+*/
+template <class Executor>
+class [[nodiscard]] basic_lock : public lock_handle {
+public:
+    using executor_type = Executor;
+    using default_completion_token = asio::default_completion_token_t<Executor>;
+
+    /// The same with another default completion token.
+    template <class Other>
+    struct rebind_executor {
+        using other = basic_lock<Other>;
+    };
+
+    basic_lock() noexcept = default;
+    basic_lock(basic_lock&&) noexcept = default;
+    basic_lock& operator=(basic_lock&&) noexcept = default;
+
+    /// From one with another default completion token.
+    basic_lock(lock_handle&& other) noexcept : lock_handle(std::move(other)) {}
+
+    /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter. The lock is still lost
+        when `acquire_options::max_hold` is over.
 
         @par Completes
         - without an error: @ref valid_until has moved;
@@ -107,18 +149,18 @@ public:
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
         - @ref errc::not_held : released before, or empty.
         - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above `config::node_timeout`.
-        - `asio::error::operation_aborted` : cancelled, or the manager was stopped.
+        - `asio::error::operation_aborted` : cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
         Terminal and partial: completes at once; the servers may have extended the lock all the same.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = default_completion_token())
     {
         auto start = [ttl](auto const& held, detail::error_handler handler) {
             detail::start_extend(held, ttl, std::move(handler));
         };
-        return initiate(start, token);
+        return initiate<CompletionToken>(start, token);
     }
 
     /** Gives the lock back: deletes the key, where it is still ours, on every node that may have it.
@@ -138,13 +180,13 @@ public:
         @par Cancellation
         Terminal and partial: completes at once.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_release(CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_release(CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& held, detail::error_handler handler) {
             detail::start_release(held, std::move(handler));
         };
-        return initiate(start, token);
+        return initiate<CompletionToken>(start, token);
     }
 
     /** Waits until the lock is lost.
@@ -159,32 +201,30 @@ public:
         @par Errors
         - @ref errc::lost : stop the work now.
         - @ref errc::not_held : the lock is empty.
-        - `asio::error::operation_aborted` : released, cancelled, or the manager was stopped.
+        - `asio::error::operation_aborted` : released, cancelled, or the manager is being stopped. In the last case the lock is still
+          @ref held, but not renewed any more: stop the work and release it. The manager's shutdown waits for that.
 
         @par Cancellation
         All types: completes at once, without a trace.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_wait_lost(CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_wait_lost(CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& held, detail::error_handler handler) {
             detail::start_wait_lost(held, std::move(handler));
         };
-        return initiate(start, token);
+        return initiate<CompletionToken>(start, token);
     }
-
-    // For the manager.
-    explicit lock(std::shared_ptr<detail::held_lock> held) noexcept : held_(std::move(held)) {}
 
 private:
-    template <class Start, class CompletionToken>
-    auto initiate(Start start, CompletionToken& token)
+    template <class CompletionToken, class Start>
+    auto initiate(Start start, std::remove_reference_t<CompletionToken>& token)
     {
-        return asio::async_initiate<CompletionToken, void(error_code)>(
-            detail::initiate_on_lock<Start>{held_, start}, token);
+        return detail::initiate<void(error_code)>::template on<detail::error_handler, CompletionToken>(
+            detail::access::held(*this), start, token);
     }
-
-    std::shared_ptr<detail::held_lock> held_;
 };
+
+using lock = basic_lock<asio::any_io_executor>;
 
 }  // namespace redlock

@@ -2,9 +2,12 @@
 
 #include <redlock/config.hpp>
 #include <redlock/detail/api.hpp>
+#include <redlock/detail/body_run.hpp>
 #include <redlock/detail/completion.hpp>
+#include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
@@ -12,7 +15,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/deferred.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/default_completion_token.hpp>
+#include <boost/asio/execution_context.hpp>
 
 #include <memory>
 #include <string>
@@ -24,48 +29,14 @@ namespace redlock {
 
 namespace detail {
 
-class engine;
-using acquire_handler = completion<void(error_code, lock)>;
 using inspect_handler = completion<void(error_code, lock_info)>;
 
-REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<engine> const&) noexcept;
-REDLOCK_API void start_acquire(std::shared_ptr<engine>, std::string resource, acquire_options, acquire_handler);
+REDLOCK_API std::shared_ptr<engine> make_engine(asio::any_io_executor, config);
+REDLOCK_API std::shared_ptr<engine> make_engine(asio::any_io_executor, config, std::vector<std::shared_ptr<node>>);
+REDLOCK_API void shut_down_in_background(std::shared_ptr<engine>) noexcept;
+REDLOCK_API stats stats_of(engine const&);
 REDLOCK_API void start_inspect(std::shared_ptr<engine>, std::string resource, inspect_handler);
 REDLOCK_API void start_shutdown(std::shared_ptr<engine>, error_handler);
-// What to tell a person about an error of async_acquire.
-REDLOCK_API std::string explain(engine const&, std::string const& resource, acquire_options const&, error_code);
-
-template <class Signature, class Start>
-struct initiate_on_engine {
-    std::shared_ptr<detail::engine> engine;
-    Start start;
-
-    using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(engine); }
-
-    template <class Handler, class... Args>
-    void operator()(Handler&& handler, Args&&... args) const
-    {
-        start(engine, std::forward<Args>(args)...,
-              completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-    }
-};
-
-template <class Signature, class Start, class CompletionToken, class... Args>
-auto initiate(std::shared_ptr<engine> const& e, Start start, CompletionToken& token, Args... args)
-{
-    return asio::async_initiate<CompletionToken, Signature>(initiate_on_engine<Signature, Start>{e, start}, token,
-                                                            std::move(args)...);
-}
-
-template <class CompletionToken>
-auto acquire(std::shared_ptr<engine> const& e, std::string resource, acquire_options options, CompletionToken& token)
-{
-    auto start = [](auto const& on, std::string name, acquire_options how, acquire_handler handler) {
-        start_acquire(on, std::move(name), how, std::move(handler));
-    };
-    return initiate<void(error_code, lock)>(e, start, token, std::move(resource), options);
-}
 
 }  // namespace detail
 
@@ -78,45 +49,77 @@ auto acquire(std::shared_ptr<engine> const& e, std::string resource, acquire_opt
     are posted to their associated executor, by default the manager's. A handler that blocks every thread
     of that executor also blocks renewal: give the manager an executor of its own if handlers may block.
 
-    Destroying the manager stops it: waiting operations complete with `asio::error::operation_aborted`, held
-    locks are released in the background, and handles that are left become empty of effect.
+    Destroying the manager stops it in the background, as @ref async_shutdown does: nobody else has a lock before its holder has let
+    go of it.
+
+    @tparam Executor what the user's coroutines and I/O objects run on; it says what the default completion token is.
+    `lock_manager`, on the type-erased executor, is what everybody else needs.
 
     @par Thread safety
-    Safe on distinct and on shared objects.
+    Safe on distinct and on shared objects, except for moving.
 */
-class REDLOCK_API lock_manager {
+template <class Executor>
+class basic_lock_manager {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = Executor;
+    using lock_type = basic_lock<Executor>;
+    using default_completion_token = asio::default_completion_token_t<Executor>;
+
+    /// The same with another executor: `asio::use_awaitable.as_default_on(lock_manager(…))`.
+    template <class Other>
+    struct rebind_executor {
+        using other = basic_lock_manager<Other>;
+    };
 
     /// @throws std::invalid_argument naming the field, the value and the limit, if @p settings is broken.
-    lock_manager(asio::any_io_executor executor, config settings);
+    basic_lock_manager(Executor const& executor, config settings) : engine_(detail::make_engine(executor, std::move(settings))) {}
 
     /// Locks on other nodes than `config::nodes` can name, which must then be empty.
-    lock_manager(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes);
+    basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+        : engine_(detail::make_engine(executor, std::move(settings), std::move(nodes)))
+    {
+    }
 
     /// For an `io_context` or a `thread_pool`.
     template <class ExecutionContext>
         requires std::is_convertible_v<ExecutionContext&, asio::execution_context&>
-    lock_manager(ExecutionContext& context, config settings)
-        : lock_manager(asio::any_io_executor(context.get_executor()), std::move(settings))
+    basic_lock_manager(ExecutionContext& context, config settings)
+        : basic_lock_manager(Executor(context.get_executor()), std::move(settings))
     {
     }
 
-    /// For the library's own tests.
-    explicit lock_manager(std::shared_ptr<detail::engine>);
+    /// The other can then only be destroyed, or assigned to.
+    basic_lock_manager(basic_lock_manager&&) noexcept = default;
 
-    lock_manager(lock_manager const&) = delete;
-    lock_manager& operator=(lock_manager const&) = delete;
-    ~lock_manager();
+    /// From one with another executor type.
+    template <class Other>
+    basic_lock_manager(basic_lock_manager<Other>&& other) noexcept : engine_(std::move(detail::access::engine_of(other)))
+    {
+    }
 
-    executor_type get_executor() const noexcept { return detail::executor_of(engine_); }
+    basic_lock_manager& operator=(basic_lock_manager&& other) noexcept
+    {
+        auto const before = std::exchange(engine_, std::move(other.engine_));
+        if (before && before != engine_)
+            detail::shut_down_in_background(before);
+        return *this;
+    }
+
+    ~basic_lock_manager()
+    {
+        if (engine_)
+            detail::shut_down_in_background(engine_);
+    }
+
+    /// Of a manager whose execution context has gone, the type-erased executor only.
+    executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(engine_)); }
 
     /** Acquires @p resource on a majority of the nodes.
 
         All nodes are asked at once; the round is decided at the majority. A lost round is cleaned up in the
         background, and followed by another after a jittered, growing pause until `acquire_options::wait` is
         over. Of the acquisitions of one resource that may wait, one at a time asks the nodes; the others of
-        this manager queue up behind it in the order of their calls.
+        this manager queue up behind it in the order of their calls. Who wins too late for its ttl goes to the end of the queue.
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;
@@ -136,7 +139,7 @@ public:
         | progress                   | total               | partial, terminal                                |
         |----------------------------|---------------------|--------------------------------------------------|
         | queued, or between rounds  | aborted at once     | aborted at once                                  |
-        | requests in flight         | ignored             | aborted at once; clean-up goes on in the manager |
+        | requests in flight         | this round is last  | aborted at once; clean-up goes on in the manager |
         | won, handler queued        | completes with lock | completes with lock                              |
 
         @par Lifetime
@@ -146,22 +149,35 @@ public:
         @param options See @ref acquire_options.
         @param token Any completion token.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = default_completion_token())
     {
-        return detail::acquire(engine_, std::move(resource), options, token);
+        auto start = [](auto const& engine, std::string name, acquire_options how, detail::acquire_handler handler) {
+            detail::start_acquire(engine, std::move(name), how, std::move(handler));
+        };
+        return initiate<CompletionToken, detail::acquire_handler, error_code, lock_type>(start, token, std::move(resource), options);
     }
+
+    /// The same, with default options: one round, for ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_acquire(std::string resource, CompletionToken&& token)
+    {
+        return async_acquire<CompletionToken>(std::move(resource), acquire_options(), std::forward<CompletionToken>(token));
+    }
+    auto async_acquire(std::string resource) { return async_acquire(std::move(resource), acquire_options()); }
 
     /** Holds @p resource while @p body runs, and gives it back on every path.
 
         @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled (all types; a
-        coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over. The
-        lock stays with the operation: @p body may extend it, but neither releases it nor moves it away.
+        coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over, and when the manager is
+        stopped, which then waits for it: its lock is kept until it has ended. The lock stays with the operation: @p body may
+        extend it, but neither releases it nor moves it away.
 
         @return what @p body returns
-        @throws system_error with the error of @ref async_acquire, or with @ref errc::lost if the lock was lost
+        @throws lock_error with the error of @ref async_acquire, or with @ref errc::lost if the lock was lost
         before @p body had ended, whether it returned or was cancelled
-        @throws whatever else @p body throws
+        @throws whatever else @p body throws; if it was cancelled because the manager was stopped, that is
+        `asio::error::operation_aborted`
 
         @par Cancellation
         Terminal: cancels the acquisition or @p body; the release then goes on in the background.
@@ -169,10 +185,40 @@ public:
         @par Lifetime
         @p resource is copied. The manager may be destroyed meanwhile, which cancels @p body.
 
-        @param body `awaitable<T>(lock&)`; it is moved into the operation.
+        @param body see @ref lock_body; it is moved into the operation. If its `awaitable` is of an executor type that cannot hold a
+        strand, such as `io_context::executor_type`, that executor itself must never run two functions at once.
     */
-    template <class F>
-    std::invoke_result_t<F&, lock&> with_lock(std::string resource, acquire_options options, F body);
+    template <lock_body<lock_type> F>
+    std::invoke_result_t<F&, lock_type&> with_lock(std::string resource, acquire_options options, F body)
+    {
+        // No coroutine itself: one begins when it is awaited, and the manager may be gone by then.
+        return detail::await_body<lock_type>(engine_, std::move(resource), options, std::move(body));
+    }
+    template <lock_body<lock_type> F>
+    std::invoke_result_t<F&, lock_type&> with_lock(std::string resource, F body)
+    {
+        return with_lock(std::move(resource), acquire_options(), std::move(body));
+    }
+
+    /** The same for any completion token. @p body runs on a strand of the handler's executor, by default the manager's.
+
+        @par Completion signature
+        `void(std::exception_ptr, T)`, or `void(std::exception_ptr)` if @p body returns `awaitable<void>`. T must be default
+        constructible, as for `asio::co_spawn`.
+
+        @par Cancellation
+        All types: as above.
+    */
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
+    auto with_lock(std::string resource, acquire_options options, F body, CompletionToken&& token)
+    {
+        return detail::run_body_under_lock<lock_type, CompletionToken>(engine_, std::move(resource), options, std::move(body), token);
+    }
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
+    auto with_lock(std::string resource, F body, CompletionToken&& token)
+    {
+        return with_lock(std::move(resource), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
+    }
 
     /** Asks all nodes who holds @p resource. For people and dashboards, not for decisions.
 
@@ -187,20 +233,22 @@ public:
         @par Cancellation
         All types: completes at once.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_inspect(std::string resource, CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_inspect(std::string resource, CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& engine, std::string name, detail::inspect_handler handler) {
             detail::start_inspect(engine, std::move(name), std::move(handler));
         };
-        return detail::initiate<void(error_code, lock_info)>(engine_, start, token, std::move(resource));
+        return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token, std::move(resource));
     }
 
-    /** Stops the manager: no new locks, waiting operations are aborted, held locks are released, what is left
-        behind is cleaned up, connections are closed.
+    /** Stops the manager: no new locks, waiting operations are aborted, who holds locks is told to stop (@ref basic_lock::async_wait_lost
+        and the bodies of @ref with_lock), what is left behind is cleaned up, connections are closed.
 
-        Takes at most `config::connect_timeout` + `config::node_timeout`; on nodes that cannot be reached by then
-        keys stay until their ttl is over. Calling it again waits for the same end.
+        A lock is kept until its holder has let go of it: until the body has ended (renewed meanwhile, if it renews), or until the
+        handle has been released or destroyed, or has run out without further renewal. So destroy the handles that you have before you
+        wait for this. After that it takes at most `config::connect_timeout` + `config::node_timeout`; on nodes that cannot be
+        reached by then keys stay until their ttl is over. Calling it again waits for the same end.
 
         @par Completion signature
         `void(error_code)`
@@ -209,22 +257,31 @@ public:
         - @ref errc::no_quorum : some keys could not be released in time; they expire with their ttl.
         - `asio::error::operation_aborted` : cancelled. The shutdown goes on.
     */
-    template <class CompletionToken = asio::deferred_t>
-    auto async_shutdown(CompletionToken&& token = {})
+    template <class CompletionToken = default_completion_token>
+    auto async_shutdown(CompletionToken&& token = default_completion_token())
     {
         auto start = [](auto const& engine, detail::error_handler handler) {
             detail::start_shutdown(engine, std::move(handler));
         };
-        return detail::initiate<void(error_code)>(engine_, start, token);
+        return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
     }
 
-    /// Counters and the present load.
-    redlock::stats stats() const;
+    /// Counters and the present load. Any thread, also while the execution context is destroyed.
+    redlock::stats stats() const { return detail::stats_of(*engine_); }
 
 private:
+    friend detail::access;
+    explicit basic_lock_manager(std::shared_ptr<detail::engine> e) noexcept : engine_(std::move(e)) {}
+
+    template <class CompletionToken, class Completion, class... Results, class Start, class... Args>
+    auto initiate(Start start, std::remove_reference_t<CompletionToken>& token, Args... args)
+    {
+        return detail::initiate<void(Results...)>::template on<Completion, CompletionToken>(engine_, start, token, std::move(args)...);
+    }
+
     std::shared_ptr<detail::engine> engine_;
 };
 
-}  // namespace redlock
+using lock_manager = basic_lock_manager<asio::any_io_executor>;
 
-#include <redlock/detail/with_lock.hpp>
+}  // namespace redlock

@@ -29,7 +29,7 @@ struct acquire_options {
 
     redlock::renewal renew = renewal::none;
 
-    /// Renewal stops this long after the acquisition; the lock then runs out. Zero: no limit.
+    /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms or more. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
 
     /// Filled just before completion when not null; must live until then.

@@ -91,8 +91,8 @@ std::string check(acquire_options const& o, config const& c)
         return wrong;
     if (o.wait < milliseconds(0))
         return fmt::format("wait is {} ms, but must be 0 or more", o.wait.count());
-    if (o.max_hold < milliseconds(0))
-        return fmt::format("max_hold is {} ms, but must be 0 or more", o.max_hold.count());
+    if (o.max_hold != milliseconds(0) && o.max_hold < ttl_min)
+        return fmt::format("max_hold is {} ms, but must be 0, or {} ms or more", o.max_hold.count(), ttl_min.count());
     return {};
 }
 

@@ -26,12 +26,25 @@ TimePoint valid_until(TimePoint started, milliseconds ttl, double drift_factor) 
     return started + ttl - drift(ttl, drift_factor);
 }
 
-/// @p d after @p from; the end of time if that is later.
+/// @p d after @p from; the end of time if that is later, and @p from if @p d is negative.
 template <class TimePoint>
 TimePoint later(TimePoint from, milliseconds d) noexcept
 {
     auto const room = std::chrono::duration_cast<milliseconds>(TimePoint::max() - from);
-    return d < room ? from + d : TimePoint::max();
+    return d < milliseconds(0) ? from : d < room ? from + d : TimePoint::max();
+}
+
+/// Until when a lock may be held that was asked for at @p started. @p max_hold of zero: there is no limit.
+template <class TimePoint>
+TimePoint hold_until(TimePoint started, milliseconds max_hold) noexcept
+{
+    return max_hold > milliseconds(0) ? later(started, max_hold) : TimePoint::max();
+}
+
+/// For how long a lock can be held at the most unless it is extended.
+inline milliseconds time_to_work(milliseconds ttl, milliseconds max_hold) noexcept
+{
+    return max_hold > milliseconds(0) ? std::min(ttl, max_hold) : ttl;
 }
 
 /** How long before the end of its validity a lock counts as lost, so that its user has time to stop.

@@ -34,11 +34,11 @@ void look_ahead(round const& r, clock::time_point now, core::outlook<clock::time
 
 }  // namespace
 
-void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler)
+void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler, bool reports_success)
 {
     if (e->abandoned())
-        return handler(asio::error::operation_aborted, lock());
-    auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler));
+        return handler(asio::error::operation_aborted, lock_handle());
+    auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler), reports_success);
     if (!core::check_resource(a->resource).empty() || !core::check(options, e->settings()).empty())
         return a->complete(errc::invalid_argument);
     a->done.on_cancel(a);
@@ -46,7 +46,7 @@ void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_opti
 }
 
 acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, acquire_options options,
-                         completion<void(error_code, lock)> handler)
+                         acquire_handler handler, bool reports_success)
     : shared_operation(e->strand()),
       resource(std::move(name)),
       done(std::move(handler)),
@@ -54,6 +54,7 @@ acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, ac
       options_(options),
       called_(engine_->now()),
       give_up_at_(core::later(called_, options.wait)),
+      reports_success_(reports_success),
       alarm_([this] { wake(); })
 {
 }
@@ -71,15 +72,8 @@ flow<error_code> acquisition::contend(std::shared_ptr<acquisition> self)
 {
     auto& e = *self->engine_;
     e.enter(*self);
-    engine::place_in_queue const place(e, *self);
-    while (!place.first() && !self->stopped() && e.now() < self->give_up_at_) {
-        self->queued_ = true;
-        co_await self->sleep(self->give_up_at_);
-    }
-    if (self->stopped())
-        co_return asio::error::operation_aborted;
-    if (!place.first())
-        co_return errc::contended;
+    engine::place_in_queue place(e, *self);
+    self->place_ = &place;
     co_return co_await ask_nodes(self);
 }
 
@@ -89,7 +83,15 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     auto& e = *a.engine_;
     e.enter(a);
     bool const comes_often = a.options_.wait.count() > 0 && e.should_look_for_others();
+    error_code lost = errc::contended;
     while (!a.stopped()) {
+        if (a.place_ && !a.place_->first()) {
+            if (e.now() >= a.give_up_at_)
+                co_return lost;
+            a.queued_ = true;
+            co_await a.sleep(a.give_up_at_);
+            continue;
+        }
         // As long as this process itself has the lock, the nodes need not be asked.
         if (auto const until = a.blocked_until()) {
             co_await a.sleep(*until);
@@ -125,21 +127,26 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         co_await a.round_->gather();
 
         auto const decided = e.now();
-        auto ec = a.judge(*a.round_);
-        if (!ec && e.settings().fencing)
-            ec = co_await draw_token(self);
-        if (!ec) {
+        lost = a.judge(*a.round_);
+        if (!lost && e.settings().fencing)
+            lost = co_await draw_token(self);
+        if (!lost) {
             if (a.round_->wanted())
                 e.wanted(a.resource, decided - a.round_->started, a.gave_way_ && a.rounds_ == 1);
             a.hand_out();
-            co_return ec;
+            co_return lost;
         }
         a.clean_up();
         if (std::exchange(a.outbid_, false) && a.outbids_++ <= e.nodes().size() - e.quorum())
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
-        if (a.stopped() || a.round_->started >= a.give_up_at_)
-            co_return ec;
-        co_await wait_for_chance(self, ec);
+        if (a.stopped())
+            break;
+        if (a.round_->started >= a.give_up_at_)
+            co_return lost;
+        // Its ttl may be too short for ever; those behind it are not to share its fate.
+        if (a.place_ && lost == errc::validity_exhausted)
+            a.place_->step_back();
+        co_await wait_for_chance(self, lost);
     }
     co_return asio::error::operation_aborted;
 }
@@ -279,8 +286,9 @@ error_code acquisition::judge(round const& r) const
         return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
     // What would be lost at once is not handed out.
-    auto const valid_until = core::valid_until(round_->started, options_.ttl, engine_->settings().drift_factor);
-    if (engine_->now() >= valid_until - core::stop_margin(options_.ttl))
+    auto const valid_until = std::min(core::valid_until(round_->started, options_.ttl, engine_->settings().drift_factor),
+                                      core::hold_until(round_->started, options_.max_hold));
+    if (engine_->now() >= valid_until - core::stop_margin(core::time_to_work(options_.ttl, options_.max_hold)))
         return errc::validity_exhausted;
     return {};
 }
@@ -289,7 +297,7 @@ void acquisition::hand_out()
 {
     auto held = make_recycled<held_lock>(engine_, resource, *round_, options_);
     engine_->add(held);
-    won_ = lock(std::move(held));
+    won_ = access::make_handle(std::move(held));
     leaves_traces_ = false;
 }
 
@@ -317,6 +325,8 @@ void acquisition::cancel(asio::cancellation_type type)
             raise_->abandon();
         else if (round_ && !won_.held())
             round_->abandon();
+    } else {
+        last_round_ = true;
     }
 }
 
@@ -339,7 +349,7 @@ void acquisition::complete(error_code ec)
         }
     }
     engine_->count_outcome(ec);
-    if (options_.report)
+    if (options_.report && (ec || reports_success_))
         fill_report(ec);
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done(ec, std::move(won_));

@@ -14,9 +14,9 @@ namespace redlock::detail {
 /// One call of `lock_manager::async_acquire`.
 class acquisition final : public shared_operation<acquisition> {
 public:
-    acquisition(std::shared_ptr<detail::engine>, std::string resource, acquire_options, completion<void(error_code, lock)>);
+    acquisition(std::shared_ptr<detail::engine>, std::string resource, acquire_options, acquire_handler, bool reports_success);
 
-    // The flow: with a wait in the queue first, or without.
+    // The flow: in the queue, or without.
     static flow<error_code> contend(std::shared_ptr<acquisition>);
     static flow<error_code> ask_nodes(std::shared_ptr<acquisition>);
     static flow<error_code> draw_token(std::shared_ptr<acquisition>);
@@ -29,7 +29,7 @@ public:
     void wake();
 
     /// It will not ask any more.
-    bool stopped() const noexcept { return cancelled_ || !engine_->open(); }
+    bool stopped() const noexcept { return cancelled_ || last_round_ || !engine_->open(); }
 
     /// The key on @p node has changed; or the turn is over, if it awaits that.
     void may_be_free(std::size_t node);
@@ -38,7 +38,7 @@ public:
     void complete(error_code);
 
     std::string const resource;
-    completion<void(error_code, lock)> done;
+    acquire_handler done;
 
 private:
     std::optional<clock::time_point> blocked_until();
@@ -52,11 +52,12 @@ private:
     auto sleep(clock::time_point until);
     void fill_report(error_code) const;
 
-
     std::shared_ptr<detail::engine> const engine_;
     acquire_options const options_;
     clock::time_point const called_;
     clock::time_point const give_up_at_;  ///< no round is started later
+    bool const reports_success_;
+    engine::place_in_queue* place_ = nullptr;  ///< of one that may wait
 
     std::shared_ptr<detail::round> round_;
     std::shared_ptr<detail::round> raise_;  ///< the second round, while it is under way
@@ -64,8 +65,9 @@ private:
     std::size_t second_rounds_ = 0;
     std::size_t denied_ = 0;                ///< rounds that were lost to somebody else
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
-    lock won_;
+    lock_handle won_;
     bool cancelled_ = false;
+    bool last_round_ = false;               ///< cancelled, unless the present one wins
     std::optional<core::outlook<clock::time_point>> outlook_;  ///< while it waits for a chance
     std::uint64_t highest_ = 0;           ///< of the nodes' counters, as far as known
     bool queued_ = false;                 ///< behind others of this process, or behind its holder
@@ -76,5 +78,8 @@ private:
     suspended sleeper_;
     core::alarm<clock::time_point> alarm_;
 };
+
+/// What to tell a person about an error of an acquisition.
+std::string explain(engine const&, std::string const& resource, acquire_options const&, error_code);
 
 }  // namespace redlock::detail

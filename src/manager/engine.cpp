@@ -37,6 +37,10 @@ std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::u
                 self->changed(i, key);
         });
     }
+    e->last_will_ = e->strand_.prepare([weak = std::weak_ptr(e)] {
+        if (auto const self = weak.lock())
+            self->shut_down({});
+    });
     context_guard::watch(user_executor, e);
     return e;
 }
@@ -58,7 +62,7 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       contender_(core::make_token(runtime_->random()[0], 0, {}).substr(0, 16))
 {
     for (auto& n : nodes_)
-        n->start(*strand_);
+        n->start(strand_);
 }
 
 engine::~engine() = default;
@@ -152,6 +156,14 @@ bool engine::place_in_queue::first() const
     return queue_->front() == &who_;
 }
 
+void engine::place_in_queue::step_back()
+{
+    bool const was_first = first();
+    queue_->splice(queue_->end(), *queue_, place_);
+    if (was_first && !first())
+        queue_->front()->wake();
+}
+
 // A node has told that a key has changed, or, without a key, that it may have missed changes.
 void engine::changed(std::size_t node, std::string_view key)
 {
@@ -218,6 +230,18 @@ void engine::remove(held_lock& held)
     held.kept.reset();
 }
 
+void engine::give_away(held_lock& held) noexcept
+{
+    auto const keep = held.shared_from_this();
+    if (!held.let_go())
+        return;
+    try {
+        janitor_.clean_up(held.grant(), held.longest_ttl());
+        finish_if_clean();
+    } catch (...) {  // out of memory: the key stays until its ttl is over
+    }
+}
+
 std::optional<clock::time_point> engine::held_until(std::string const& resource) const
 {
     auto const it = held_.find(resource);
@@ -244,7 +268,7 @@ void engine::wanted(std::string const& resource, clock::duration round_trip, boo
     }
     turns_.insert_or_assign(resource, shared_turn{.turn = {waiting, settings_.max_handovers},
                                                   .courtesy = courtesy,
-                                                  .forgotten_at = now() + settings_.max_ttl});
+                                                  .forgotten_at = now() + turn_life});
 }
 
 bool engine::others_queue(std::string const& resource) const
@@ -274,35 +298,47 @@ void engine::cleaned(bool confirmed)
 
 void engine::shut_down(std::function<void(error_code)> done)
 {
-    if (phase_ == phase::closed)
-        return done(error_code());
-    closing_.push_back(std::move(done));
+    if (phase_ == phase::closed) {
+        if (done)
+            done(error_code());
+        return;
+    }
+    if (done)
+        closing_.push_back(std::move(done));
     if (phase_ == phase::closing)
         return;
 
     phase_ = phase::closing;
     self_ = shared_from_this();
-    std::vector<operation*> running;  // a copy: they leave as they stop
-    for (auto& s : running_)
-        running.push_back(&s);
-    for (auto* s : running)
-        s->stop();
-    while (!locks_.empty()) {
-        auto const held = locks_.front().kept;
-        held->give_up(held_lock::standing::released);
-        held->let_go();
-        janitor_.clean_up(held->grant(), held->longest_ttl());
+    // They may leave as they stop, so each goes behind the others first. To stop twice does no harm.
+    for (auto left = running_.size(); left > 0 && !running_.empty(); --left) {
+        auto& o = running_.front();
+        running_.splice(running_.end(), running_, running_.begin());
+        o.stop();
     }
-    set(closing_deadline_, now() + settings_.connect_timeout + settings_.node_timeout);
+    end_holds();
     finish_if_clean();
+}
+
+// Who holds a lock is told to stop. Until then nobody else may have it.
+void engine::end_holds() noexcept
+{
+    for (auto it = locks_.begin(); it != locks_.end();) {
+        auto const held = (it++)->kept;
+        if (!held->told_to_stop())
+            give_away(*held);
+    }
 }
 
 void engine::finish_if_clean()
 {
-    if (phase_ != phase::closing || janitor_.pending() > 0 || !running_.empty())
+    if (phase_ != phase::closing || !locks_.empty())
         return;
+    if (!std::exchange(draining_, true))
+        set(closing_deadline_, now() + settings_.connect_timeout + settings_.node_timeout);
     // Not at once: we may be called from within a node that is handing out answers.
-    set(closing_deadline_, now());
+    if (janitor_.pending() == 0 && running_.empty())
+        set(closing_deadline_, now());
 }
 
 void engine::close()
@@ -345,9 +381,8 @@ void engine::abandon()
         n->abandon();
     janitor_.stop();
     schedule_.clear();
-    strand_->abandon();
-    runtime_.reset();
-    strand_.reset();
+    strand_.abandon();
+    runtime_->abandon();
     user_executor_ = {};
 }
 

@@ -5,6 +5,7 @@
 #include "core/schedule.hpp"
 #include "core/turn.hpp"
 #include "manager/flow.hpp"
+#include "manager/fork.hpp"
 #include "manager/janitor.hpp"
 #include "manager/operation.hpp"
 #include "manager/runtime.hpp"
@@ -60,12 +61,13 @@ public:
     config const& settings() const noexcept { return settings_; }
     std::vector<std::shared_ptr<node>> const& nodes() const noexcept { return nodes_; }
     asio::any_io_executor const& user_executor() const noexcept { return user_executor_; }
-    detail::strand const& strand() const noexcept { return *strand_; }
-    clock::time_point now() const noexcept { return runtime_ ? runtime_->now() : clock::now(); }
+    detail::strand const& strand() const noexcept { return strand_; }
+    clock::time_point now() const noexcept { return abandoned() ? clock::now() : runtime_->now(); }
     std::string const& owner() const noexcept { return owner_; }
     redlock::stats stats() const;
-    /// Whether the execution context is gone, and with it everything that could still be done.
-    bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
+    /// Whether the execution context is gone, and with it everything that could still be done; or this process is a fork of the one
+    /// that it belongs to.
+    bool abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire) || life_ != process_life(); }
 
     // Time and chance.
     void set(core::alarm<clock::time_point>& alarm, clock::time_point at);
@@ -93,8 +95,10 @@ public:
     // Life.
     bool open() const noexcept { return phase_ == phase::open; }
     bool closed() const noexcept { return phase_ == phase::closed; }
-    /// Begins the end, or joins it.
+    /// Begins the end, or joins it. Locks are kept until their holders have let go of them, or until they run out.
     void shut_down(std::function<void(error_code)> done);
+    /// The same, for nobody who waits, without a need of memory. Any thread.
+    void shut_down_in_background() noexcept { strand_.execute(std::move(last_will_)); }
     /// The execution context goes: lets go of everything that refers to it.
     void abandon();
 
@@ -109,6 +113,7 @@ public:
         place_in_queue(place_in_queue const&) = delete;
         place_in_queue& operator=(place_in_queue const&) = delete;
         bool first() const;
+        void step_back();  ///< behind all others, if there are any
 
     private:
         engine& engine_;
@@ -124,6 +129,8 @@ public:
     void add(std::shared_ptr<held_lock>);
     void set_free(held_lock&);  ///< it is not held any more
     void remove(held_lock&);    ///< it was given back
+    /// Nobody wants it any more: releases it in the background, unless that was done before.
+    void give_away(held_lock&) noexcept;
     /// Until when @p resource is held by this manager itself; nothing if it is not.
     std::optional<clock::time_point> held_until(std::string const& resource) const;
 
@@ -152,10 +159,13 @@ public:
     // Statistics and logging.
     void observe(ballot const&);
     template <class... Args>
-    void log(log_level level, fmt::format_string<Args...> format, Args&&... args)
+    void log(log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept
     {
-        if (settings_.log)
-            settings_.log(level, fmt::format(format, std::forward<Args>(args)...));
+        try {
+            if (settings_.log)
+                settings_.log(level, fmt::format(format, std::forward<Args>(args)...));
+        } catch (...) {  // out of memory: a line less
+        }
     }
 
     struct counters {
@@ -184,13 +194,15 @@ private:
     void changed(std::size_t node, std::string_view key);
     void ring();
     void judge_life(std::size_t node);
+    void end_holds() noexcept;
     void finish_if_clean();
     void close();
 
     config const settings_;
     asio::any_io_executor user_executor_;
     std::unique_ptr<detail::runtime> runtime_;
-    std::optional<detail::strand> strand_;
+    detail::strand strand_;
+    detail::strand::prepared last_will_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::string const owner_;
 
@@ -199,7 +211,9 @@ private:
 
     phase phase_ = phase::open;
     bool connected_ = false;
+    bool draining_ = false;         // closing, and all locks are gone
     std::atomic<bool> abandoned_{false};
+    unsigned const life_ = process_life();
     std::shared_ptr<engine> self_;  // while closing: the manager may be gone
     std::vector<std::function<void(error_code)>> closing_;
     core::alarm<clock::time_point> closing_deadline_;
@@ -224,8 +238,9 @@ private:
         core::turn turn;
         clock::duration courtesy;                                       ///< once it is over; longer, if that was in vain
         clock::time_point others_until = clock::time_point::min();
-        clock::time_point forgotten_at;
+        clock::time_point forgotten_at;                                 ///< if nobody comes back to it
     };
+    static constexpr std::chrono::milliseconds turn_life = std::chrono::minutes(1);
     std::unordered_map<std::string, shared_turn> turns_;
     std::size_t forget_turns_at_ = 1024;  // when there are so many, those that nobody came back to
     std::string const contender_;

@@ -43,7 +43,7 @@ flow<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     auto& held = *self->held_;
     auto& e = *held.engine;
     e.enter(*self);
-    if (self->cancelled_ || !e.open())
+    if (self->cancelled_ || e.closed())
         co_return asio::error::operation_aborted;
     if (auto const ec = held.check())
         co_return ec;

@@ -14,6 +14,7 @@ public:
 
     void complete(error_code);
     void cancel(asio::cancellation_type) override;
+    void stop() override {}  ///< it ends in time
     void drop() override;
 
 private:

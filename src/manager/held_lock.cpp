@@ -18,23 +18,28 @@ held_lock::held_lock(std::shared_ptr<detail::engine> e, std::string name, round 
       grant_(won.grant()),
       ttl_(options.ttl),
       renew_(options.renew == renewal::automatic),
-      renew_until_(options.max_hold.count() > 0 ? core::later(won.started, options.max_hold) : clock::time_point::max()),
+      hold_until_(core::hold_until(won.started, options.max_hold)),
       renew_at_(renew_ ? core::renewal_due(won.started, ttl_, engine->random()) : clock::time_point::max()),
       longest_ttl_(ttl_),
-      margin_(core::stop_margin(ttl_)),
-      valid_until_(core::valid_until(won.started, ttl_, engine->settings().drift_factor).time_since_epoch().count()),
+      margin_(core::stop_margin(core::time_to_work(ttl_, options.max_hold))),
+      valid_until_(valid_until(won.started, ttl_).time_since_epoch().count()),
       alarm_([this] { ring(); })
 {
 }
 
 bool held_lock::held() const noexcept
 {
-    return standing_.load(std::memory_order_acquire) == standing::held && engine->now() < valid_until();
+    return standing_.load(std::memory_order_acquire) == standing::held && !engine->abandoned() && engine->now() < valid_until();
 }
 
 clock::time_point held_lock::valid_until() const noexcept
 {
     return clock::time_point(clock::duration(valid_until_.load(std::memory_order_acquire)));
+}
+
+clock::time_point held_lock::valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept
+{
+    return std::min(core::valid_until(started, ttl, engine->settings().drift_factor), hold_until_);
 }
 
 held_lock::standing held_lock::give_up(standing to) noexcept
@@ -45,22 +50,22 @@ held_lock::standing held_lock::give_up(standing to) noexcept
     return before;
 }
 
+bool held_lock::renews() const noexcept
+{
+    return renew_ && !renewing_ && valid_until() < hold_until_ && (engine->open() || has_body_);
+}
+
 void held_lock::keep()
 {
-    auto at = lost_at();
-    if (!renewing_ && renew_at_ < renew_until_)
-        at = std::min(at, renew_at_);
-    engine->set(alarm_, at);
+    engine->set(alarm_, renews() ? std::min(lost_at(), renew_at_) : lost_at());
 }
 
 void held_lock::ring()
 {
     auto const now = engine->now();
     if (now >= lost_at())
-        return lose("its validity is about to end");
-    if (now >= renew_until_)
-        renew_at_ = clock::time_point::max();
-    if (!renewing_ && now >= renew_at_) {
+        return lose(valid_until() < hold_until_ ? "its validity is about to end" : "max_hold is about to be over");
+    if (renews() && now >= renew_at_) {
         renewing_ = true;
         extension::start(shared_from_this(), ttl_, {});
     }
@@ -89,7 +94,7 @@ error_code held_lock::judge(round const& extension)
     if (auto const ec = check())
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
-        auto const until = core::valid_until(extension.started, extension.ttl, engine->settings().drift_factor);
+        auto const until = valid_until(extension.started, extension.ttl);
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
             margin_ = core::stop_margin(extension.ttl);
@@ -124,14 +129,35 @@ void held_lock::renewed(error_code ec)
 void held_lock::lose(std::string_view why)
 {
     auto self = shared_from_this();
-    if (give_up(standing::lost) != standing::held)
+    auto const before = give_up(standing::lost);
+    if (before == standing::lost)
         return;
-    bump(engine->count.lost);
-    engine->log(log_level::warning, "lost \"{}\": {}", resource, why);
-    free_ = true;
-    alarm_.clear();
-    engine->set_free(*this);
-    end_waits(errc::lost);
+    if (before == standing::held) {
+        bump(engine->count.lost);
+        free_ = true;
+        alarm_.clear();
+        engine->set_free(*this);
+        end_waits(errc::lost);
+        engine->log(log_level::warning, "lost \"{}\": {}", resource, why);
+    }
+    // Nobody waits for handles that are left when the manager ends, nor for a release that was out of memory.
+    if (before == standing::released || !engine->open())
+        engine->give_away(*this);
+}
+
+bool held_lock::told_to_stop() noexcept
+{
+    if (standing_.load(std::memory_order_acquire) != standing::held)
+        return false;
+    end_waits(asio::error::operation_aborted);
+    return true;
+}
+
+void held_lock::runs_body()
+{
+    has_body_ = true;
+    if (standing_.load(std::memory_order_acquire) == standing::held && !engine->open())
+        keep();
 }
 
 bool held_lock::let_go()
@@ -153,20 +179,39 @@ void held_lock::drop()
 {
     give_up(standing::released);
     alarm_.clear();
-    waits_.clear();
+    while (take_wait()) {
+    }
 }
 
-void held_lock::end_waits(error_code ec)
+std::shared_ptr<held_lock::wait> held_lock::take_wait() noexcept
 {
-    for (auto& w : std::exchange(waits_, {}))
-        w->done(ec);
+    if (waits_.empty())
+        return {};
+    auto& w = static_cast<wait&>(waits_.front());
+    waits_.pop_front();
+    return std::move(w.kept_);
+}
+
+// Each that is told leaves first: who could not be told, out of memory, does not keep the others from it.
+void held_lock::end_waits(error_code ec) noexcept
+{
+    while (auto const w = take_wait()) {
+        try {
+            w->done(ec);
+        } catch (...) {
+        }
+    }
 }
 
 void held_lock::add(std::shared_ptr<wait> w)
 {
     switch (standing_.load(std::memory_order_acquire)) {
     case standing::held:
-        return waits_.push_back(std::move(w));
+        if (!engine->open())
+            return w->done(error_code(asio::error::operation_aborted));
+        waits_.push_back(*w);
+        w->kept_ = std::move(w);
+        return;
     case standing::lost:
         return w->done(make_error_code(errc::lost));
     case standing::released:
@@ -178,7 +223,9 @@ void held_lock::wait::cancel(asio::cancellation_type)
 {
     if (!done)
         return;
-    std::erase_if(held_->waits_, [this](auto& w) { return w.get() == this; });
+    auto const keep = std::move(kept_);
+    if (is_linked())
+        held_->waits_.erase(held_->waits_.iterator_to(*this));
     done(error_code(asio::error::operation_aborted));
 }
 
@@ -188,10 +235,7 @@ void give_back(std::shared_ptr<held_lock> const& held) noexcept
     if (e.abandoned() || held->give_up(held_lock::standing::released) == held_lock::standing::released)
         return;
     try {
-        asio::post(e.strand(), [held] {
-            if (held->let_go())
-                held->engine->janitor().clean_up(held->grant(), held->longest_ttl());
-        });
+        asio::post(e.strand(), [held] { held->engine->give_away(*held); });
     } catch (...) {  // out of memory: the key stays until its ttl is over
     }
 }

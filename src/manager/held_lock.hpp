@@ -4,13 +4,14 @@
 #include "manager/engine.hpp"
 #include "manager/round.hpp"
 
+#include <boost/intrusive/list.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace redlock::detail {
 
@@ -43,6 +44,8 @@ public:
     void renewed(error_code);
     bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
+    /// The manager is stopped: who waits for a loss is told of that. @return false: it is not held
+    bool told_to_stop() noexcept;
 
     /// One call of `lock::async_wait_lost`.
     class wait final : public shared_operation<wait> {
@@ -58,29 +61,39 @@ public:
         completion<void(error_code)> done;
 
     private:
+        friend class held_lock;
+
         std::shared_ptr<held_lock> const held_;
+        std::shared_ptr<wait> kept_;  // while it waits
     };
     void add(std::shared_ptr<wait>);
+
+    /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
+    void runs_body();
 
 private:
     void ring();
     void lose(std::string_view why);
-    void end_waits(error_code);
+    void end_waits(error_code) noexcept;
+    std::shared_ptr<wait> take_wait() noexcept;
+    bool renews() const noexcept;
+    clock::time_point valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept;
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
 
     std::shared_ptr<detail::grant> const grant_;
     std::chrono::milliseconds const ttl_;
     bool const renew_;
-    clock::time_point const renew_until_;
+    clock::time_point const hold_until_;
     clock::time_point renew_at_;
     std::chrono::milliseconds longest_ttl_;
     std::chrono::milliseconds margin_;
     bool renewing_ = false;
+    bool has_body_ = false;
     bool free_ = false;              ///< lost or let go
     std::atomic<standing> standing_{standing::held};
     std::atomic<clock::rep> valid_until_;
     core::alarm<clock::time_point> alarm_;
-    std::vector<std::shared_ptr<wait>> waits_;
+    boost::intrusive::list<operation, boost::intrusive::constant_time_size<false>> waits_;
 };
 
 /// Gives back without waiting. Any thread; never throws.

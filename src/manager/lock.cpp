@@ -2,17 +2,15 @@
 
 #include "manager/held_lock.hpp"
 
-#include <boost/asio/system_executor.hpp>
-
 namespace redlock {
 
 namespace {
 
-std::string const nothing;
+std::string const none;
 
 }  // namespace
 
-lock& lock::operator=(lock&& other) noexcept
+lock_handle& lock_handle::operator=(lock_handle&& other) noexcept
 {
     if (this != &other) {
         if (held_)
@@ -22,40 +20,40 @@ lock& lock::operator=(lock&& other) noexcept
     return *this;
 }
 
-lock::~lock()
+lock_handle::~lock_handle()
 {
     if (held_)
         detail::give_back(held_);
 }
 
-bool lock::held() const noexcept
+bool lock_handle::held() const noexcept
 {
     return held_ && held_->held();
 }
 
-clock::time_point lock::valid_until() const noexcept
+clock::time_point lock_handle::valid_until() const noexcept
 {
     return held_ ? held_->valid_until() : clock::time_point{};
 }
 
-clock::duration lock::remaining() const noexcept
+clock::duration lock_handle::remaining() const noexcept
 {
     if (!held())
         return clock::duration::zero();
     return std::max(held_->valid_until() - held_->engine->now(), clock::duration::zero());
 }
 
-std::string const& lock::resource() const noexcept
+std::string const& lock_handle::resource() const noexcept
 {
-    return held_ ? held_->resource : nothing;
+    return held_ ? held_->resource : none;
 }
 
-std::string const& lock::token() const noexcept
+std::string const& lock_handle::token() const noexcept
 {
-    return held_ ? held_->grant()->value : nothing;
+    return held_ ? held_->grant()->value : none;
 }
 
-std::uint64_t lock::fencing_token() const noexcept
+std::uint64_t lock_handle::fencing_token() const noexcept
 {
     return held_ ? held_->grant()->fence : 0;
 }
@@ -65,7 +63,7 @@ namespace detail {
 asio::any_io_executor executor_of(std::shared_ptr<held_lock> const& held) noexcept
 {
     if (!held || held->engine->abandoned())
-        return asio::system_executor();
+        return nowhere();
     return held->engine->user_executor();
 }
 

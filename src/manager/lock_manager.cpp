@@ -1,12 +1,12 @@
 #include <redlock/lock_manager.hpp>
 
 #include "core/check.hpp"
+#include "log.hpp"
 #include "make_node.hpp"
 #include "manager/engine.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/system_executor.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -21,24 +21,21 @@ namespace {
     throw std::invalid_argument("redlock::config: " + wrong);
 }
 
-std::shared_ptr<detail::engine> make_engine(asio::any_io_executor executor, config settings,
-                                            std::vector<std::shared_ptr<node>> nodes)
-{
-    auto runtime = detail::make_system_runtime(executor);
-    return detail::engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
-}
-
 }  // namespace
 
-lock_manager::lock_manager(asio::any_io_executor executor, config settings)
+namespace detail {
+
+std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config settings)
 {
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
+    auto runtime = make_system_runtime(executor);
+    settings.log = log_on(runtime->strand(), std::move(settings.log));
     auto nodes = make_nodes(settings);
-    engine_ = make_engine(std::move(executor), std::move(settings), std::move(nodes));
+    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
 }
 
-lock_manager::lock_manager(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
 {
     if (!settings.nodes.empty())
         refuse("nodes must be empty when nodes are given as objects");
@@ -52,27 +49,26 @@ lock_manager::lock_manager(asio::any_io_executor executor, config settings, std:
     }
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
-    engine_ = make_engine(std::move(executor), std::move(settings), std::move(nodes));
+    auto runtime = make_system_runtime(executor);
+    settings.log = log_on(runtime->strand(), std::move(settings.log));
+    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
 }
 
-lock_manager::lock_manager(std::shared_ptr<detail::engine> e) : engine_(std::move(e)) {}
-
-lock_manager::~lock_manager()
+void shut_down_in_background(std::shared_ptr<engine> e) noexcept
 {
-    detail::start_shutdown(engine_, {});
+    if (!e->abandoned())
+        e->shut_down_in_background();
 }
 
-stats lock_manager::stats() const
+stats stats_of(engine const& e)
 {
-    return engine_->stats();
+    return e.stats();
 }
-
-namespace detail {
 
 asio::any_io_executor executor_of(std::shared_ptr<engine> const& e) noexcept
 {
     if (e->abandoned())
-        return asio::system_executor();
+        return nowhere();
     return e->user_executor();
 }
 

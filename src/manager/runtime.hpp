@@ -40,6 +40,9 @@ public:
 
     /// Forgets the call that is due.
     virtual void stop() = 0;
+
+    /// The execution context goes: lets go of what refers to it. The time can still be read, from any thread.
+    virtual void abandon() = 0;
 };
 
 /// The real world.

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <optional>
 #include <sys/random.h>
 #include <system_error>
 #include <utility>
@@ -36,7 +37,7 @@ struct wait_traits {
 class system_runtime final : public runtime {
 public:
     explicit system_runtime(asio::any_io_executor executor)
-        : strand_(std::move(executor)), timer_(strand_)
+        : strand_(std::move(executor)), timer_(std::in_place, strand_)
     {
     }
 
@@ -63,18 +64,20 @@ public:
 
     void wake_at(clock::time_point at, std::function<void()> ring) override
     {
-        timer_.expires_at(at);
-        timer_.async_wait([ring = std::move(ring)](boost::system::error_code ec) {
+        timer_->expires_at(at);
+        timer_->async_wait([ring = std::move(ring)](boost::system::error_code ec) {
             if (!ec)
                 ring();
         });
     }
 
-    void stop() override { timer_.cancel(); }
+    void stop() override { timer_->cancel(); }
+
+    void abandon() override { timer_.reset(); }
 
 private:
     detail::strand const strand_;
-    asio::basic_waitable_timer<clock, wait_traits, detail::strand> timer_;
+    std::optional<asio::basic_waitable_timer<clock, wait_traits, detail::strand>> timer_;
 };
 
 }  // namespace

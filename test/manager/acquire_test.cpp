@@ -547,4 +547,53 @@ BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
     BOOST_TEST((won.held.valid_until() > w.now + 9s));
 }
 
+BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_after_the_round)
+{
+    lock_world w(3);
+    auto locks = w.manager(), others = w.manager();
+    auto blocker = w.acquire(*others, "stock", {.ttl = 60s, .renew = renewal::automatic});
+    w.acquire(*locks, "warm-up");
+    for (auto& s : w.servers)
+        s->request_delay = 5ms;
+    asio::cancellation_signal cancel;
+    lock_world::outcome o;
+    locks->async_acquire("stock", {.wait = wait_forever}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock) {
+                             ++o.calls;
+                             o.ec = ec;
+                         }));
+    w.run_for(1ms);
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // it is under way
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(1s);
+    BOOST_TEST(o.calls == 1);
+    BOOST_TEST((o.ec == asio::error::operation_aborted));
+}
+
+BOOST_AUTO_TEST_CASE(a_round_that_wins_after_a_total_cancellation_has_won)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    w.acquire(*locks, "warm-up");
+    for (auto& s : w.servers)
+        s->request_delay = 5ms;
+    asio::cancellation_signal cancel;
+    bool held = false;
+    locks->async_acquire("stock", {.wait = wait_forever},
+                         asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { held = l.held(); }));
+    w.run_for(1ms);
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(1s);
+    BOOST_TEST(held);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_out_of_range_is_told_before_it_is_used)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    attempt_report report;
+    auto o = w.acquire(*locks, "stock", {.wait = std::chrono::milliseconds::min(), .report = &report});
+    BOOST_TEST((o.ec == errc::invalid_argument));
+    BOOST_TEST(report.message.find("wait is -9223372036854775808 ms") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,13 +81,16 @@ BOOST_AUTO_TEST_CASE(any_completion_token_will_do)
         done += a.held() && b.held() && e.held() && f.held();
         co_await a.async_extend(20s);
         co_await a.async_release();
+        while (future.wait_for(0s) != std::future_status::ready)
+            co_await asio::post(context, asio::use_awaitable);
+        done += future.get().held();
+        b = {}, e = {}, f = {}, d = {};  // or the shutdown would wait for them
         co_await locks.async_shutdown();
     };
     asio::co_spawn(context, run(), asio::use_future);
     context.run();
 
-    BOOST_TEST(done == 3);
-    BOOST_TEST(!future.get().held());  // it was held; the shutdown released it
+    BOOST_TEST(done == 4);
     BOOST_TEST(m.keys() == 0u);
 }
 
@@ -148,6 +151,7 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor)
     user_context.run();  // has work until the handler was called, although the operation runs elsewhere
     BOOST_TEST(done);
     BOOST_TEST(on_strand);
+    asio::post(manager_context, [&] { held = {}; });
     locks.async_shutdown([&](error_code) {});
     manager_thread.join();
 }

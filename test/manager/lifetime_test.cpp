@@ -18,7 +18,7 @@ using kind = node_operation::kind;
 
 BOOST_AUTO_TEST_SUITE(lifetimes)
 
-BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_releases_what_is_held)
+BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds)
 {
     lock_world w(3);
     auto other = w.manager();
@@ -42,7 +42,10 @@ BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_releas
     }
     BOOST_TEST(lost == 1);
     BOOST_TEST((lost_ec == asio::error::operation_aborted));
-    BOOST_TEST(!won.held.held());  // the handle is left, and harmless
+    BOOST_TEST(won.held.held());  // the handle is left, and so its lock is
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    w.run_for(10s);
+    BOOST_TEST(!won.held.held());
     BOOST_TEST(won.held.resource() == "stock");
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST((w.release(won.held) == errc::not_held));
@@ -115,10 +118,11 @@ BOOST_AUTO_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later)
     auto won = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     w.run_for(1ms);
 
+    locks->async_shutdown([](error_code) {});
+    won.held = {};
     BOOST_TEST(!w.shutdown(*locks));
 
     BOOST_TEST(w.keys("lock:stock") == 0u);
-    BOOST_TEST(!won.held.held());
     auto late = w.acquire(*locks, "stock");
     BOOST_TEST((late.ec == asio::error::operation_aborted));
     BOOST_TEST(!w.shutdown(*locks));
@@ -137,6 +141,7 @@ BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
     for (auto& s : w.servers)
         s->hung = true;
     auto const before = w.now;
+    won.held = {};
 
     BOOST_TEST((w.shutdown(*locks) == errc::no_quorum));
 
@@ -151,6 +156,7 @@ BOOST_AUTO_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled)
     auto won = w.acquire(*locks, "stock");
     for (auto& s : w.servers)
         s->hung = true;
+    won.held = {};
     asio::cancellation_signal cancel;
     std::vector<error_code> results;
     locks->async_shutdown(asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { results.push_back(ec); }));
@@ -334,6 +340,79 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything
     }
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(locks->stats().held == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_function_that_throws_keeps_nobody_from_being_told)
+{
+    lock_world w(3);
+    int lines = 0;
+    auto locks = w.manager({.log = [&](log_level, std::string_view) {
+        ++lines;
+        throw std::runtime_error("the disk is full");
+    }});
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    int told = 0;
+    won.held.async_wait_lost([&](error_code ec) { told += ec == errc::lost; });
+    w.run_for(2s);
+    BOOST_TEST(lines == 1);
+    BOOST_TEST(told == 1);
+    BOOST_TEST(!w.acquire(*locks, "other").ec);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_function_may_destroy_the_manager)
+{
+    lock_world w(3);
+    std::unique_ptr<lock_manager> locks;
+    locks = w.manager({.log = [&](log_level, std::string_view) { locks.reset(); }});
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    auto other = w.acquire(*locks, "other", {.ttl = 30s});
+    int told = 0;
+    won.held.async_wait_lost([&](error_code ec) { told += ec == errc::lost; });
+    w.run_for(2s);
+    BOOST_TEST(told == 1);
+    BOOST_TEST(!locks);
+    other.held = {};
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:other") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_function_is_never_called_from_within_a_call)
+{
+    lock_world w(3);
+    bool inside = false;
+    int lines = 0;
+    auto locks = w.manager({.log = [&](log_level, std::string_view) {
+        BOOST_TEST(!inside);
+        ++lines;
+    }});
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.stall_for(2s);  // the loss is noticed by the call, which has the strand to itself
+    asio::post(w.context, [&] {
+        inside = true;
+        won.held.async_extend(1s, [](error_code) {});
+        inside = false;
+    });
+    w.run_for(1s);
+    BOOST_TEST(lines == 1);
+}
+
+BOOST_AUTO_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s});
+    std::deque<asio::cancellation_signal> cancel(50'000);
+    std::size_t told = 0;
+    for (auto& c : cancel)
+        won.held.async_wait_lost(asio::bind_cancellation_slot(c.slot(), [&](error_code ec) { told += ec == asio::error::operation_aborted; }));
+    w.run_for(1ms);
+    for (auto c = cancel.rbegin(); c != cancel.rend(); ++c)
+        c->emit(asio::cancellation_type::terminal);
+    w.run_for(1ms);
+    BOOST_TEST(told == cancel.size());
+    won.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(told == cancel.size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

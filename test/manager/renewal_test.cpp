@@ -62,10 +62,41 @@ BOOST_AUTO_TEST_CASE(renewal_stops_at_max_hold)
     lock_world w(3);
     auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 10s});
+    loss l;
+    watch(w, won.held, l);
     w.run_for(9500ms);
     BOOST_TEST(won.held.held());
+    BOOST_TEST((won.held.valid_until() <= w.now + 500ms));
+    w.run_for(500ms);
+    BOOST_TEST(l.calls == 1);
+    BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s, .max_hold = 2s});
+    auto const begun = w.now;
+    BOOST_TEST(!w.extend(won.held, 30s));
+    BOOST_TEST((won.held.valid_until() <= begun + 2s));
     w.run_for(2s);
     BOOST_TEST(!won.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .max_hold = 100ms});
+    loss l;
+    watch(w, won.held, l);
+    auto const begun = w.now;
+    BOOST_TEST(won.held.held());
+    w.run_for(1s);
+    BOOST_TEST(l.calls == 1);
+    BOOST_TEST((l.when >= begun + 70ms));
+    BOOST_TEST((l.when < begun + 100ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped)

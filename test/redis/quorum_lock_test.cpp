@@ -2,6 +2,11 @@
 
 #include "support/real_servers.hpp"
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <boost/asio/cancel_after.hpp>
 #include <boost/test/unit_test.hpp>
 

@@ -58,6 +58,8 @@ public:
 
     void stop() override { ++*calls_; }
 
+    void abandon() override { stop(); }
+
 private:
     world& world_;
     process& process_;
@@ -101,7 +103,7 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     auto const executor = context_.get_executor();
     auto const e = detail::engine::make(executor, std::make_unique<sim_runtime>(w, *this, executor), settings_, std::move(nodes));
     engine_ = e;
-    locks_ = std::make_unique<lock_manager>(e);
+    locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(e));
     auto const count = 2 + w.random.below(2);
     for (std::size_t i = 0; i < count; ++i) {
         workers.push_back(std::make_unique<worker>(w, *this, i));

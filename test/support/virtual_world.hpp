@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/key.hpp"
+#include "log.hpp"
 #include "manager/engine.hpp"
 #include "manager/runtime.hpp"
 #include "memory/lock_table.hpp"
@@ -134,6 +135,8 @@ public:
     }
 
     void stop() override { world_.forget(alarm_); }
+
+    void abandon() override {}  // its events go with the world
 
 private:
     virtual_world& world_;
@@ -382,9 +385,10 @@ public:
                                                             i < distances.size() ? distances[i] : clock::duration(0)));
             settings.nodes.push_back(nodes.back()->name());
         }
-        auto engine = detail::engine::make(context.get_executor(), std::make_unique<virtual_runtime>(*this), std::move(settings),
-                                           std::move(nodes));
-        return std::make_unique<lock_manager>(engine);
+        auto runtime = std::make_unique<virtual_runtime>(*this);
+        settings.log = detail::log_on(runtime->strand(), std::move(settings.log));
+        auto engine = detail::engine::make(context.get_executor(), std::move(runtime), std::move(settings), std::move(nodes));
+        return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(engine));
     }
 
     scripted_server& operator[](std::size_t i) { return *servers[i]; }

@@ -74,6 +74,8 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(core::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
     BOOST_TEST(mentions(core::check({.wait = -1ms}, c), "wait", "-1"));
     BOOST_TEST(mentions(core::check({.max_hold = -5ms}, c), "max_hold", "-5"));
+    BOOST_TEST(mentions(core::check({.max_hold = 19ms}, c), "max_hold", "20"));
+    BOOST_TEST(core::check({.max_hold = 20ms}, c).empty());
     BOOST_TEST(mentions(core::check_resource(""), "resource", "empty", "512"));
     BOOST_TEST(mentions(core::check_resource(std::string(513, 'r')), "resource", "513", "512"));
     BOOST_TEST(core::check_resource(std::string(512, '\0')) == "");

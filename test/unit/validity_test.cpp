@@ -43,4 +43,14 @@ BOOST_AUTO_TEST_CASE(rule_2_the_clock_counts_from_boot_sleep_included)
     BOOST_TEST(clock::is_steady);
 }
 
+BOOST_AUTO_TEST_CASE(no_duration_leaves_the_range_of_time)
+{
+    using time = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+    auto const now = time(std::chrono::hours(1));
+    BOOST_TEST((core::later(now, std::chrono::milliseconds::max()) == time::max()));
+    BOOST_TEST((core::later(now, std::chrono::milliseconds::min()) == now));
+    BOOST_TEST((core::later(now, -1ms) == now));
+    BOOST_TEST((core::later(now, 1ms) == now + 1ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

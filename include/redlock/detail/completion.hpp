@@ -16,6 +16,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/require.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -39,10 +40,23 @@ public:
 template <class Signature>
 class completion;
 
+/// What a user's handler takes.
+template <class... Results>
+struct results {
+};
+
+/** The executor of an operation that belongs nowhere: of an empty lock, or one whose execution context has gone.
+
+    It is the system executor in all but one thing: a handler without an executor of its own is called at once and not on a thread
+    that the user does not know of.
+*/
+struct nowhere : asio::system_executor {
+};
+
 /** A user's handler while its operation runs, type-erased.
 
-    Keeps the handler's executor busy meanwhile, and posts the result there: never inline, so that no foreign code
-    runs on the manager's strand. Unlike `any_completion_handler` it knows the handler's executor by its type, which
+    Keeps the handler's executor busy meanwhile, and posts the result there: never inline (but see @ref nowhere), so that no foreign
+    code runs on the manager's strand. Unlike `any_completion_handler` it knows the handler's executor by its type, which
     saves half of the allocations of an operation.
 */
 template <class... Results>
@@ -52,7 +66,15 @@ public:
 
     /// @p otherwise is where handlers without an executor of their own belong.
     template <class Handler>
-    completion(Handler handler, asio::any_io_executor otherwise) : box_(make_box(std::move(handler), std::move(otherwise)))
+    completion(Handler handler, asio::any_io_executor otherwise)
+        : completion(std::move(handler), std::move(otherwise), results<Results...>())
+    {
+    }
+
+    /// Of a handler that takes something else than it is completed with, which can be made of that.
+    template <class Handler, class... Taken>
+    completion(Handler handler, asio::any_io_executor otherwise, results<Taken...>)
+        : box_(make_box<Taken...>(std::move(handler), std::move(otherwise)))
     {
     }
 
@@ -78,7 +100,7 @@ private:
     };
     using box_ptr = std::unique_ptr<box, destroy_box>;
 
-    template <class Handler>
+    template <class Handler, class... Taken>
     struct box_of final : box {
         using handler_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
         using handler_allocator = asio::associated_allocator_t<Handler, recycler<void>>;
@@ -96,7 +118,7 @@ private:
         {
         }
 
-        void complete(Results... results) override
+        void complete(Results... given) override
         {
             box_allocator const own(allocator_of(handler));  // a moved-from handler must not be asked
             auto taken = std::move(handler);
@@ -108,20 +130,22 @@ private:
                 // Most often an event loop's in disguise, which knows how to use our memory.
                 auto const executor = busy.get_executor();
                 if (auto const* loop = executor.template target<asio::io_context::executor_type>())
-                    return post_to(*loop, std::move(taken), std::move(results)...);
+                    return post_to(*loop, std::move(taken), Taken(std::move(given))...);
+                if (executor.template target<nowhere>())
+                    return std::move(taken)(Taken(std::move(given))...);
             }
             if constexpr (asio::can_require<handler_executor, asio::execution::blocking_t::never_t>::value) {
-                post_to(busy.get_executor(), std::move(taken), std::move(results)...);
+                post_to(busy.get_executor(), std::move(taken), Taken(std::move(given))...);
             } else {
-                asio::post(otherwise, asio::append(std::move(taken), std::move(results)...));
+                asio::post(otherwise, asio::append(std::move(taken), Taken(std::move(given))...));
             }
         }
 
         template <class Executor>
-        static void post_to(Executor const& executor, Handler h, Results... results)
+        static void post_to(Executor const& executor, Handler h, Taken... values)
         {
             asio::prefer(asio::require(executor, asio::execution::blocking.never), asio::execution::allocator(allocator_of(h)))
-                .execute(bind(std::move(h), std::move(results)...));
+                .execute(bind(std::move(h), std::move(values)...));
         }
 
         void on_cancel(std::weak_ptr<cancellable> operation) override
@@ -143,9 +167,9 @@ private:
             std::allocator_traits<box_allocator>::deallocate(allocator, this, 1);
         }
 
-        static auto bind(Handler h, Results... results)
+        static auto bind(Handler h, Taken... values)
         {
-            return [h = std::move(h), ... results = std::move(results)]() mutable { std::move(h)(std::move(results)...); };
+            return [h = std::move(h), ... values = std::move(values)]() mutable { std::move(h)(std::move(values)...); };
         }
 
         Handler handler;
@@ -153,11 +177,11 @@ private:
         asio::any_io_executor io_executor;
     };
 
-    template <class Handler>
+    template <class... Taken, class Handler>
     static box_ptr make_box(Handler handler, asio::any_io_executor otherwise)
     {
-        using traits = std::allocator_traits<typename box_of<Handler>::box_allocator>;
-        typename traits::allocator_type allocator(box_of<Handler>::allocator_of(handler));
+        using traits = std::allocator_traits<typename box_of<Handler, Taken...>::box_allocator>;
+        typename traits::allocator_type allocator(box_of<Handler, Taken...>::allocator_of(handler));
         auto* const memory = traits::allocate(allocator, 1);
         try {
             traits::construct(allocator, memory, std::move(handler), std::move(otherwise));

@@ -1,22 +1,35 @@
 #pragma once
 
-#include <redlock/detail/with_lock.hpp>
+#include <redlock/detail/body_run.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <array>
 #include <charconv>
+#include <exception>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace redlock::detail {
+
+inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 
 // A failed lock in the words of HTTP.
 struct problem {
@@ -112,7 +125,7 @@ asio::awaitable<T> run_request(asio::ip::tcp::socket& socket, boost::beast::flat
     asio::steady_timer timer(executor, deadline);
     result_slot<T> result;
     std::tuple<std::array<std::size_t, 3>, std::exception_ptr, std::exception_ptr, bool, error_code> const ended =
-        co_await asio::experimental::make_parallel_group(asio::co_spawn(executor, run_body<T>(handler, result), asio::deferred),
+        co_await asio::experimental::make_parallel_group(asio::co_spawn(executor, keep_result<T, asio::any_io_executor>(handler(), result), asio::deferred),
                                                          asio::co_spawn(executor, watch_peer(socket, input), asio::deferred),
                                                          timer.async_wait(asio::deferred))
             .async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);

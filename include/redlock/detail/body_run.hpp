@@ -1,0 +1,254 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+#include <redlock/detail/completion.hpp>
+#include <redlock/detail/initiate.hpp>
+#include <redlock/error.hpp>
+#include <redlock/lock.hpp>
+#include <redlock/options.hpp>
+#include <redlock/report.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <concepts>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace redlock {
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_awaitable = false;
+template <class T, class Executor>
+inline constexpr bool is_awaitable<asio::awaitable<T, Executor>> = true;
+
+}  // namespace detail
+
+/// What `lock_manager::with_lock` runs: called with `lock&`, it returns an `asio::awaitable` of any result and executor type.
+template <class F, class Lock = lock>
+concept lock_body = std::move_constructible<F> && std::invocable<F&, Lock&>
+                    && detail::is_awaitable<std::invoke_result_t<F&, Lock&>>;
+
+namespace detail {
+
+using acquire_handler = completion<void(error_code, lock_handle)>;
+
+/// @param reports_success whether `acquire_options::report` is filled in any case
+REDLOCK_API void start_acquire(std::shared_ptr<engine>, std::string resource, acquire_options, acquire_handler,
+                               bool reports_success = true);
+
+/** A body that runs under a lock: all of it that does not depend on types.
+
+    Everything happens on one strand of the caller's executor. The user's cancellation slot knows no more of it than a weak pointer:
+    the slot may be destroyed after the strand's execution context.
+*/
+class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_this<body_run> {
+public:
+    ~body_run() override;
+
+    void start(std::shared_ptr<engine>, std::string resource, acquire_options);
+    void request_cancel(asio::cancellation_type) override;
+
+protected:
+    explicit body_run(asio::any_io_executor strand);
+
+    virtual lock_handle& held() noexcept = 0;
+    virtual void spawn() = 0;                        ///< calls @ref ended, unless it throws
+    virtual void complete(std::exception_ptr) = 0;   ///< the user's handler
+    asio::cancellation_slot slot() noexcept { return signal_.slot(); }
+    void ended(std::exception_ptr);
+
+private:
+    template <class Completion, class F>
+    Completion on_strand(F);
+    void acquired(error_code, lock_handle);
+    void wait_ended(error_code);
+    void released(error_code);
+    std::exception_ptr failure(error_code) const;
+
+    asio::any_io_executor const strand_;
+    asio::cancellation_signal signal_;
+    std::shared_ptr<engine> engine_;
+    std::string resource_;
+    acquire_options options_;
+    attempt_report report_;
+    std::exception_ptr failure_;
+    bool cancelled_ = false;  ///< from outside
+    bool lost_ = false;
+    bool ended_ = false;      ///< the body
+};
+
+// Where a body leaves its result; a type of its own for void, and no need of a default constructor.
+template <class T>
+using result_slot = std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>>;
+
+// A result may be of a type that is local to a function; in a header that is no mistake.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+template <class T, class Executor>
+asio::awaitable<void, Executor> keep_result(asio::awaitable<T, Executor> body, result_slot<T>& result)
+{
+    if constexpr (std::is_void_v<T>) {
+        co_await std::move(body);
+        result.emplace();
+    } else {
+        result.emplace(co_await std::move(body));
+    }
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+inline bool is_cancellation(std::exception_ptr const& failure)
+{
+    try {
+        std::rethrow_exception(failure);
+    } catch (system_error const& e) {
+        return e.code() == asio::error::operation_aborted;
+    } catch (...) {
+        return false;
+    }
+}
+
+template <class F, class Lock>
+using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
+template <class F, class Lock>
+using body_executor = typename std::invoke_result_t<F&, Lock&>::executor_type;
+
+template <class... Results>
+struct body_signature_of {
+    using type = void(std::exception_ptr, Results...);
+};
+template <>
+struct body_signature_of<void> : body_signature_of<> {
+};
+template <class F, class Lock>
+using body_signature = typename body_signature_of<body_result<F, Lock>>::type;
+
+template <class T>
+inline constexpr bool is_strand = false;
+template <class Executor>
+inline constexpr bool is_strand<asio::strand<Executor>> = true;
+
+// A strand of the executor, if that is what the body's coroutine can run on; otherwise the executor itself.
+template <class Executor, class Given>
+Executor strand_of(Given const& given)
+{
+    if constexpr (std::is_same_v<Executor, Given> && is_strand<Executor>)
+        return given;
+    else if constexpr (!is_strand<Executor> && std::is_constructible_v<Executor, asio::strand<Given>>)
+        return Executor(asio::make_strand(given));
+    else if constexpr (!is_strand<Executor> && std::is_constructible_v<Executor, Given const&>)
+        return Executor(given);
+    else
+        return executor_as<Executor>(given);
+}
+
+// @p Signature is that of the user's handler: without a result, with it, or with a @ref result_slot.
+template <class F, class Lock, class Signature>
+class body_run_of final : public body_run {
+    using result_type = body_result<F, Lock>;
+    using executor_type = body_executor<F, Lock>;
+
+public:
+    body_run_of(executor_type executor, F body, completion<Signature> done)
+        : body_run(executor), executor_(std::move(executor)), body_(std::move(body)), done_(std::move(done))
+    {
+    }
+
+    void begin(std::shared_ptr<engine> e, std::string resource, acquire_options options)
+    {
+        done_.on_cancel(weak_from_this());
+        start(std::move(e), std::move(resource), options);
+    }
+
+private:
+    lock_handle& held() noexcept override { return held_; }
+
+    void spawn() override
+    {
+        auto ended = [self = std::static_pointer_cast<body_run_of>(shared_from_this())](std::exception_ptr failure) {
+            self->ended(std::move(failure));
+        };
+        asio::co_spawn(executor_, keep_result<result_type, executor_type>(body_(held_), result_),
+                       asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, std::move(ended))));
+    }
+
+    void complete(std::exception_ptr failure) override
+    {
+        if constexpr (std::is_same_v<Signature, void(std::exception_ptr)>)
+            done_(std::move(failure));
+        else if constexpr (std::is_same_v<Signature, void(std::exception_ptr, result_slot<result_type>)>)
+            done_(std::move(failure), std::move(result_));
+        else
+            done_(failure, failure ? result_type() : std::move(*result_));
+    }
+
+    executor_type const executor_;
+    F body_;
+    completion<Signature> done_;
+    Lock held_;
+    result_slot<result_type> result_;
+};
+
+template <class F, class Lock, class Signature>
+struct initiate_body {
+    std::shared_ptr<detail::engine> engine;
+
+    using executor_type = asio::any_io_executor;
+    executor_type get_executor() const noexcept { return executor_of(engine); }
+
+    template <class Handler>
+    void operator()(Handler&& handler, std::string resource, acquire_options options, F body) const
+    {
+        using executor = body_executor<F, Lock>;
+        auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
+        auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
+            std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
+        run->begin(engine, std::move(resource), options);
+    }
+};
+
+template <class Lock, class CompletionToken, class F>
+auto run_body_under_lock(std::shared_ptr<engine> const& e, std::string resource, acquire_options options, F body,
+                         std::remove_reference_t<CompletionToken>& token)
+{
+    using signature = body_signature<F, Lock>;
+    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{e}, token, std::move(resource), options,
+                                                            std::move(body));
+}
+
+template <class Lock, class F>
+std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<engine> e, std::string resource, acquire_options options, F body)
+{
+    using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
+    asio::use_awaitable_t<body_executor<F, Lock>> const token;
+    initiate_body<F, Lock, signature> initiation{std::move(e)};  // named: g++ 12 destroys it twice within the co_await
+    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(resource), options,
+                                                                    std::move(body));
+    auto result = co_await std::move(running);
+    if constexpr (!std::is_void_v<body_result<F, Lock>>)
+        co_return std::move(*result);
+}
+
+}  // namespace detail
+}  // namespace redlock

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+#include <redlock/detail/completion.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/default_completion_token.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+namespace redlock::detail {
+
+class engine;
+class held_lock;
+
+// Where the handlers of an operation belong that have no executor of their own.
+REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<engine> const&) noexcept;
+REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<held_lock> const&) noexcept;
+
+// The type-erased executor as what the user knows it to be.
+template <class Executor>
+Executor executor_as(asio::any_io_executor e)
+{
+    if constexpr (std::is_constructible_v<Executor, asio::any_io_executor>) {
+        return Executor(std::move(e));
+    } else {
+        auto const* known = e.target<Executor>();
+        if (!known)
+            throw std::invalid_argument("redlock: the executor is of another type than the manager's");
+        return *known;
+    }
+}
+
+// Starts an operation: carries the executor, so that cancel_after and its like work. @p Results is what the user's handler takes.
+template <class Object, class Start, class Completion, class... Results>
+struct initiation {
+    std::shared_ptr<Object> object;
+    Start start;
+
+    using executor_type = asio::any_io_executor;
+    executor_type get_executor() const noexcept { return executor_of(object); }
+
+    template <class Handler, class... Args>
+    void operator()(Handler&& handler, Args&&... args) const
+    {
+        start(object, std::forward<Args>(args)...,
+              Completion(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor(), results<Results...>()));
+    }
+};
+
+template <class Signature>
+struct initiate;
+
+// What @p CompletionToken was deduced to be, a reference if the caller keeps it, is handed through: only what is given away is
+// moved from.
+template <class... Results>
+struct initiate<void(Results...)> {
+    template <class Completion, class CompletionToken, class Object, class Start, class... Args>
+    static auto on(std::shared_ptr<Object> const& object, Start start, std::remove_reference_t<CompletionToken>& token, Args... args)
+    {
+        return asio::async_initiate<CompletionToken, void(Results...)>(
+            initiation<Object, Start, Completion, Results...>{object, std::move(start)}, token, std::move(args)...);
+    }
+};
+
+}  // namespace redlock::detail

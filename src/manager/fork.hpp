@@ -1,0 +1,8 @@
+#pragma once
+
+namespace redlock::detail {
+
+/// Differs between a process and its forks: what the one holds, the other does not. Any thread; reads one number.
+unsigned process_life() noexcept;
+
+}  // namespace redlock::detail

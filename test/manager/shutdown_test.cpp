@@ -1,0 +1,295 @@
+// The end of a manager while locks are held: nobody else has one before its holder has let go of it.
+
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <optional>
+#include <thread>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(the_end_of_a_manager)
+
+namespace {
+
+// A section that does not take note of being cancelled.
+asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
+    w.at(w.now + d, [&] { never.cancel(); });
+    co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+error_code code_of(std::exception_ptr const& failure)
+{
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (system_error const& e) {
+        return e.code();
+    }
+    return {};
+}
+
+struct section {
+    std::optional<clock::time_point> begun, ended;
+    bool done = false;
+    std::exception_ptr failure;
+
+    void run(lock_world& w, lock_manager& locks, acquire_options options, clock::duration length)
+    {
+        auto body = [&w, this, length](lock& held) -> asio::awaitable<void> {
+            begun = w.now;
+            co_await stubborn_work(w, length);
+            still_held = held.held();
+            ended = w.now;
+        };
+        locks.with_lock("stock", options, body, [this](std::exception_ptr e) {
+            done = true;
+            failure = e;
+        });
+    }
+
+    bool still_held = false;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_body_is_alone_until_it_has_ended)
+{
+    for (bool const destroyed : {false, true}) {
+        lock_world w(3);
+        auto locks = w.manager(), others = w.manager();
+        section first, second;
+        first.run(w, *locks, {}, 300ms);
+        w.run_for(100ms);
+        second.run(w, *others, {.wait = 10s}, 1ms);
+        std::optional<clock::time_point> shut_down;
+        if (destroyed)
+            locks.reset();
+        else
+            locks->async_shutdown([&](error_code ec) {
+                BOOST_TEST(!ec);
+                shut_down = w.now;
+            });
+        w.run_to([&] { return first.done && second.done && (destroyed || shut_down); });
+
+        BOOST_TEST_REQUIRE((first.ended && second.begun));
+        BOOST_TEST((*second.begun >= *first.ended));
+        BOOST_TEST(first.still_held);
+        BOOST_TEST(!first.failure);  // it was not interrupted, and alone
+        if (!destroyed)
+            BOOST_TEST((*shut_down >= *first.ended));
+        BOOST_TEST(w.keys("lock:stock") == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_needs_longer_than_its_ttl_is_renewed_meanwhile)
+{
+    lock_world w(3);
+    auto locks = w.manager(), others = w.manager();
+    section first, second;
+    first.run(w, *locks, {.ttl = 1s, .renew = renewal::automatic}, 10s);
+    w.run_for(100ms);
+    second.run(w, *others, {.wait = 20s}, 1ms);
+    locks.reset();
+    w.run_to([&] { return first.done && second.done; });
+    BOOST_TEST_REQUIRE((first.ended && second.begun));
+    BOOST_TEST((*second.begun >= *first.ended));
+    BOOST_TEST(!first.failure);
+}
+
+BOOST_AUTO_TEST_CASE(a_shutdown_does_not_wait_longer_for_a_body_than_its_lock_is_valid)
+{
+    lock_world w(3);
+    auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
+    section first;
+    first.run(w, *locks, {.ttl = 2s}, 1h);
+    w.run_for(100ms);
+    auto const begun = w.now;
+    w.shutdown(*locks);
+    BOOST_TEST((w.now - begun <= 2s + 250ms));
+    BOOST_TEST(!first.done);
+    w.run_for(2h);
+    BOOST_TEST((code_of(first.failure) == errc::lost));
+}
+
+BOOST_AUTO_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    std::exception_ptr failure;
+    auto body = [&](lock& held) -> asio::awaitable<void> {
+        asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
+        try {
+            co_await never.async_wait(asio::use_awaitable);
+        } catch (system_error const&) {
+            BOOST_TEST(held.held());
+            throw;
+        }
+    };
+    locks->with_lock("stock", {}, body, [&](std::exception_ptr e) { failure = e; });
+    w.run_for(10ms);
+    BOOST_TEST(!w.shutdown(*locks));
+    BOOST_TEST((code_of(failure) == asio::error::operation_aborted));
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_is_kept_until_it_is_gone)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
+    error_code told;
+    won.held.async_wait_lost([&](error_code ec) { told = ec; });
+    bool done = false;
+    locks->async_shutdown([&](error_code ec) { done = !ec; });
+    w.run_for(1s);
+
+    BOOST_TEST((told == asio::error::operation_aborted));
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(!done);
+    won.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(done);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_stays_runs_out)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
+    auto const until = won.held.valid_until();
+    BOOST_TEST(!w.shutdown(*locks));
+    BOOST_TEST((w.now < until));
+    BOOST_TEST((w.now > until - 1s));
+    BOOST_TEST(!won.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_told_of_the_end_can_extend_and_release)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    bool done = false;
+    locks->async_shutdown([&](error_code ec) { done = !ec; });
+    w.run_for(1s);
+    BOOST_TEST(!w.extend(won.held, 5s));
+    w.run_for(4s);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(1ms);
+    BOOST_TEST(done);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told_of_it)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock");
+    locks->async_shutdown([](error_code) {});
+    w.run_for(1ms);
+    BOOST_TEST((w.wait_for([&](auto done) { won.held.async_wait_lost(std::move(done)); }) == asio::error::operation_aborted));
+}
+
+// The thread sanitizer and the address sanitizer look.
+BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed)
+{
+    for (int round = 0; round < 200; ++round) {
+        auto const name = "dying-" + std::to_string(round);
+        auto const server = memory_node::at(name);
+        std::optional<asio::io_context> context(std::in_place);
+        std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
+        lock observed, dropped;
+        locks->async_acquire("a", {}, [&](error_code, lock l) { observed = std::move(l); });
+        locks->async_acquire("b", {.renew = renewal::automatic}, [&](error_code, lock l) { dropped = std::move(l); });
+        while (!observed.held() || !dropped.held())
+            context->run_one();
+        std::barrier start(3);
+        std::thread observer([&] {
+            start.arrive_and_wait();
+            for (int i = 0; i < 100; ++i) {
+                static_cast<void>(observed.held());
+                static_cast<void>(observed.remaining());
+                static_cast<void>(locks->stats());
+            }
+        });
+        std::thread dropper([&] {
+            start.arrive_and_wait();
+            dropped = {};
+        });
+        start.arrive_and_wait();
+        context.reset();
+        observer.join();
+        dropper.join();
+        BOOST_TEST_REQUIRE(!observed.held());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
+{
+    asio::cancellation_signal with_token, with_coroutine;
+    {
+        auto const server = memory_node::at("signal");
+        asio::io_context context;
+        auto const strand = asio::make_strand(context);
+        lock_manager locks(context, {.nodes = {"memory://signal"}});
+        auto body = [](lock&) -> asio::awaitable<void> { co_return; };
+        int done = 0;
+        locks.with_lock("a", body, asio::bind_cancellation_slot(with_token.slot(), asio::bind_executor(strand, [&](std::exception_ptr) { ++done; })));
+        asio::co_spawn(context, locks.with_lock("b", body), asio::bind_cancellation_slot(with_coroutine.slot(), [&](std::exception_ptr) { ++done; }));
+        context.run();
+        BOOST_TEST(done == 2);
+    }
+    with_token.emit(asio::cancellation_type::terminal);
+    with_coroutine.emit(asio::cancellation_type::terminal);
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
+{
+    auto const server = memory_node::at("fork");
+    asio::io_context context;
+    lock_manager locks(context, {.nodes = {"memory://fork"}});
+    lock held;
+    locks.async_acquire("stock", [&](error_code, lock l) { held = std::move(l); });
+    while (!held.held())
+        context.run_one();
+
+    auto const child = ::fork();
+    if (child == 0) {
+        bool refused = false;
+        bool const looks_held = held.held() || held.remaining() > 0s;
+        held.async_release([&](error_code ec) { refused = ec == errc::not_held; });
+        held = {};  // releases nothing
+        ::_exit(looks_held ? 1 : !refused ? 2 : server->size() != 1 ? 3 : 0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    BOOST_TEST(status == 0);
+    BOOST_TEST(held.held());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

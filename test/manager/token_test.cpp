@@ -1,0 +1,261 @@
+// Completion tokens, however they are given; default tokens, executors of other types, overloads without options.
+
+#include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(tokens)
+
+namespace {
+
+std::string fresh_url()
+{
+    static std::atomic<int> last{0};
+    return "memory://token-" + std::to_string(++last);
+}
+
+// A lock that is held keeps its manager's event loop busy.
+template <class Condition>
+void run_until(asio::io_context& context, Condition done)
+{
+    context.restart();
+    while (!done() && context.run_one() > 0) {
+    }
+}
+
+// A callback that is empty once it has been moved from, as std::function is.
+template <class... Args>
+struct counting_callback {
+    std::shared_ptr<int> calls = std::make_shared<int>(0);
+    std::function<void(Args...)> call = [calls = calls](Args...) { ++*calls; };
+
+    void operator()(Args... args) const { call(std::move(args)...); }
+};
+
+template <class... Args, class Start>
+void use_in_every_way(asio::io_context& context, Start start)
+{
+    counting_callback<Args...> callback;
+    auto const calls = callback.calls;
+    auto const& constant = callback;
+
+    start(callback);
+    start(callback);
+    start(constant);
+    BOOST_TEST(static_cast<bool>(callback.call));  // not moved from
+    start(std::move(callback));
+    run_until(context, [&] { return *calls == 4; });
+    context.poll();
+    BOOST_TEST(*calls == 4);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+
+    // What the first handlers hold they drop.
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock_info>(context, [&](auto&& t) { locks->async_inspect("stock", std::forward<decltype(t)>(t)); });
+    auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", body, std::forward<decltype(t)>(t)); });
+
+    lock held;
+    locks->async_acquire("held", {}, [&](error_code, lock l) { held = std::move(l); });
+    run_until(context, [&] { return held.held(); });
+    use_in_every_way<error_code>(context, [&](auto&& t) { held.async_extend(1s, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code>(context, [&](auto&& t) {
+        held.async_wait_lost(std::forward<decltype(t)>(t));
+        if (std::is_rvalue_reference_v<decltype(t)>)
+            held.async_release([](error_code) {});
+    });
+    use_in_every_way<error_code>(context, [&](auto&& t) { held.async_release(std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_shutdown(std::forward<decltype(t)>(t)); });
+}
+
+BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread)
+{
+    lock empty;
+    BOOST_TEST(empty.empty());
+    std::vector<std::thread::id> ids;
+    auto const note = [&](error_code ec) {
+        BOOST_TEST((ec == errc::not_held));
+        ids.push_back(std::this_thread::get_id());
+    };
+    empty.async_release(note);
+    empty.async_extend(1s, note);
+    empty.async_wait_lost(note);
+    BOOST_TEST((ids == std::vector(3, std::this_thread::get_id())));
+
+    // Who has an executor is called there, as always.
+    asio::io_context context;
+    bool inside = true;
+    empty.async_release(asio::bind_executor(context, [&](error_code) { BOOST_TEST(!inside); }));
+    inside = false;
+    BOOST_TEST(context.run() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_ran_out_is_not_empty)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    lock_manager locks(context, {.nodes = {url}, .node_timeout = 10ms});
+    lock held;
+    locks.async_acquire("stock", {.ttl = 20ms}, [&](error_code, lock l) { held = std::move(l); });
+    context.run_for(200ms);
+    BOOST_TEST(!held.held());
+    BOOST_TEST(!held.empty());
+    lock const taken = std::move(held);
+    BOOST_TEST(!taken.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_default_token_can_be_chosen)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    bool done = false;
+    auto run = [&]() -> asio::awaitable<void> {
+        auto locks = asio::use_awaitable.as_default_on(lock_manager(context, {.nodes = {url}}));
+        auto held = co_await locks.async_acquire("stock");
+        static_assert(std::is_same_v<decltype(held), basic_lock<decltype(locks)::executor_type>>);
+        co_await held.async_extend(5s);
+        co_await held.async_release();
+        auto const info = co_await locks.async_inspect("stock");
+        BOOST_TEST(!info.locked);
+        int const n = co_await locks.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<int> {
+            co_await l.async_extend(5s);
+            co_return 7;
+        });
+        BOOST_TEST(n == 7);
+        co_await locks.async_shutdown();
+        done = true;
+    };
+    asio::co_spawn(context, run(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    context.run();
+    BOOST_TEST(done);
+
+    using as_tuple_manager = decltype(asio::as_tuple(asio::use_awaitable).as_default_on(std::declval<lock_manager>()));
+    static_assert(std::is_same_v<as_tuple_manager::rebind_executor<asio::any_io_executor>::other, lock_manager>);
+}
+
+BOOST_AUTO_TEST_CASE(a_manager_can_be_moved)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    lock_manager first(context, {.nodes = {url}});
+    lock held;
+    first.async_acquire("stock", [&](error_code, lock l) { held = std::move(l); });
+    lock_manager second(std::move(first));
+    run_until(context, [&] { return held.held(); });
+    BOOST_TEST(held.held());
+    BOOST_TEST(second.stats().held == 1u);
+
+    second = lock_manager(context, {.nodes = {fresh_url()}});  // the one before is stopped
+    held = {};
+    context.restart();
+    context.run();
+    BOOST_TEST(server->size() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_may_run_on_any_executor_type)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    using loop = asio::io_context::executor_type;
+    lock_manager erased(context, {.nodes = {url}});
+    basic_lock_manager<loop> plain(context, {.nodes = {url}});
+    static_assert(std::is_same_v<decltype(plain.get_executor()), loop>);
+    int sum = 0;
+
+    auto on_loop = [](auto&) -> asio::awaitable<int, loop> { co_return 1; };
+    auto on_strand = [](auto&) -> asio::awaitable<int, asio::strand<loop>> { co_return 10; };
+    auto on_any = [](auto&) -> asio::awaitable<int> { co_return 100; };
+    auto outer = [&]() -> asio::awaitable<void, loop> {
+        sum += co_await plain.with_lock("a", on_loop);
+        sum += co_await erased.with_lock("a", {.wait = 1s}, on_loop);
+    };
+    asio::co_spawn(context.get_executor(), outer(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    auto in_strand = [&]() -> asio::awaitable<void, asio::strand<loop>> {
+        sum += co_await erased.with_lock("b", on_strand);
+    };
+    asio::co_spawn(asio::make_strand(context.get_executor()), in_strand(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    plain.with_lock("c", on_any, [&](std::exception_ptr e, int n) {
+        BOOST_TEST(!e);
+        sum += n;
+    });
+    auto future = erased.with_lock("d", on_any, asio::use_future);
+    auto deferred = erased.with_lock("e", {.ttl = 1s}, on_any, asio::deferred);
+    std::move(deferred)([&](std::exception_ptr, int n) { sum += n; });
+    context.run();
+    BOOST_TEST(future.get() == 100);
+    BOOST_TEST(sum == 1 + 1 + 10 + 100 + 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_is_what_the_concept_says)
+{
+    auto good = [](lock&) -> asio::awaitable<void> { co_return; };
+    auto plain = [](lock&) { return 1; };
+    auto no_argument = []() -> asio::awaitable<void> { co_return; };
+    static_assert(lock_body<decltype(good)>);
+    static_assert(!lock_body<decltype(plain)>);
+    static_assert(!lock_body<decltype(no_argument)>);
+    static_assert(!lock_body<int>);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_told)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    auto const server = memory_node::at(url.substr(9));
+    lock_manager locks(context, {.nodes = {url}});
+    auto forever = [](lock&) -> asio::awaitable<int> {
+        asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+        co_await never.async_wait(asio::use_awaitable);
+        co_return 1;
+    };
+    std::exception_ptr cancelled, busy;
+    locks.with_lock("stock", forever, asio::cancel_after(50ms, [&](std::exception_ptr e, int) { cancelled = e; }));
+    locks.async_acquire("busy", [&](error_code, lock l) {
+        locks.with_lock("busy", forever, [&, keep = std::make_shared<lock>(std::move(l))](std::exception_ptr e, int) { busy = e; });
+    });
+    context.run();
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(cancelled), system_error, [](auto& e) { return e.code() == asio::error::operation_aborted; });
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(busy), lock_error, [](auto& e) {
+        return e.code() == errc::contended && e.report().nodes.size() == 1 && e.report().nodes[0].vote == vote::denied;
+    });
+    BOOST_TEST(server->size() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
