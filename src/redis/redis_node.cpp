@@ -5,6 +5,7 @@
 #include "redis/reply.hpp"
 #include "redis/scripts.hpp"
 #include "redis/sender.hpp"
+#include "redis/server_history.hpp"
 #include "redis/tls.hpp"
 #include "strand.hpp"
 
@@ -101,7 +102,8 @@ public:
           log_(c.log),
           tls_(url_.transport == transport::tls ? tls_settings(url_, c.tls) : tls_settings()),
           group_(std::move(group)),
-          jitter_(std::random_device{}())
+          jitter_(std::random_device{}()),
+          history_(c.max_ttl)
     {
     }
 
@@ -111,7 +113,7 @@ public:
 
     bool tells() const noexcept override { return ready() && tracking_.load(std::memory_order_relaxed); }
 
-    server_life life() const override { return life_; }
+    server_life life() const override { return history_.life(); }
 
     bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
 
@@ -248,8 +250,7 @@ private:
             r.push("HELLO", "3", "AUTH", url_.user.empty() ? "default" : url_.user, url_.password, "SETNAME", "redlock");
         r.push("INFO", "server");
         r.push("INFO", "memory");
-        r.push("INFO", "persistence");
-        r.push("CONFIG", "GET", "appendfsync");
+        ask_for_log(r);
         r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
         r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
         for (auto const& script : all_scripts)
@@ -271,6 +272,17 @@ private:
             if (!ec && alive && self->link_ == alive && !self->up_)
                 alive->cancel(boost::redis::operation::run);
         });
+    }
+
+    static void ask_for_log(boost::redis::request& r)
+    {
+        r.push("INFO", "persistence");
+        r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
+    }
+
+    static log_state log_in(reply const& persistence, reply const& policy)
+    {
+        return read_log_state(persistence.text, policy.elements);
     }
 
     // What nobody takes would block the connection in the end.
@@ -332,7 +344,7 @@ private:
         log(log_level::info, "connected");
         watched_ = 0;
         watch(link_);
-        if (auto const earlier = std::exchange(client_id_, client_id_in(greeting)); !earlier.empty() && !client_id_.empty() && same_life_)
+        if (auto const earlier = std::exchange(client_id_, client_id_in(greeting)); !earlier.empty() && !client_id_.empty())
             end(earlier, before);
         flush_soon();
     }
@@ -349,7 +361,7 @@ private:
         });
     }
 
-    // A connection on which nothing is answered from one look to the next is given up; an idle one is asked for a sign of
+    // A connection on which nothing is answered from one look to the next is given up, so it is asked for a sign of
     // life. Looks, not times, are compared: a process that was stopped itself has always read in between.
     void watch(std::shared_ptr<connection> const& link)
     {
@@ -357,22 +369,28 @@ private:
         patience_->async_wait([self = shared_from_this(), link](error_code ec) {
             if (ec || self->link_ != link || !self->up_)
                 return;
-            if (self->in_flight_.empty()) {
-                self->ping();
-            } else if (self->in_flight_.front()->number == self->watched_) {
+            if (!self->in_flight_.empty() && self->in_flight_.front()->number == self->watched_) {
                 self->log(log_level::warning, "it has stopped answering");
                 return link->cancel(boost::redis::operation::run);
             }
+            self->ask_for_a_sign();
             self->watched_ = self->in_flight_.front()->number;
             self->watch(link);
         });
     }
 
-    void ping()
+    // The log may be switched off, or on, while we are connected: whether a restart forgets depends on what it was like at last.
+    void ask_for_a_sign()
     {
         auto const b = take_batch();
-        b->request.push("PING");
-        exec(b, clock::now());
+        if (tells_of_log_)
+            ask_for_log(b->request);
+        else
+            b->request.push("PING");
+        exec(b, clock::now(), [this, link = link_](batch const& answer) {
+            if (link_ == link && tells_of_log_ && answer.has(1))
+                history_.looked(log_in(answer.replies[0], answer.replies[1]), clock::now());
+        });
     }
 
     // Whether the server is one that can vote; an error says why not.
@@ -387,6 +405,9 @@ private:
         }
         if (url_.database != 0 && greeting.replies[select_database].is_error())
             return interpret_error(greeting.replies[select_database].text);
+        // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
+        std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
+        note_life(run_id, greeting);
         for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
             if (welcome.elements[i] == "role" && welcome.elements[i + 1] != "master")
                 return {.error = errc::node_read_only, .text = "its role is " + presentable(welcome.elements[i + 1])};
@@ -401,7 +422,6 @@ private:
             return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + presentable(version)};
 
         // A server that may not tell who it is cannot be told from another; the operator chose so.
-        std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
 
@@ -412,7 +432,6 @@ private:
             return {.error = errc::node_may_evict,
                     .text = "its maxmemory-policy is " + presentable(policy) + ", and maxmemory is " + presentable(limit)
                             + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
-        note_life(run_id, greeting);
         auto const& told = greeting.replies[redis::tracking];
         tracking_ = !told.is_error();
         if (!tracking_ && !std::exchange(told_of_tracking_, true))
@@ -427,28 +446,17 @@ private:
         return id == welcome.end() || id + 1 == welcome.end() ? std::string() : *(id + 1);
     }
 
-    // An uptime follows the wall clock, which may jump: of a server that we saw restart we know better.
     void note_life(std::string const& run_id, batch const& greeting)
     {
-        auto const now = clock::now();
-        auto const& policy = greeting.replies[log_policy].elements;  // empty if we may not ask: then it is not known to be durable
-        bool const logs = value_after(greeting.replies[persistence_info].text, "aof_enabled:") == "1" && policy.size() == 2
-                       && policy[1] == "always";
-        bool const logged = std::exchange(logs_, logs);
-        same_life_ = !run_id.empty() && run_id == run_id_;
-        if (same_life_) {
-            life_.durable = logs;
-            return;
-        }
-        life_.restarted = !run_id_.empty();
-        life_.durable = logs && (logged || !life_.restarted);  // a log that was switched on by the restart remembers nothing
-        run_id_ = run_id;
+        auto const& persistence = greeting.replies[persistence_info];
+        auto const& policy = greeting.replies[log_policy];
+        tells_of_log_ = !persistence.is_error() && !policy.is_error();  // a refusal each second would fill the server's ACL LOG
         long long uptime = 0;
         auto const digits = value_after(greeting.replies[server_info].text, "uptime_in_seconds:");
         std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
-        // It counts the seconds that have begun.
-        auto const age = std::chrono::seconds(std::clamp<long long>(uptime - 1, 0, 10 * 365 * 86'400));
-        life_.began = life_.restarted ? now : now - age;
+        history_.greeted(run_id, std::chrono::seconds(uptime), log_in(persistence, policy), clock::now());
+        if (!history_.same_life())
+            client_id_.clear();  // it gives the numbers anew
     }
 
     void went_down(error_code ec)
@@ -666,10 +674,8 @@ private:
     std::uint32_t link_number_ = 0;
     std::uint32_t lingering_ = 0;  ///< what was sent on this connection, or on earlier ones, may still be carried out
     std::string client_id_;        ///< by which the server knows the connection
-    std::string run_id_;           ///< of the server that greeted us last
-    bool same_life_ = false;       ///< as the time before
-    bool logs_ = false;            ///< whether it writes a log at once
-    server_life life_;
+    server_history history_;
+    bool tells_of_log_ = false;    ///< we may ask for its state
     deletion deletion_ = deletion::script;
     bool running_ = false;
     bool closed_ = false;

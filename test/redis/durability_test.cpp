@@ -1,0 +1,191 @@
+// Servers that remember over a restart, and those that only say so.
+
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <fstream>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(durability)
+
+namespace {
+
+/// A server whose configuration file may change between its lives.
+class configured_server {
+public:
+    explicit configured_server(std::string const& settings) { configure(settings); server.emplace(std::vector<std::string>{"--include", file()}); }
+
+    void configure(std::string const& settings) const { std::ofstream(file()) << settings << '\n'; }
+
+    /// As a power cut does: its children would keep its connections open.
+    void kill()
+    {
+        ::kill(-server->pid(), SIGKILL);
+        server->kill();
+    }
+
+    bool says(std::string const& words) const { return server->ask({"INFO", "persistence"}).find(words) != std::string::npos; }
+
+    long questions() const
+    {
+        std::string const label = "cmdstat_config|get:calls=";
+        auto const statistics = server->ask({"INFO", "commandstats"});
+        auto const at = statistics.find(label);
+        return at == std::string::npos ? 0 : std::stol(statistics.substr(at + label.size()));
+    }
+
+    std::optional<local_server> server;
+
+private:
+    std::string file() const { return folder_.path + "/conf"; }
+
+    testbed::temporary_folder folder_;
+};
+
+config settings(configured_server const& s, restart_guard guard = restart_guard::strict, std::chrono::milliseconds max_ttl = 2s)
+{
+    return {.nodes = {s.server->url()}, .node_timeout = 250ms, .max_ttl = max_ttl, .restart_guard = guard};
+}
+
+void warm_up(real_servers& r, lock_manager& locks)
+{
+    BOOST_TEST_REQUIRE(!r.release(r.acquire(locks, "warm-up", {.ttl = 1s, .wait = 20s}).held));
+}
+
+// What comes of the first attempt that the server answers.
+error_code attempt(real_servers& r, lock_manager& locks, std::string const& resource)
+{
+    error_code ec;
+    BOOST_TEST(r.run_to([&] {
+        ec = r.acquire(locks, resource, {.ttl = 1s}).ec;
+        return ec != errc::no_quorum;
+    }));
+    return ec;
+}
+
+void reconnect(real_servers& r, configured_server& s, lock_manager& locks)
+{
+    auto const before = locks.stats().nodes[0].connections;
+    s.server->ask({"CLIENT", "KILL", "TYPE", "normal"});
+    BOOST_TEST(r.run_to([&] {
+        r.acquire(locks, "warm-up", {.ttl = 1s});
+        return locks.stats().nodes[0].connections > before;
+    }));
+}
+
+constexpr auto* durable = "appendonly yes\nappendfsync always";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
+{
+    configured_server s("appendfsync always");
+    real_servers r(0);
+    lock_manager a(r.context, settings(s)), b(r.context, settings(s));
+    warm_up(r, a);
+    warm_up(r, b);
+    for (int i = 0; i < 100; ++i)
+        s.server->ask({"SET", "other" + std::to_string(i), "x"});
+    s.server->ask({"CONFIG", "SET", "rdb-key-save-delay", "100000"});
+    s.configure(durable);
+    s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
+    reconnect(r, s, b);  // the greeting is told that the log is on
+    BOOST_TEST(s.says("aof_enabled:1"));
+    auto held = r.acquire(a, "stock", {.ttl = 2s, .wait = 5s}).held;
+    BOOST_TEST_REQUIRE(held.held());
+    BOOST_TEST_REQUIRE(s.says("aof_rewrite_in_progress:1"));
+
+    s.kill();
+    s.server->start();
+
+    BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
+    r.shutdown(a);
+    r.shutdown(b);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
+{
+    configured_server s(durable);
+    real_servers r(0);
+    lock_manager a(r.context, settings(s)), b(r.context, settings(s));
+    warm_up(r, a);
+    warm_up(r, b);
+    s.server->ask({"CONFIG", "SET", "appendonly", "no"});
+    auto const before = s.questions();
+    BOOST_TEST(r.run_to([&] { return s.questions() >= before + 4; }));
+    auto held = r.acquire(a, "stock", {.ttl = 2s}).held;
+    BOOST_TEST_REQUIRE(held.held());
+
+    s.kill();
+    s.server->start();  // with the log
+
+    BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
+    r.shutdown(a);
+    r.shutdown(b);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_is_not_synced_while_it_is_rewritten_is_not_believed)
+{
+    configured_server s(std::string(durable) + "\nno-appendfsync-on-rewrite yes");
+    real_servers r(0);
+    lock_manager locks(r.context, settings(s));
+    warm_up(r, locks);
+
+    s.kill();
+    s.server->start();
+
+    BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_back_what_was_forgotten)
+{
+    configured_server s("appendfsync always");
+    real_servers r(0);
+    lock_manager locks(r.context, settings(s, restart_guard::automatic, 20s));
+    warm_up(r, locks);
+    s.kill();
+    s.server->start();
+    BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
+
+    s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
+    BOOST_TEST(r.run_to([&] { return s.says("aof_rewrite_in_progress:0") && s.says("aof_rewrite_scheduled:0"); }));
+    reconnect(r, s, locks);
+
+    BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
+
+    // A program that has just begun cannot be told that it was on from the start, either.
+    lock_manager fresh(r.context, settings(s, restart_guard::strict, 20s));
+    BOOST_TEST((attempt(r, fresh, "stock") == errc::quarantined));
+    r.shutdown(locks);
+    r.shutdown(fresh);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_after_the_next_restart)
+{
+    configured_server s("appendfsync always");
+    real_servers r(0);
+    lock_manager a(r.context, settings(s)), b(r.context, settings(s));
+    warm_up(r, a);
+    warm_up(r, b);
+    s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
+    BOOST_TEST(r.run_to([&] { return s.says("aof_rewrite_in_progress:0") && s.says("aof_rewrite_scheduled:0"); }));
+    s.configure(durable);
+    auto const before = s.questions();
+    BOOST_TEST(r.run_to([&] { return s.questions() >= before + 4; }));
+    auto held = r.acquire(a, "stock", {.ttl = 2s}).held;
+
+    s.kill();
+    s.server->start();
+
+    BOOST_TEST((attempt(r, b, "other") == error_code()));
+    BOOST_TEST((attempt(r, b, "stock") == errc::contended));
+    r.shutdown(a);
+    r.shutdown(b);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

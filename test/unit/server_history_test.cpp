@@ -1,0 +1,136 @@
+#include "redis/server_history.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <utility>
+
+using namespace redlock;
+using namespace redlock::redis;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(server_histories)
+
+namespace {
+
+constexpr clock::time_point now{1000h};
+constexpr log_state good{.complete = true, .synced = true, .from_start = true};
+constexpr log_state rewriting{.complete = false, .synced = true, .from_start = true};
+constexpr log_state rewritten{.complete = true, .synced = true, .from_start = false};
+constexpr log_state unsynced{.complete = true, .synced = false, .from_start = true};
+
+// Whether the life after one that was seen so is without loss.
+bool remembers(std::initializer_list<std::pair<log_state, clock::duration>> seen, log_state at_the_restart = good)
+{
+    server_history h(60s);
+    bool first = true;
+    for (auto const& [log, when] : seen) {
+        if (std::exchange(first, false))
+            h.greeted("one", 1h, log, now + when);
+        else
+            h.looked(log, now + when);
+    }
+    h.greeted("two", 0s, at_the_restart, now + 2h);
+    BOOST_TEST(h.life().restarted);
+    BOOST_TEST((h.life().began == now + 2h));
+    return h.life().durable;
+}
+
+char const persistence[] = "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
+                           "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
+std::vector<std::string> const policy{"no-appendfsync-on-rewrite", "no", "appendfsync", "always"};
+
+log_state with(std::string_view old, std::string_view replacement)
+{
+    std::string text = persistence;
+    auto const at = text.find(old);
+    BOOST_TEST_REQUIRE(at != text.npos);
+    return read_log_state(text.replace(at, old.size(), replacement), policy);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_log_is_read_from_what_the_server_says)
+{
+    auto const log = read_log_state(persistence, policy);
+    BOOST_TEST((log.complete && log.synced && log.from_start));
+    BOOST_TEST(!with("aof_enabled:1", "aof_enabled:0").complete);
+    BOOST_TEST(!with("in_progress:0", "in_progress:1").complete);
+    BOOST_TEST(!with("scheduled:0", "scheduled:1").complete);
+    BOOST_TEST(!with("write_status:ok", "write_status:err").synced);
+    BOOST_TEST(!with("last_rewrite_time_sec:-1", "last_rewrite_time_sec:0").from_start);
+    for (std::vector<std::string> const& other : {std::vector<std::string>{}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"},
+                                                  {"appendfsync", "everysec", "no-appendfsync-on-rewrite", "no"},
+                                                  {"appendfsync", "always", "no-appendfsync-on-rewrite", "yes"}, {"appendfsync"}})
+        BOOST_TEST(!read_log_state(persistence, other).synced);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_said_is_not_so)
+{
+    auto const log = read_log_state("", {});
+    BOOST_TEST((!log.complete && !log.synced && !log.from_start));
+    BOOST_TEST(!with("aof_rewrite_in_progress:0\r\n", "").complete);
+    BOOST_TEST(!with("aof_rewrite_scheduled:0\r\n", "").complete);
+    BOOST_TEST(!with("aof_last_write_status:ok\r\n", "").synced);
+    BOOST_TEST(!with("aof_last_rewrite_time_sec:-1\r\n", "").from_start);
+}
+
+BOOST_AUTO_TEST_CASE(a_restart_is_without_loss_if_the_log_was_durable_at_the_last_sign)
+{
+    BOOST_TEST(remembers({{good, 0s}}));
+    BOOST_TEST(remembers({{rewriting, 0s}, {rewritten, 1s}}));  // all keys are in it then
+    BOOST_TEST(!remembers({{rewriting, 0s}}));
+    BOOST_TEST(!remembers({{good, 0s}, {rewriting, 1s}}));
+    BOOST_TEST(!remembers({{good, 0s}, {log_state(), 1s}}));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_synced_may_be_missing_until_it_is_over)
+{
+    BOOST_TEST(!remembers({{good, 0s}, {unsynced, 1s}}));
+    BOOST_TEST(!remembers({{good, 0s}, {unsynced, 1s}, {good, 60s}}));
+    BOOST_TEST(remembers({{good, 0s}, {unsynced, 1s}, {good, 61s}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_new_life_must_have_read_the_log)
+{
+    BOOST_TEST(!remembers({{good, 0s}}, log_state()));
+    BOOST_TEST(!remembers({{good, 0s}}, rewriting));
+    BOOST_TEST(!remembers({{good, 0s}}, rewritten));
+    BOOST_TEST(!remembers({{good, 0s}}, unsynced));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_life_has_forgotten_no_later_look_brings_back)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, log_state(), now);
+    h.greeted("two", 0s, good, now + 1s);
+    BOOST_TEST(!h.life().durable);
+    h.looked(good, now + 2s);
+    BOOST_TEST(!h.life().durable);
+    h.greeted("two", 3s, good, now + 3s);
+    BOOST_TEST(h.same_life());
+    BOOST_TEST(!h.life().durable);
+    h.greeted("three", 0s, good, now + 4s);
+    BOOST_TEST(h.life().durable);  // it remembers what the one before had
+}
+
+BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_count)
+{
+    for (auto const& [log, durable] : {std::pair(good, true), std::pair(rewriting, false), std::pair(rewritten, false), std::pair(unsynced, false)}) {
+        server_history h(60s);
+        h.greeted("one", 10s, log, now);
+        BOOST_TEST(!h.life().restarted);
+        BOOST_TEST((h.life().began == now - 9s));
+        BOOST_TEST(h.life().durable == durable);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_be_asked_has_a_new_life_with_each_connection)
+{
+    server_history h(60s);
+    h.greeted("", 0s, log_state(), now);
+    BOOST_TEST((!h.life().durable && !h.life().restarted && h.life().began == now));
+    h.greeted("", 0s, log_state(), now + 1s);
+    BOOST_TEST((!h.same_life() && !h.life().restarted && h.life().began == now + 1s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
