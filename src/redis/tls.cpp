@@ -45,6 +45,8 @@ tls_settings::tls_settings(url const& u, tls_options const& o)
     SSL_CTX_set_verify(c, o.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     // The name to verify is inherited by each connection from here.
     auto* const parameters = SSL_CTX_get0_param(c);
+    // Only the alternative names count, and a wildcard is a whole label (RFC 9525).
+    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     boost::system::error_code not_an_address;
     boost::asio::ip::make_address(u.host, not_an_address);
     if (not_an_address)

@@ -19,6 +19,7 @@ struct certificates {
         sign("server", "DNS:localhost,IP:127.0.0.1");
         sign("client", "DNS:client");
         sign("elsewhere", "DNS:elsewhere.example");
+        sign("localhost", "IP:127.0.0.1");  // whose common name is what we ask for
     }
 
     void sign(std::string const& name, std::string const& names)
@@ -77,12 +78,13 @@ BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
 BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
 {
     certificates c, others;
-    tls_server s(c), elsewhere(c, "elsewhere");
+    tls_server s(c), elsewhere(c, "elsewhere"), nameless(c, "localhost");
     real_servers r(0);
     std::pair<std::string, std::string> const cases[] = {
         {s.url(), others.file("ca.pem")},  // signed by somebody else
         {s.url(), ""},                     // unknown to the system
         {elsewhere.url(), c.file("ca.pem")},
+        {nameless.url(), c.file("ca.pem")},  // a common name is no name of a server (RFC 9525)
     };
     for (auto const& [url, ca] : cases) {
         lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
