@@ -68,16 +68,18 @@ boost::redis::any_adapter push_reader::adapter(std::function<void(std::string_vi
 {
     parsed_ = std::move(parsed);
     return boost::redis::any_adapter::impl_t(
-        [this](auto event, boost::redis::resp3::node_view const& node, boost::system::error_code&) { read(event, node); });
+        [this](auto event, boost::redis::resp3::node_view const& node, boost::system::error_code& ec) { read(event, node, ec); });
 }
 
 // >2 invalidate [key, …], or a null instead of the keys when the server has been flushed.
-void push_reader::read(boost::redis::any_adapter::parse_event event, boost::redis::resp3::node_view const& node)
+void push_reader::read(boost::redis::any_adapter::parse_event event, boost::redis::resp3::node_view const& node, error_code& ec)
 {
     using boost::redis::resp3::type;
     if (event != boost::redis::any_adapter::parse_event::node)
         return;
-    if (node.depth == 0)
+    if (node.depth == 0 && node.data_type != type::push)
+        ec = errc::unexpected_reply;  // Boost.Redis hands replies that no request waits for to us, too: who knows what the next ones answer
+    else if (node.depth == 0)
         invalidates_ = false;
     else if (node.depth == 1 && node.data_type == type::null && invalidates_)
         add({});

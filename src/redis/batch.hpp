@@ -62,14 +62,14 @@ private:
 class push_reader {
 public:
     /// It must stay where it is as long as the connection may push. @p parsed is called with each key before anything behind it
-    /// is read: replies and pushes are handed out in any order.
+    /// is read: replies and pushes are handed out in any order. A reply that no request explains ends the connection.
     boost::redis::any_adapter adapter(std::function<void(std::string_view key)> parsed);
 
     /// The keys since the last call; an empty one: all.
     std::vector<std::string> take() { return std::exchange(changed_, {}); }
 
 private:
-    void read(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
+    void read(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&, error_code&);
     void add(std::string_view key);
 
     std::function<void(std::string_view)> parsed_;

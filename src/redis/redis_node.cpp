@@ -393,6 +393,24 @@ private:
         });
     }
 
+    // Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is about.
+    bool answers_greeting(batch const& greeting) const
+    {
+        using boost::redis::resp3::type;
+        auto const is = [&](std::size_t i, auto... shapes) {
+            auto const& r = greeting.replies[i];
+            return r.is_error() || ((r.type == shapes) || ...);
+        };
+        auto const& welcome = greeting.replies[hello];
+        bool good = welcome.type == type::map && std::find(welcome.elements.begin(), welcome.elements.end(), "role") != welcome.elements.end();
+        for (auto const info : {server_info, memory_info, persistence_info})
+            good = good && is(info, type::verbatim_string, type::blob_string);
+        good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
+        for (std::size_t i = 0; i < all_scripts.size(); ++i)
+            good = good && (greeting.replies[scripts + i].is_error() || greeting.replies[scripts + i].text == all_scripts[i].sha1);
+        return good && (url_.database == 0 || is(select_database, type::simple_string));
+    }
+
     // Whether the server is one that can vote; an error says why not.
     node_reply examine(batch const& greeting)
     {
@@ -403,6 +421,8 @@ private:
                 r.error = errc::unsupported_server;
             return r;
         }
+        if (!answers_greeting(greeting))
+            return {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
         if (url_.database != 0 && greeting.replies[select_database].is_error())
             return interpret_error(greeting.replies[select_database].text);
         // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
@@ -463,10 +483,13 @@ private:
     {
         bool const was_up = std::exchange(up_, false);
         ready_ = false;
-        if (was_up) {
+        if (was_up)
+            tell_of_change({});  // whatever would have been told is lost
+        if (ec == errc::unexpected_reply) {
+            set_trouble(ec, "it answered what nobody had asked");
+        } else if (was_up) {
             trouble_ = {};  // wait for the outcome of the first attempt to come back
             log(log_level::warning, "connection lost: " + ec.message());
-            tell_of_change({});  // whatever would have been told is lost
         } else if (!refused_) {
             set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable,
                         ec == asio::error::operation_aborted ? "it accepts connections but does not answer" : presentable(ec.message()));

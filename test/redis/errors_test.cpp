@@ -205,6 +205,83 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone)
     }
 }
 
+namespace {
+
+std::size_t commands_in(std::string_view request)
+{
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = request.find('*', at)) != request.npos; ++at)
+        n += at == 0 || request[at - 1] == '\n';
+    return n;
+}
+
+std::string repeated(std::string_view words, std::size_t times)
+{
+    std::string all;
+    for (; times > 0; --times)
+        all += words;
+    return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_peer_that_says_yes_to_everything_has_no_vote)
+{
+    real_servers r(2);
+    fake_server yes(r.context, [](std::string_view request) { return repeated("+OK\r\n", commands_in(request)); });
+    odd_one(r, yes.url(), errc::unexpected_reply);
+    BOOST_TEST(yes.connections < 40);
+
+    lock_manager alone(r.context, {.nodes = {yes.url()}});
+    BOOST_TEST((r.acquire(alone, "stock").ec == errc::no_quorum));
+    BOOST_TEST(!alone.stats().nodes[0].connected);
+    r.shutdown(alone);
+}
+
+BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refused)
+{
+    auto const good = welcome("7.0.0");
+    auto const sha = std::string(redis::contend_script.sha1);
+    std::pair<std::string, std::string> const slips[] = {
+        {"%1\r\n$4\r\nrole\r\n", "*2\r\n$4\r\nrole\r\n"},        // an answer in the old protocol
+        {"$4\r\nrole\r\n", "$4\r\nmode\r\n"},                     // it may be a replica
+        {"$0\r\n\r\n$0", "+OK\r\n$0"},                             // no INFO
+        {"*0\r\n", "+OK\r\n"},                                     // no CONFIG GET
+        {"*1\r\n$3\r\ndel\r\n+OK\r\n", "+OK\r\n*1\r\n$3\r\ndel\r\n"},  // two that have changed places
+        {"+" + sha, "+" + std::string(sha.rbegin(), sha.rend())},  // another script
+    };
+    for (auto const& [from, to] : slips) {
+        BOOST_TEST_CONTEXT(from << " becomes " << to)
+        {
+            auto bad = good;
+            auto const at = bad.find(from);
+            BOOST_TEST_REQUIRE(at != bad.npos);
+            bad.replace(at, from.size(), to);
+            real_servers r(2);
+            fake_server peer(r.context, [&](std::string_view) { return bad; });
+            odd_one(r, peer.url(), errc::unexpected_reply);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
+{
+    real_servers r(0);
+    fake_server peer(r.context, [&](std::string_view) { return welcome("7.0.0") + "+OK\r\n"; });
+    std::string lines;
+    lock_manager locks(r.context, {.nodes = {peer.url()}, .log = [&](log_level, std::string_view line) { lines += line; }});
+
+    BOOST_TEST(r.run_to([&] {
+        r.acquire(locks, "stock", {.wait = 100ms});
+        return peer.connections > 3;
+    }));
+
+    BOOST_TEST((locks.stats().nodes[0].last_error == errc::unexpected_reply));
+    BOOST_TEST(locks.stats().acquired == 0u);
+    BOOST_TEST(lines.find("nobody had asked") != lines.npos);
+    r.shutdown(locks);
+}
+
 BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
 {
     real_servers r(2);
