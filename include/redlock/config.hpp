@@ -47,7 +47,7 @@ struct config {
     /** The lock servers, 1 to 99, independent of each other: no replicas, no two names of one server.
 
         `redis://[user:password@]host[:port][/db]` (`valkey://` means the same), `rediss://…` and
-        `valkeys://…` with TLS, `unix:///path[?db=n]`, `memory://name` (in this process, for tests),
+        `valkeys://…` with TLS, `unix://[user:password@]/path[?db=n]`, `memory://name` (in this process, for tests),
         or plain `host[:port]`. Reserved characters in user and password are percent-encoded.
         The port is 6379 if not given. One node is the plain single-instance lock; an odd number
         tolerates most: 3 nodes one failure, 5 nodes two.

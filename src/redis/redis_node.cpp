@@ -416,7 +416,7 @@ private:
     {
         auto const& welcome = greeting.replies[hello];
         if (welcome.is_error()) {
-            auto r = interpret_error(welcome.text);
+            auto r = interpret_error(welcome.text, {url_.password});
             if (r.error == errc::server_error)  // it does not know HELLO
                 r.error = errc::unsupported_server;
             return r;
@@ -424,13 +424,13 @@ private:
         if (!answers_greeting(greeting))
             return {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
         if (url_.database != 0 && greeting.replies[select_database].is_error())
-            return interpret_error(greeting.replies[select_database].text);
+            return interpret_error(greeting.replies[select_database].text, {url_.password});
         // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
         std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         note_life(run_id, greeting);
         for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
             if (welcome.elements[i] == "role" && welcome.elements[i + 1] != "master")
-                return {.error = errc::node_read_only, .text = "its role is " + presentable(welcome.elements[i + 1])};
+                return {.error = errc::node_read_only, .text = "its role is " + shown(welcome.elements[i + 1])};
         }
 
         auto const& known = greeting.replies[native_commands].elements;
@@ -439,7 +439,7 @@ private:
 
         auto const version = value_after(greeting.replies[server_info].text, "redis_version:");
         if (fencing_ && !version.empty() && is_before_6_2(version))
-            return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + presentable(version)};
+            return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
 
         // A server that may not tell who it is cannot be told from another; the operator chose so.
         if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
@@ -450,14 +450,16 @@ private:
         auto const policy = value_after(memory, "maxmemory_policy:");
         if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
             return {.error = errc::node_may_evict,
-                    .text = "its maxmemory-policy is " + presentable(policy) + ", and maxmemory is " + presentable(limit)
+                    .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
                             + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
         auto const& told = greeting.replies[redis::tracking];
         tracking_ = !told.is_error();
         if (!tracking_ && !std::exchange(told_of_tracking_, true))
-            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + presentable(told.text));
+            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + shown(told.text));
         return {};
     }
+
+    std::string shown(std::string_view said) const { return presentable(said, {url_.password}); }
 
     static std::string client_id_in(batch const& greeting)
     {
@@ -603,7 +605,7 @@ private:
                 e.operation->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto r = interpret(*e.operation, {&b->replies[e.answer], replies});
+            auto r = interpret(*e.operation, {&b->replies[e.answer], replies}, url_.password);
             if (r.untouched && try_again(e, r.error))
                 continue;
             r.watched = e.tracked && r.vote == vote::denied && !b->replies[e.answer - 1].is_error();

@@ -1,7 +1,9 @@
 #include "redis/reply.hpp"
 
 #include "core/fencing.hpp"
+#include "redis/secrets.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -13,6 +15,7 @@ namespace {
 using boost::redis::resp3::type;
 
 constexpr std::size_t words_max = 160;
+constexpr std::size_t searched_max = 2048;  // for secrets, which may become shorter
 
 struct meaning {
     std::string_view code;
@@ -94,10 +97,10 @@ node_reply interpret_contention(reply const& r)
 }
 
 // The key is set by now, whatever became of the proposal.
-node_reply interpret_proposal(node_operation const& o, node_reply granted, reply const& r)
+node_reply interpret_proposal(node_operation const& o, node_reply granted, reply const& r, std::string_view password)
 {
     if (r.is_error()) {
-        auto result = interpret_error(r.text);
+        auto result = interpret_error(r.text, {password, o.value});
         result.untouched = false;
         return result;
     }
@@ -109,8 +112,6 @@ node_reply interpret_proposal(node_operation const& o, node_reply granted, reply
 
 node_reply interpret_counter(reply const& r)
 {
-    if (r.is_error())
-        return interpret_error(r.text);
     double counter = 0;  // servers may write it with an exponent
     if (r.type != type::doublean || !read_number(r.text, counter) || !(counter >= 1 && counter < static_cast<double>(core::fence_end)))
         return unexpected();
@@ -145,11 +146,14 @@ std::string_view value_after(std::string_view text, std::string_view label, std:
     return rest.substr(0, rest.find_first_of(end));
 }
 
-std::string presentable(std::string_view text)
+std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.
     text = text.substr(0, text.find(", with args beginning with"));
-    std::string words(text.substr(0, words_max));
+    std::string words(text.substr(0, searched_max));
+    for (auto const& s : secrets)
+        words = without(std::move(words), s);
+    words.resize(std::min(words.size(), words_max));
     for (auto& c : words) {
         if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
             c = '?';
@@ -157,10 +161,10 @@ std::string presentable(std::string_view text)
     return words;
 }
 
-node_reply interpret_error(std::string_view text)
+node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets)
 {
     node_reply r;
-    r.text = presentable(text);
+    r.text = presentable(text, secrets);
     if (auto const* refusal = find_refusal(text)) {
         r.error = refusal->error;
         r.untouched = true;
@@ -172,18 +176,19 @@ node_reply interpret_error(std::string_view text)
     return r;
 }
 
-node_reply interpret(node_operation const& o, std::span<reply const> replies)
+node_reply interpret(node_operation const& o, std::span<reply const> replies, std::string_view password)
 {
     auto const& r = replies.front();
     if (r.is_error())
-        return interpret_error(r.text);
+        return interpret_error(r.text, {password, o.value});
     switch (o.what) {
     case node_operation::kind::acquire: {
         auto result = o.looks_for_others() ? interpret_contention(r) : interpret_set(r);
-        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, std::move(result), replies.back()) : result;
+        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, std::move(result), replies.back(), password)
+                                                                : result;
     }
     case node_operation::kind::raise:
-        return interpret_counter(replies.back());
+        return replies.back().is_error() ? interpret_error(replies.back().text, {password, o.value}) : interpret_counter(replies.back());
     case node_operation::kind::extend:
         if (o.heal && r.type == type::number && r.text == "2") {
             auto result = decided(false);

@@ -4,6 +4,7 @@
 
 #include <boost/redis/resp3/type.hpp>
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,15 +25,17 @@ struct reply {
 };
 
 /// What @p replies, one for each of the @ref commands_for it, mean as the answer to @p o.
-node_reply interpret(node_operation const& o, std::span<reply const> replies);
+/// In the server's words, @p password and the value of @p o are left out.
+node_reply interpret(node_operation const& o, std::span<reply const> replies, std::string_view password = {});
 
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
-node_reply interpret_error(std::string_view text);
+node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
 /// Of a reply to INFO: what stands after @p label, up to any of the characters in @p end. Empty if it is not there.
 std::string_view value_after(std::string_view text, std::string_view label, std::string_view end = "\r\n");
 
-/// The server's words as they may be shown: printable, of bounded length, and without what it quotes of our command.
-std::string presentable(std::string_view text);
+/// The server's words as they may be shown: printable, of bounded length, without what it quotes of our command in the way of
+/// Redis, and without @p secrets, in whatever way it quotes these.
+std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
 }  // namespace redlock::redis

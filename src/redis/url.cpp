@@ -52,14 +52,14 @@ std::string shown(std::string_view text)
         result += "***";
         rest.remove_prefix(at);
     } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
-               scheme != "unix://" && colon != std::string_view::npos) {
+               colon != std::string_view::npos && (scheme != "unix://" || rest.front() != '/')) {
         auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
         if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without '@'?
             result += std::string(rest.substr(0, colon + 1)) + "***";
             rest = {};
         }
     }
-    if (auto const query = rest.find_first_of("?#"); scheme != "unix://" && query != std::string_view::npos)
+    if (auto const query = rest.find_first_of("?#"); query != std::string_view::npos)
         result += std::string(rest.substr(0, query + 1)) + "***";
     else
         result += rest;
@@ -132,15 +132,22 @@ private:
 
     url unix_socket(std::string_view rest)
     {
+        if (auto const at = rest.find("@/"); !rest.empty() && rest.front() != '/' && at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
         auto const question = rest.find('?');
         url_.path = rest.substr(0, question);
         if (url_.path.size() < 2 || url_.path.front() != '/')
-            return refuse("an absolute path must follow \"unix://\"");
+            return refuse("an absolute path must follow \"unix://\", or \"unix://user:password@\"");
         if (url_.path.size() > 107)
             return refuse("the path of a Unix socket has at most 107 bytes");
         if (question != std::string_view::npos) {
             auto const query = rest.substr(question + 1);
-            if (query.substr(0, 3) != "db=" || !set_database(query.substr(3)))
+            if (query.substr(0, 3) != "db=")
+                return refuse("what follows '?' must be \"db=\" and a number; user and password stand before the path: unix://user:password@/path");
+            if (!set_database(query.substr(3)))
                 return refuse(database_rule);
         }
         return url_;

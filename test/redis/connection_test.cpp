@@ -102,6 +102,25 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
     r.shutdown(locks);
 }
 
+BOOST_AUTO_TEST_CASE(user_and_password_go_with_a_unix_socket_too)
+{
+    testbed::temporary_folder folder;
+    auto const path = folder.path + "/s";
+    real_servers r(1, {"--unixsocket", path, "--requirepass", "se/cr@t"});
+    lock_manager locks(r.context, {.nodes = {"unix://:se%2Fcr%40t@" + path}});
+    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+    BOOST_TEST(locks.stats().nodes[0].name == "unix://" + path);
+    r.shutdown(locks);
+
+    try {
+        lock_manager refused(r.context, {.nodes = {"unix://" + path + "?password=hunter2"}});  // as others write it
+        BOOST_TEST(false);
+    } catch (std::invalid_argument const& e) {
+        BOOST_TEST(std::string(e.what()).find("hunter2") == std::string::npos);
+        BOOST_TEST(std::string(e.what()).find("unix://user:password@/path") != std::string::npos);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
 {
     real_servers r(1);

@@ -282,6 +282,24 @@ BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
     r.shutdown(locks);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_quotes_our_password_in_its_own_way)
+{
+    std::string const ways[] = {"-ERR syntax error near 'hunter2&3'", "-WRONGPASS %68unter2%263 is no password", "-NOAUTH got \"hunter2...\""};
+    for (auto const& words : ways) {
+        real_servers r(2);
+        fake_server gossip(r.context, [&](std::string_view request) { return repeated(words + "\r\n", commands_in(request)); });
+        std::string lines;
+        lock_manager locks(r.context, {.nodes = {"redis://:hunter2%263@" + gossip.url().substr(8)},
+                                       .log = [&](log_level, std::string_view line) { lines += line; }});
+        auto const o = r.acquire(locks, "stock");
+        auto const n = locks.stats().nodes[0];
+        auto const all = lines + o.report.message + o.report.nodes.at(0).message + n.last_message;
+        BOOST_TEST(all.find("***") != all.npos);
+        BOOST_TEST(all.find("unter2") == all.npos);
+        r.shutdown(locks);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(garbage_after_a_good_start)
 {
     real_servers r(2);

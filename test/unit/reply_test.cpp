@@ -207,4 +207,30 @@ BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated
     BOOST_TEST(interpret_error("ERR \x1b[31m\r\n").text == "ERR ?[31m??");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
+{
+    auto const shown = [](std::string_view text) { return redis::presentable(text, {"hunt%r\"2\n\xc3\xa9", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1"}); };
+    for (std::string_view const quoted : {"hunt%r\"2\n\xc3\xa9", "hunt%r\\\"2\\n\\xc3\\xa9", "hunt%25r%222%0a%C3%A9", "%68%75%6e%74%25%72%22%32%0A%C3%A9",
+                                          "HUNT%R\"2\n\xc3\xa9", "hunt%r\"2???", "hunt%r\\\"2\\u000a\\u00c3\\u00a9",
+                                          "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1", "5F0C9D4B2A7E61830D1F4E5A6B7C8D9E:web:1"}) {
+        BOOST_TEST(shown("ERR cannot do AUTH default " + std::string(quoted) + " now") == "ERR cannot do AUTH default *** now");
+        BOOST_TEST(shown("'" + std::string(quoted) + "'" + std::string(quoted)) == "'***'***");
+    }
+    for (std::string_view const cut : {"ERR: 'hunt'", "ERR: 'hunt%", "ERR: 'hunt%25r...", "ERR: \"5f0c9d4b2a7e", "ERR: 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:w"}) {
+        BOOST_TEST(shown(cut).find("hunt") == std::string::npos);
+        BOOST_TEST(shown(cut).find("5f0c") == std::string::npos);
+    }
+    BOOST_TEST(shown("ERR the hunter is not there") == "ERR the hunter is not there");
+    BOOST_TEST(shown(std::string(150, 'x') + "hunt%r\"2\n\xc3\xa9").substr(150) == "***");  // before it is cut off
+    BOOST_TEST(redis::presentable("ERR \\\\\\\\\\\\\\\\", {"\\\\\\\\\\\\\\"}).find("\\\\\\\\") == std::string::npos);
+
+    question q(kind::acquire, 7);
+    q.value = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1";
+    redis::reply const replies[] = {make(type::simple_string, "OK"), make(type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
+    BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
+    BOOST_TEST(redis::interpret(q, {replies + 1, 1}, "sesame").text == "ERR pw=*** ***");
+    q.what = kind::raise;
+    BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,6 +47,21 @@ BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_nodes)
     BOOST_TEST(parse_url("memory://a").name() == "memory://a");
 }
 
+BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
+{
+    auto const u = parse_url("unix://us%40er:p%2Fss@/run/a@b.sock?db=2");
+    BOOST_TEST(u.wrong == "");
+    BOOST_TEST((u.transport == transport::unix_socket));
+    BOOST_TEST(u.user == "us@er");
+    BOOST_TEST(u.password == "p/ss");
+    BOOST_TEST(u.path == "/run/a@b.sock");
+    BOOST_TEST(u.database == 2);
+    BOOST_TEST(u.name() == "unix:///run/a@b.sock");
+    BOOST_TEST(parse_url("unix://:pw@/s").password == "pw");
+    BOOST_TEST(parse_url("unix:///a@/s").path == "/a@/s");
+    BOOST_TEST(parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(broken_urls_say_why)
 {
     auto const wrong = [](std::string_view text) { return parse_url(text).wrong; };
@@ -68,7 +83,8 @@ BOOST_AUTO_TEST_CASE(broken_urls_say_why)
     BOOST_TEST(wrong("redis://user@h").find("password") != std::string::npos);
     BOOST_TEST(wrong("redis://u:%4@h").find("hexadecimal") != std::string::npos);
     BOOST_TEST(wrong("unix://relative").find("absolute") != std::string::npos);
-    BOOST_TEST(wrong("unix:///s?x=1").find("database") != std::string::npos);
+    BOOST_TEST(wrong("unix:///s?x=1").find("unix://user:password@/path") != std::string::npos);
+    BOOST_TEST(wrong("unix:///s?db=x").find("database") != std::string::npos);
     BOOST_TEST(wrong("memory://").find("name") != std::string::npos);
 }
 
@@ -76,7 +92,10 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
 {
     for (auto const* text : {"redis://user:hunter2@h:99999", "redis://:hunter2@h/x", "bad://u:hunter2@h", "redis://u:hunter2%zz@h",
                              "redis://u:hunter2@x@h:0", "u:hunter2@h:0", "redis://user:hunter2", "redis://:hunter2", "user:hunter2",
-                             "redis://h?password=hunter2", "redis://h:70000#hunter2", "rediss://u:hunter2/0"}) {
+                             "redis://h?password=hunter2", "redis://h:70000#hunter2", "rediss://u:hunter2/0",
+                             "unix:///s?password=hunter2", "unix:///s?db=1&password=hunter2", "unix:///s?db=hunter2", "unix://u:hunter2@s",
+                             "unix://u:hunter2@/s?x", "unix://u:hunter2/s", "unix://:hunter2", "unix://u:hunter2%zz@/s",
+                             "unix:///s?username=u&password=hunter2@x", "unix:///s#hunter2?db=x"}) {
         auto const u = parse_url(text);
         BOOST_TEST(u.wrong != "");
         BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);
