@@ -157,7 +157,7 @@ void make_token(State& state)
 void check_resource(State& state)
 {
     std::string const resource = "warehouse/42/shelf/7";
-    repeat(state, [&] { return core::check_resource(unknown(resource.c_str())).empty(); });
+    repeat(state, [&] { return core::check_resource(unknown(resource.c_str()), "lock:").empty(); });
 }
 
 void check_options(State& state)

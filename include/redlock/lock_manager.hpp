@@ -145,7 +145,7 @@ public:
         @par Lifetime
         @p resource is copied; `acquire_options::report` must live until completion.
 
-        @param resource 1 to 512 bytes. The same bytes mean the same lock on every client, in every language.
+        @param resource 1 to 512 bytes, without `:=fence`, `:=gone`, `:=turn` and `:=wanted`, which mark other keys. The same bytes mean the same lock on every client, in every language.
         @param options See @ref acquire_options.
         @param token Any completion token.
     */

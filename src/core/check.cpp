@@ -1,5 +1,6 @@
 #include "core/check.hpp"
 
+#include "core/key.hpp"
 #include "core/quorum.hpp"
 
 #include <fmt/format.h>
@@ -38,6 +39,8 @@ std::string check(config const& c)
         return fmt::format("nodes has {} entries, but must have 1 to {}", c.nodes.size(), nodes_max);
     if (c.prefix.size() > prefix_max)
         return fmt::format("prefix has {} bytes, but must have 0 to {}", c.prefix.size(), prefix_max);
+    if (auto const mark = mark_in(c.prefix); !mark.empty())
+        return fmt::format("prefix holds \"{}\", which marks other keys than locks", mark);
     if (c.owner.size() > owner_max)
         return fmt::format("owner has {} bytes, but must have 0 to {}", c.owner.size(), owner_max);
     if (auto wrong = check_between("node_timeout", c.node_timeout, milliseconds(1), timeout_max); !wrong.empty())
@@ -65,12 +68,16 @@ std::string check(config const& c)
     return {};
 }
 
-std::string check_resource(std::string_view resource)
+std::string check_resource(std::string_view resource, std::string_view prefix)
 {
     if (resource.empty())
         return fmt::format("resource is empty, but must have 1 to {} bytes", resource_max);
     if (resource.size() > resource_max)
         return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), resource_max);
+    if (resource.find('=') == resource.npos && prefix.find('=') == prefix.npos)
+        return {};  // each mark has one
+    if (auto const mark = mark_in(std::string(prefix).append(resource)); !mark.empty())
+        return fmt::format("resource, behind the prefix, holds \"{}\", which marks other keys than locks", mark);
     return {};
 }
 

@@ -54,16 +54,30 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != key.npos && close != open + 1;
 }
 
+constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", turn_mark = ":=turn";
+
+// What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
+void put(std::string& to, std::string_view key, std::string_view mark)
+{
+    to.assign(key).append(mark);
+    if (!has_hash_tag(key))
+        to.append(":{").append(key).append("}");
+}
+
 }  // namespace
+
+std::string_view mark_in(std::string_view key) noexcept
+{
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, turn_mark}) {
+        if (key.find(mark) != key.npos)
+            return mark;
+    }
+    return {};
+}
 
 void put_fence_key(std::string& to, std::string_view key)
 {
-    to.clear();
-    if (has_hash_tag(key))
-        to.append(key);
-    else
-        to.append("{").append(key).append("}");
-    to.append(":fence");
+    put(to, key, fence_mark);
 }
 
 std::string fence_key(std::string_view key)
@@ -75,24 +89,32 @@ std::string fence_key(std::string_view key)
 
 void put_tombstone_key(std::string& to, std::string_view key, std::string_view token)
 {
-    to.assign(key).append(":gone:");
-    if (!has_hash_tag(key))
-        to.append("{").append(key).append("}:");
-    to.append(token);
+    put(to, key, tombstone_mark);
+    to.append(":").append(token);
+}
+
+std::string tombstone_key(std::string_view key, std::string_view token)
+{
+    std::string k;
+    put_tombstone_key(k, key, token);
+    return k;
 }
 
 void put_wanted_key(std::string& to, std::string_view key)
 {
-    to.assign(key).append(":wanted");
-    if (!has_hash_tag(key))
-        to.append(":{").append(key).append("}");
+    put(to, key, wanted_mark);
+}
+
+std::string wanted_key(std::string_view key)
+{
+    std::string k;
+    put_wanted_key(k, key);
+    return k;
 }
 
 void put_turn_key(std::string& to, std::string_view key)
 {
-    to.assign(key).append(":turn");
-    if (!has_hash_tag(key))
-        to.append(":{").append(key).append("}");
+    put(to, key, turn_mark);
 }
 
 std::string turn_key(std::string_view key)
@@ -104,24 +126,15 @@ std::string turn_key(std::string_view key)
 
 std::string_view lock_of_turn_key(std::string_view key) noexcept
 {
-    using namespace std::string_view_literals;
-    constexpr auto with_tag = ":turn"sv, without = ":turn:{"sv;
-    if (key.ends_with(with_tag)) {
-        auto const lock = key.substr(0, key.size() - with_tag.size());
-        return has_hash_tag(lock) ? lock : std::string_view{};
-    }
-    auto const size = key.size() > without.size() ? (key.size() - without.size()) / 2 : 0;
-    auto const lock = key.substr(0, size);
-    bool const twice = key.size() == 2 * size + without.size() + 1 && key.substr(size, without.size()) == without
-                       && key.substr(size + without.size(), size) == lock && key.back() == '}';
-    return twice && !has_hash_tag(lock) ? lock : std::string_view{};
-}
-
-std::string tombstone_key(std::string_view key, std::string_view token)
-{
-    std::string k;
-    put_tombstone_key(k, key, token);
-    return k;
+    auto const end = key.find(turn_mark);
+    if (end == key.npos)
+        return {};
+    auto const lock = key.substr(0, end);
+    auto tag = key.substr(end + turn_mark.size());
+    if (has_hash_tag(lock))
+        return tag.empty() ? lock : std::string_view{};
+    bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3 && tag.substr(2, lock.size()) == lock;
+    return whole ? lock : std::string_view{};
 }
 
 }  // namespace redlock::core

@@ -12,19 +12,25 @@ std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view o
 /// The label in @p token, or nothing if a client of another kind wrote it.
 std::string_view owner_in(std::string_view token) noexcept;
 
-/// The key of the counter that fencing tokens for the lock at @p key are drawn from; in the same slot of a cluster.
+// A lock's other keys. Each begins with the lock's own, so that whoever may use that may use these, is in the same slot of a
+// cluster, and holds a mark that no lock's key holds, so that none of them is ever the key of another lock.
+
+/// The first of the four marks that is in @p key; empty if there is none. With a mark it cannot be a lock's key.
+std::string_view mark_in(std::string_view key) noexcept;
+
+/// The key of the counter that fencing tokens for the lock at @p key are drawn from.
 std::string fence_key(std::string_view key);
 void put_fence_key(std::string& to, std::string_view key);  ///< the same, in memory that is there
 
-/// The key that forbids to set @p key to @p token any more, in the same slot. It begins with @p key, so that whoever may use
-/// that may use this.
+/// The key that forbids to set @p key to @p token any more.
 std::string tombstone_key(std::string_view key, std::string_view token);
 void put_tombstone_key(std::string& to, std::string_view key, std::string_view token);
 
-/// The key under which those are listed that have been denied @p key lately; otherwise as for a tombstone.
+/// The key under which those are listed that have been denied @p key lately.
+std::string wanted_key(std::string_view key);
 void put_wanted_key(std::string& to, std::string_view key);
 
-/// The key that is there while one process keeps the lock at @p key for its own waiters; otherwise as for a tombstone.
+/// The key that is there while one process keeps the lock at @p key for its own waiters.
 std::string turn_key(std::string_view key);
 void put_turn_key(std::string& to, std::string_view key);
 

@@ -39,7 +39,7 @@ void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_opti
     if (e->abandoned())
         return handler(asio::error::operation_aborted, lock_handle());
     auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler), reports_success);
-    if (!core::check_resource(a->resource).empty() || !core::check(options, e->settings()).empty())
+    if (!core::check_resource(a->resource, e->settings().prefix).empty() || !core::check(options, e->settings()).empty())
         return a->complete(errc::invalid_argument);
     a->done.on_cancel(a);
     run_operation(*e, a, options.wait.count() > 0 ? acquisition::contend(a) : acquisition::ask_nodes(a));
@@ -395,7 +395,7 @@ std::string explain(engine const& e, std::string const& resource, acquire_option
 {
     auto what = fmt::format("redlock: cannot hold \"{}\"", resource.substr(0, 64));
     if (ec == errc::invalid_argument) {
-        auto wrong = core::check_resource(resource);
+        auto wrong = core::check_resource(resource, e.settings().prefix);
         return what + ": " + (wrong.empty() ? core::check(options, e.settings()) : wrong);
     }
     return what;

@@ -172,7 +172,7 @@ void engine::changed(std::size_t node, std::string_view key)
             queue.front()->may_be_free(node);
         return;
     }
-    // The key of a turn may be that of another lock, too.
+    // Either the key of a lock, or that of a turn; never both.
     for (auto const lock : {key, core::lock_of_turn_key(key)}) {
         if (lock.empty() || !lock.starts_with(settings_.prefix))
             continue;

@@ -31,7 +31,7 @@ public:
         e.enter(*self);
         if (self->cancelled_ || !e.open())
             co_return asio::error::operation_aborted;
-        if (!core::check_resource(self->resource_).empty())
+        if (!core::check_resource(self->resource_, e.settings().prefix).empty())
             co_return errc::invalid_argument;
 
         auto const key = e.settings().prefix + self->resource_;

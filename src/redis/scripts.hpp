@@ -18,10 +18,8 @@ struct script {
 /// value, ttl in milliseconds, who asks, how long a turn is remembered, and that somebody was denied after the lock's own end, in
 /// milliseconds, 1 if more of the same process follow. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an
 /// array of the times to live of lock and turn in milliseconds. Reading them is what the server remembers, to tell us when they
-/// change. A user who may not keep the list and the turn can lock all the same.
-///
-/// List and turn are no strings, and are only changed by what fails for a string: what they are called may be the name of another
-/// lock.
+/// change. A user who may not keep the list and the turn can lock all the same; and where a stranger keeps a string under one of
+/// these names, that is left alone.
 inline constexpr script contend_script{
     "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then "
     "if ARGV[5] ~= '1' then redis.pcall('SREM', KEYS[3], '1') "

@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     c.prefix.assign(take<std::uint16_t>(data, size) % 600, 'p');
     std::string const resource(reinterpret_cast<char const*>(data), size);
 
-    core::check_resource(resource);
+    core::check_resource(resource, c.prefix);
     if (!core::check(c).empty() || !core::check(o, c).empty())
         return 0;
     must(o.ttl >= 20ms && o.ttl <= c.max_ttl && c.max_ttl <= 24h, "a ttl out of range was accepted");

@@ -157,10 +157,10 @@ BOOST_AUTO_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connection_o
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(fencing_needs_the_counters_keys_in_an_access_list)
+BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_keys)
 {
     real_servers r(1);
-    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "~{lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
+    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
               "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zincrby"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
     lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .fencing = true});
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(fencing_needs_the_counters_keys_in_an_access_list)
     BOOST_TEST(!r.extend(won.held, 20s));
     BOOST_TEST(!r.release(won.held));
 
-    r[0].ask({"ACL", "SETUSER", "locker", "resetkeys", "~lock:*"});
+    r[0].ask({"ACL", "SETUSER", "locker", "-zadd"});
     auto const refused = r.acquire(locks, "stock");
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
@@ -195,6 +195,43 @@ BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_on_a_server_that_forgot)
         BOOST_TEST(!r.release(won.held));
         BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
         r.shutdown(locks);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
+{
+    for (std::string const prefix : {"lock:", ""}) {
+        real_servers r(3);
+        auto settings = r.settings();
+        settings.fencing = true;
+        settings.prefix = prefix;
+        lock_manager locks(r.context, settings), waiting(r.context, settings);
+        for (std::string const name : {"{a}", "a"}) {
+            auto held = r.acquire(locks, name, {.wait = 1s});
+            BOOST_TEST(held.held.held());
+            real_servers::outcome waiter;
+            r.start_acquire(waiter, waiting, name, {.wait = 30s});  // makes the list
+            BOOST_TEST(r.run_to([&] { return r.keys(core::wanted_key(prefix + name)) == 3; }));
+            for (auto const* suffix : {":fence", ":wanted", ":turn", ":gone:v", ":turn:{a}", ":wanted:{a}"})
+                BOOST_TEST(!r.release(r.acquire(locks, name + suffix).held), name << suffix);
+            BOOST_TEST(!r.release(r.acquire(locks, "{" + name + "}:fence").held));
+            r.release(held.held);
+            BOOST_TEST(r.run_to([&] { return waiter.done; }));
+            r.release(waiter.held);
+        }
+        for (std::string const name : {"{b}", "b"}) {  // the other way round
+            std::vector<lock> others;
+            for (auto const& other : {name + ":fence", "{" + name + "}:fence", name + ":wanted", name + ":turn"})
+                others.push_back(r.acquire(locks, other).held);
+            BOOST_TEST(!r.release(r.acquire(locks, name).held));
+        }
+        for (auto const* marked : {"a:=fence:{lock:a}", "{a}:=fence", "a:=wanted:{lock:a}", "a:=turn", "a:=gone:x"}) {
+            BOOST_TEST((r.acquire(locks, marked).ec == errc::invalid_argument));
+            auto const inspected = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(marked, std::move(done)); });
+            BOOST_TEST((inspected.first == errc::invalid_argument));
+        }
+        r.shutdown(locks);
+        r.shutdown(waiting);
     }
 }
 

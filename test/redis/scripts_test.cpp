@@ -83,7 +83,7 @@ std::vector<std::vector<std::string>> commands_for(step const& o)
     case node_operation::kind::acquire: {
         std::vector<std::string> const set{"SET", key, value, "NX", "PX", ttl};
         if (o.looks_for_others())
-            return {{"EVAL", std::string(redis::contend_script.source), "3", key, key + ":wanted", core::turn_key(key), value, ttl,
+            return {{"EVAL", std::string(redis::contend_script.source), "3", key, core::wanted_key(key), core::turn_key(key), value, ttl,
                      std::string(o.contender), "1000000", o.turn ? "1" : "0"}};
         if (o.fence == 0)
             return {set};

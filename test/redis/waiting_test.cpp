@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)
         BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     auto const statistics = r[0].ask({"INFO", "commandstats"});
     BOOST_TEST(statistics.find("client|caching") == std::string::npos);
-    BOOST_TEST(r[0].ask({"EXISTS", "lock:stock:wanted:{lock:stock}"}) == "0");
+    BOOST_TEST(r[0].ask({"EXISTS", core::wanted_key("lock:stock")}) == "0");
     r.release(held.held);
     r.shutdown(other);
     r.shutdown(locks);

@@ -59,6 +59,9 @@ BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
     c.prefix = std::string(257, 'p');
     BOOST_TEST(mentions(core::check(c), "prefix", "257", "256"));
     c = good();
+    c.prefix = "x:=gone:";
+    BOOST_TEST(mentions(core::check(c), "prefix", ":=gone"));
+    c = good();
     c.owner = std::string(257, 'o');
     BOOST_TEST(mentions(core::check(c), "owner", "257", "256"));
     c = good();
@@ -76,9 +79,13 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(core::check({.max_hold = -5ms}, c), "max_hold", "-5"));
     BOOST_TEST(mentions(core::check({.max_hold = 19ms}, c), "max_hold", "20"));
     BOOST_TEST(core::check({.max_hold = 20ms}, c).empty());
-    BOOST_TEST(mentions(core::check_resource(""), "resource", "empty", "512"));
-    BOOST_TEST(mentions(core::check_resource(std::string(513, 'r')), "resource", "513", "512"));
-    BOOST_TEST(core::check_resource(std::string(512, '\0')) == "");
+    BOOST_TEST(mentions(core::check_resource("", "lock:"), "resource", "empty", "512"));
+    BOOST_TEST(mentions(core::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
+    BOOST_TEST(core::check_resource(std::string(512, '\0'), "lock:") == "");
+    BOOST_TEST(mentions(core::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
+    BOOST_TEST(mentions(core::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of the key
+    BOOST_TEST(core::check_resource("=turn", "") == "");
+    BOOST_TEST(core::check_resource("{a}:fence", "lock:") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

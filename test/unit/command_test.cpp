@@ -130,13 +130,13 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
         o.heal = heal;
         return std::string(e.encode(o, how).payload());
     };
-    auto const tombstone = "key:gone:{key}:value", counter = "{key}:fence";
+    auto const tombstone = "key:=gone:{key}:value", counter = "key:=fence:{key}";
 
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
                == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
     auto const contend_as = [&](char const* turn) {
-        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:wanted:{key}", "key:turn:{key}", "value", "5000", "me",
+        return expected("EVALSHA", redis::contend_script.sha1, "3", "key", "key:=wanted:{key}", "key:=turn:{key}", "value", "5000", "me",
                         "1000", turn);
     };
     auto const contend = contend_as("0");
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     BOOST_TEST(encoded(kind::release, {.by = deletion::delex}) == expected("DELEX", "key", "IFEQ", "value"));
     for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by}, 0, false, false, true)
-                   == expected("EVALSHA", redis::release_script.sha1, "2", "key", "key:turn:{key}", "value"));
+                   == expected("EVALSHA", redis::release_script.sha1, "2", "key", "key:=turn:{key}", "value"));
     for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
                    == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000"));

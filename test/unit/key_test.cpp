@@ -2,6 +2,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
 using namespace redlock::core;
 
 BOOST_AUTO_TEST_SUITE(key)
@@ -41,30 +46,68 @@ std::string slot_of(std::string const& key)
 
 BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
 {
-    BOOST_TEST(fence_key("lock:stock") == "{lock:stock}:fence");
-    BOOST_TEST(fence_key("lock:{shop}:stock") == "lock:{shop}:stock:fence");
-    BOOST_TEST(tombstone_key("lock:stock", "v") == "lock:stock:gone:{lock:stock}:v");
-    BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:gone:v");
+    BOOST_TEST(fence_key("lock:stock") == "lock:stock:=fence:{lock:stock}");
+    BOOST_TEST(fence_key("lock:{shop}:stock") == "lock:{shop}:stock:=fence");
+    BOOST_TEST(tombstone_key("lock:stock", "v") == "lock:stock:=gone:{lock:stock}:v");
+    BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:=gone:v");
+    BOOST_TEST(wanted_key("lock:stock") == "lock:stock:=wanted:{lock:stock}");
     for (std::string const key : {"a", "lock:a b", "lock:{a}", "{a}b{c}", "a{}b"}) {
-        if (slot_of(key) != key || key.find('{') == key.npos) {
-            BOOST_TEST(slot_of(fence_key(key)) == slot_of(key));
-            BOOST_TEST(slot_of(tombstone_key(key, "v{x}")) == slot_of(key));
+        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), turn_key(key)}) {
+            if (slot_of(key) != key || key.find('{') == key.npos)
+                BOOST_TEST(slot_of(other) == slot_of(key));
+            BOOST_TEST(other.substr(0, key.size()) == key);
         }
-        BOOST_TEST(tombstone_key(key, "v").substr(0, key.size()) == key);
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
+{
+    // All keys of up to four of these, which is enough to write down any mark, or the end of one, or a tag.
+    std::string_view const pieces[] = {":", "=", "fence", "turn", "{", "}", "a"};
+    std::vector<std::string> locks{""};
+    for (std::size_t begin = 0, length = 0; length < 4; ++length) {
+        auto const end = locks.size();
+        for (; begin < end; ++begin) {
+            for (auto const p : pieces)
+                locks.push_back(locks[begin] + std::string(p));
+        }
+    }
+    std::erase_if(locks, [](auto& key) { return key.empty() || !mark_in(key).empty(); });
+    std::set<std::string> const names(locks.begin(), locks.end());
+    std::set<std::string> others;
+    std::size_t count = 0;
+    for (auto const& key : locks) {
+        for (auto const& other : {fence_key(key), wanted_key(key), turn_key(key)}) {
+            BOOST_TEST_REQUIRE(!mark_in(other).empty(), other);
+            BOOST_TEST_REQUIRE(!names.contains(other), other);
+            others.insert(other);
+            ++count;
+        }
+        BOOST_TEST_REQUIRE(lock_of_turn_key(turn_key(key)) == key);
+        BOOST_TEST_REQUIRE(lock_of_turn_key(key) == "");
+        BOOST_TEST_REQUIRE(lock_of_turn_key(fence_key(key)) == "");
+    }
+    BOOST_TEST(locks.size() > 2500u);
+    BOOST_TEST(others.size() == count);  // nor do two locks share one
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
+{
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted"}) {
+        for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
+            BOOST_TEST(mark_in(key) == mark);
+    }
+    for (auto const* key : {"", ":", ":=", "a:fence", "{a}:fence", ":=fenc", "=fence", "a:=b", ": =gone", "a:turn:{a}"})
+        BOOST_TEST(mark_in(key) == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_key_of_a_turn_tells_which_lock_it_is_of)
 {
-    BOOST_TEST(turn_key("lock:stock") == "lock:stock:turn:{lock:stock}");
-    BOOST_TEST(turn_key("lock:{shop}:stock") == "lock:{shop}:stock:turn");
-    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn"}) {
+    BOOST_TEST(turn_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
+    BOOST_TEST(turn_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");
+    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn", "lock:{}", "{", "}"})
         BOOST_TEST(lock_of_turn_key(turn_key(key)) == key);
-        BOOST_TEST(slot_of(turn_key(key)) == slot_of(key));
-    }
-    for (std::string const key : {"lock:{}", "{", "}"})
-        BOOST_TEST(lock_of_turn_key(turn_key(key)) == key);
-    for (std::string const key : {"", ":turn", "lock:a", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:a:turn:{lock:a", ":turn:{}"})
+    for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}", "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x"})
         BOOST_TEST(lock_of_turn_key(key) == "");
 }
 
