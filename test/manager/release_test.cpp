@@ -216,6 +216,31 @@ BOOST_AUTO_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a
     BOOST_TEST(w[2].count(kind::release) > 1u);
 }
 
+BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_connection_of_the_request)
+{
+    constexpr std::uint32_t earlier = 1, of_the_request = 2, of_the_release = 3;
+    for (auto const ended : {earlier, of_the_request}) {
+        lock_world w(3);
+        auto locks = w.manager();
+        w.acquire(*locks, "warm-up");
+        w.run_for(1ms);
+        w[2].connection = of_the_request;
+        w[2].request_delay = 300ms;
+        auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+        w[2].request_delay = 100us;
+        w[2].connection = of_the_release;
+        w[2].ended = ended;
+
+        BOOST_TEST(!w.release(won.held));
+        w.run_for(10ms);
+        BOOST_TEST(locks->stats().cleaning == (ended == of_the_request ? 0u : 1u));
+        w.run_for(1s);
+
+        BOOST_TEST(w[2].count(kind::acquire) == (ended == of_the_request ? 1u : 2u));  // the warm-up, and what was late
+        BOOST_TEST(w.keys("lock:stock") == 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on)
 {
     lock_world w(3);

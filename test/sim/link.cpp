@@ -79,6 +79,13 @@ clock::time_point link::arrival(clock::time_point earliest)
     return std::max(earliest, world_.now + delay);
 }
 
+clock::time_point link::reply_arrival(clock::time_point earliest)
+{
+    auto const at = arrival(earliest);
+    auto const& w = world_.weather;
+    return world_.stormy() && world_.random.chance(w.reply_tail_chance) ? at + world_.random.spread(w.delay_max, w.reply_tail_max) : at;
+}
+
 void link::connect()
 {
     state_ = state::connecting;
@@ -122,11 +129,39 @@ void link::connected(bool success)
         auto const age = knew_another ? 0s : std::max<clock::duration>(std::chrono::floor<std::chrono::seconds>(world_.now - server_.started()), 0s);
         life_ = {.durable = !world_.weather.amnesia, .restarted = knew_another, .began = process_.clock_now() - age};
     }
-    connection_ = std::make_shared<connection>(connection{++connections_, server_.life()});
+    auto const lingering_before = std::exchange(lingering_, connections_);
+    auto const earlier = std::exchange(connection_, std::make_shared<connection>(connection{++connections_, server_.life()}));
     world_.tell("{} connects to {} ({})", process_.name(), server_.name, connections_);
-    process_.contact_changed();
+    process_.contact_changed(server_);
+    if (earlier && !knew_another && world_.servers_end_connections)
+        end(earlier, lingering_before);
     flush_soon();
     watch();
+}
+
+// It is the first that the server reads of the new connection. If it or its answer is lost, nobody knows any more.
+void link::end(std::shared_ptr<connection> const& earlier, std::uint32_t lingering_before)
+{
+    auto const c = connection_;
+    c->last_arrival = arrival(c->last_arrival);
+    world_.at(c->last_arrival, [self = shared_from_this(), c, earlier, lingering_before] {
+        if (c->broken || self->server_.life() != c->server_life)
+            return;
+        self->server_.receive([self, c, earlier, lingering_before] {
+            earlier->ended = true;
+            self->world_.tell("{} ends connection {} of {}", self->server_.name, earlier->number, self->process_.name());
+            if (c->broken)
+                return;
+            c->last_reply = self->reply_arrival(c->last_reply);
+            self->world_.at(c->last_reply, [self, c, lingering_before] {
+                if (!c->broken)
+                    self->on_process([self, c, lingering_before] {
+                        if (!c->broken)
+                            self->lingering_ = lingering_before;
+                    });
+            });
+        });
+    });
 }
 
 void link::flush_soon()
@@ -188,7 +223,7 @@ void link::send(std::shared_ptr<node_operation> o)
 
 void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, std::shared_ptr<request> const& r)
 {
-    if (server_.life() != c->server_life)
+    if (server_.life() != c->server_life || c->ended)
         return;
     if (c->broken) {
         if (packet > c->late_up_to)
@@ -214,7 +249,7 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
         }
         if (c->broken)
             return;
-        c->last_reply = self->arrival(c->last_reply);
+        c->last_reply = self->reply_arrival(c->last_reply);
         self->world_.at(c->last_reply, [self, c, packet, reply = std::move(reply)] {
             if (!c->broken)
                 self->on_process([self, c, packet, reply] { self->answered(c, packet, reply); });
@@ -242,7 +277,7 @@ void link::tell(std::shared_ptr<connection> const& c, std::string const& key)
     if (c->broken)
         return;
     world_.tell("{} tells {} of {}", server_.name, process_.name(), key);
-    c->last_reply = arrival(c->last_reply);
+    c->last_reply = reply_arrival(c->last_reply);
     world_.at(c->last_reply, [self = shared_from_this(), c, key] {
         if (!c->broken)
             self->on_process([self, c, key] {
@@ -281,7 +316,10 @@ void link::break_off(std::string_view why)
     if (!in_flight_.empty()) {
         auto const first = in_flight_.front().packet;
         c.late_up_to = first - 1 + world_.random.below(in_flight_.size() + 1);
-        c.late_by = world_.random.chance(0.5) ? world_.random.spread(1ms, 3s) : 0ms;
+        constexpr clock::duration late_max = 3s;  // by milliseconds as often as by seconds
+        c.late_by = world_.random.chance(0.5)   ? 0ms
+                  : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
+                                              : world_.random.between(0ms, late_max);
         process_.disturbed_until(server_, std::max(c.last_arrival, world_.now) + c.late_by);
     }
     state_ = state::connecting;
@@ -294,7 +332,7 @@ void link::break_off(std::string_view why)
                 self->connect();
         });
     });
-    process_.contact_changed();
+    process_.contact_changed(server_);
     for (auto& f : sent)
         f.operation->complete({.error = errc::connection_lost});
     if (tell_of_change_)

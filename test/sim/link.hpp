@@ -20,7 +20,8 @@ class process;
 /** A process' way to a server: one connection at a time, opened on first use and again after it broke.
 
     As over TCP: what is sent on one connection arrives in its order or not at all, and what was under way when it
-    broke may be carried out much later, without an answer.
+    broke may be carried out much later, without an answer. Unless the server ends it first: in some worlds a new connection
+    asks for the end of the one before, as the Redis node does.
 */
 class link final : public node, public std::enable_shared_from_this<link> {
 public:
@@ -30,6 +31,7 @@ public:
     bool ready() const noexcept override { return state_ == state::up; }
     bool tells() const noexcept override;
     server_life life() const override { return life_; }
+    bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
     void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
     void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
     void submit(std::shared_ptr<node_operation>) override;
@@ -44,6 +46,7 @@ private:
         std::uint32_t number;
         std::uint32_t server_life;
         bool broken = false;
+        bool ended = false;                 ///< by the server, too: nothing of it is carried out any more
         std::uint64_t late_up_to = 0;       ///< of a broken one: packets up to this number arrive all the same …
         clock::duration late_by{0};         ///< … this much later
         std::uint64_t last_packet = 0;
@@ -59,8 +62,10 @@ private:
 
     void on_process(std::function<void()> what);
     clock::time_point arrival(clock::time_point earliest);
+    clock::time_point reply_arrival(clock::time_point earliest);
     void connect();
     void connected(bool success);
+    void end(std::shared_ptr<connection> const& earlier, std::uint32_t lingering_before);
     void flush_soon();
     void flush();
     void refuse_queue();
@@ -80,6 +85,7 @@ private:
     bool flush_due_ = false;
     unsigned failures_ = 0;
     std::uint32_t connections_ = 0;
+    std::uint32_t lingering_ = 0;            ///< what was sent on this connection, or on earlier ones, may still be carried out
     std::shared_ptr<connection> connection_;
     server_life life_;
     std::function<void(std::string_view)> tell_of_change_;

@@ -255,9 +255,9 @@ void process::disturbed_until(server const& s, clock::time_point when)
     known = std::max(known, when);
 }
 
-void process::contact_changed()
+void process::contact_changed(server const& s)
 {
-    last_change_ = world_.now;
+    last_change_ = last_change_to_[&s] = world_.now;
 }
 
 bool process::in_touch_for(clock::duration d) const
@@ -293,9 +293,14 @@ void process::check_leftovers()
         for (auto& [key, entry] : s->keys.entries) {
             if (!owns(entry) || s->is_ghost(entry) || entry.expires <= s->clock_now())
                 continue;
+            // A lock that was had and released is over; of one that was never had only the resource is known.
+            auto const released = released_.find(entry.value);
             auto const& i = interests_[key.substr(settings_.prefix.size())];
-            auto const since = std::max({i.done, disturbed_[s.get()], last_change_, last_stall_});
-            if (i.count == 0 && world_.now - since > world_.weather.leftover_bound)
+            if (released == released_.end() && i.count > 0)
+                continue;
+            auto const done = released == released_.end() ? i.done : released->second;
+            auto const since = std::max({done, disturbed_[s.get()], last_change_to_[s.get()], last_stall_});
+            if (world_.now - since > world_.weather.leftover_bound)
                 world_.blame("{}: left {} on {} behind, {} ms ago", name_, key, s->name, (world_.now - since) / 1ms);
         }
     }

@@ -64,7 +64,7 @@ public:
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&, server const&);
     void checks_sending(node_operation const&, server const&);
-    void contact_changed();
+    void contact_changed(server const&);
     void disturbed_until(server const&, clock::time_point);
     void check_leftovers();
     void has_released(std::string const& token);
@@ -101,7 +101,8 @@ private:
     clock::duration stalled_in_all_{0};
     std::uint64_t stalls_ = 0;
     clock::time_point last_stall_;
-    clock::time_point last_change_;
+    clock::time_point last_change_;                               ///< of a connection, to any server
+    std::map<server const*, clock::time_point> last_change_to_;
 
     struct interest {
         int count = 0;

@@ -28,6 +28,8 @@ struct profile {
     clock::duration delay_max = 500us;
     double tail_chance = 0;                ///< that a message takes longer, up to
     clock::duration tail_max = 0ms;
+    double reply_tail_chance = 0;          ///< that a reply takes longer than its request, by up to
+    clock::duration reply_tail_max = 0ms;
     double break_chance = 0;               ///< that a connection breaks, for each message
     clock::duration partition_every = 0ms; ///< between one process and one server
     clock::duration partition_max = 0ms;
@@ -60,7 +62,7 @@ struct profile {
     /// Whether nothing goes wrong but that processes stand still.
     constexpr bool is_calm() const
     {
-        return tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
+        return tail_chance == 0 && reply_tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
             && refusal_every == 0ms && eviction_every == 0ms && jump_every == 0ms;
     }
 

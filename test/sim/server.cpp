@@ -16,12 +16,17 @@ clock::time_point server::clock_now() const
 
 void server::receive(std::shared_ptr<request> r, std::function<void(node_reply)> reply)
 {
+    receive([this, r = std::move(r), reply = std::move(reply)] { carry_out(*r, reply); });
+}
+
+void server::receive(std::function<void()> what)
+{
     if (!alive_)
         return;
     if (paused_)
-        inbox_.push_back({std::move(r), std::move(reply)});
+        inbox_.push_back(std::move(what));
     else
-        carry_out(*r, reply);
+        what();
 }
 
 void server::carry_out(request const& r, std::function<void(node_reply)> const& reply)
@@ -83,8 +88,8 @@ void server::pause(bool yes)
     world_.tell("{} {}", name, yes ? "stands still" : "goes on");
     paused_ = yes;
     if (!yes) {
-        for (auto& w : std::exchange(inbox_, {}))
-            carry_out(*w.what, w.reply);
+        for (auto const& what : std::exchange(inbox_, {}))
+            what();
     }
 }
 

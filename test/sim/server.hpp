@@ -63,6 +63,9 @@ public:
     /// A request has arrived. It is carried out at once, or when the server goes on; then @p reply is called.
     void receive(std::shared_ptr<request>, std::function<void(node_reply)> reply);
 
+    /// Something else has, to be done in the same order.
+    void receive(std::function<void()> what);
+
     // Faults.
     void crash(bool forget);
     void start();
@@ -88,11 +91,7 @@ private:
     clock::time_point started_{};
     error_code refusal_;
     std::set<std::string, std::less<>> ghosts_;
-    struct waiting {
-        std::shared_ptr<request> what;
-        std::function<void(node_reply)> reply;
-    };
-    std::vector<waiting> inbox_;
+    std::vector<std::function<void()>> inbox_;  // while it stands still
 };
 
 }  // namespace redlock::sim

@@ -35,6 +35,7 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     if (fencing && random.chance(0.2))
         fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
     servers_tell = random.chance(0.8);
+    servers_end_connections = random.chance(0.5);
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
     for (std::size_t i = 0; i < processes.size(); ++i)
@@ -56,6 +57,7 @@ void world::choose_weather(profile const& p)
             fault = {};
     };
     sometimes(weather.tail_chance);
+    sometimes(weather.reply_tail_chance);
     sometimes(weather.break_chance);
     sometimes(weather.partition_every);
     sometimes(weather.pause_every);

@@ -100,6 +100,7 @@ public:
     bool fencing = false;
     std::size_t fence_quorum = 0;
     bool servers_tell = true;         ///< of changes; otherwise they are asked now and then
+    bool servers_end_connections = false;  ///< the earlier one of a process that connects again, if it asks
     std::vector<std::unique_ptr<server>> servers;
     std::vector<std::unique_ptr<process>> processes;
     outcome result;

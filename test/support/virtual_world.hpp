@@ -170,6 +170,7 @@ public:
     bool tells = true;                      ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
+    std::uint32_t ended = 0;                ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
     server_life life;
 
     std::vector<request> requests;
@@ -230,6 +231,7 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool tells() const noexcept override { return server_.reachable && server_.tells; }
     server_life life() const override { return server_.life; }
+    bool lingers(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
     void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
     void start(asio::any_io_executor executor) override
     {
@@ -290,7 +292,10 @@ private:
         if (!server_.reachable || o->withdrawn() || world_.now > o->not_after)
             return answer(o, failed(errc::node_unreachable, true));
         o->mark_sent(server_.connection);
-        world_.at(world_.now + server_.request_delay + distance_, [self = shared_from_this(), o] { self->arrive(o); });
+        world_.at(world_.now + server_.request_delay + distance_, [self = shared_from_this(), o, on = server_.connection] {
+            if (on > self->server_.ended)
+                self->arrive(o);
+        });
     }
 
     // What arrives at a hung server is carried out once it is over, in its order.
