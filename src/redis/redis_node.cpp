@@ -201,6 +201,8 @@ private:
             link->cancel();  // what waits for it comes back
             if (self->closed_)
                 co_return;
+            error_code ignored;
+            socket_of(*link).close(ignored);  // what a destructor closes is flushed in the background, whatever SO_LINGER says
 
             bool const worked = self->up_ && clock::now() - self->up_since_ > reconnect_pause_max;
             failures = worked ? 0 : failures + 1;

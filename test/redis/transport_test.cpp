@@ -1,0 +1,148 @@
+// What is sent to a server and what is not, seen from the server's side.
+
+#include "support/fake_redis.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(transport)
+
+namespace {
+
+/// One server of the test's own, and an event loop.
+struct one_server : real_servers {
+    one_server() : real_servers(0) {}
+
+    config settings() const { return {.nodes = {server.url()}, .node_timeout = 250ms}; }
+
+    bool is_connected(lock_manager const& locks) const { return locks.stats().nodes[0].connected; }
+
+    fake_redis server{context};
+};
+
+/// The same, and two others that answer at once: a lock does not depend on the one.
+struct one_of_three : one_server {
+    config settings() const
+    {
+        auto c = one_server::settings();
+        c.nodes.insert(c.nodes.end(), {"memory://second", "memory://third"});
+        return c;
+    }
+
+    /// Lets the server go on, and waits until something later than all that had to wait has reached it.
+    void catch_up(lock_manager& locks)
+    {
+        server.go_on();
+        BOOST_TEST(run_to([&] { return is_connected(locks); }));
+        BOOST_TEST(run_to([&] {
+            release(acquire(locks, "later").held);
+            return server.count({"SET", "lock:later"}) > 0;
+        }));
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_not_sent_again)
+{
+    one_server r;
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+    r.server.commands.clear();
+    bool hung_up = false;
+    r.server.answer = [&](auto& c) {
+        return c[0] == "SET" && !std::exchange(hung_up, true) ? std::optional<std::string>(fake_redis::hang_up) : std::nullopt;
+    };
+
+    auto const lost = r.acquire(locks, "stock", {.ttl = 5s});
+
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
+    BOOST_TEST(r.server.count({"SET"}) == 1u);
+    BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 1u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
+{
+    one_of_three r;
+    auto settings = r.settings();
+    settings.node_timeout = 5s;  // not this is what keeps it from being sent
+    lock_manager locks(r.context, settings);
+    r.server.stand_still();
+
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!r.release(won.held));
+    r.catch_up(locks);
+
+    BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent)
+{
+    one_of_three r;
+    lock_manager locks(r.context, r.settings());
+    r.server.stand_still();
+
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(!won.ec);
+    auto const too_late = clock::now() + r.settings().node_timeout;
+    BOOST_TEST(r.run_to([&] { return clock::now() > too_late; }));
+    r.catch_up(locks);
+
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing)
+{
+    one_server r;
+    lock_manager locks(r.context, r.settings());
+    r.connect(locks);
+    r.server.answer = [](auto& c) { return c[0] == "SET" ? std::optional<std::string>("nonsense\r\n") : std::nullopt; };
+
+    r.acquire(locks, "stock");
+
+    BOOST_TEST(r.run_to([&] { return r.server.ended == 1; }));
+    BOOST_TEST(r.server.reset == 1);  // and not closed with what has not arrived yet still to be sent
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would)
+{
+    one_server r;
+    r.server.role = "slave";
+    lock_manager locks(r.context, r.settings());
+
+    auto const refused = r.acquire(locks, "stock");
+
+    BOOST_TEST((refused.ec == errc::no_quorum));
+    BOOST_TEST((refused.report.nodes[0].error == errc::node_read_only));
+    BOOST_TEST(r.server.count({"SET"}) == 0u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script)
+{
+    one_server r;
+    r.server.native_deletions = {"delifeq"};
+    r.server.answer = [](auto& c) {
+        return c[0] == "DELIFEQ" ? std::optional<std::string>("-NOPERM this user has no permissions to run the 'delifeq' command\r\n") : std::nullopt;
+    };
+    lock_manager locks(r.context, r.settings());
+
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+
+    BOOST_TEST(r.server.count({"DELIFEQ"}) == 1u);  // it is not tried again
+    BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 2u);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

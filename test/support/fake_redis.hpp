@@ -1,0 +1,203 @@
+#pragma once
+
+#include "redis/scripts.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/** A server on loopback that speaks the protocol and has no keys: what it is asked it writes down, and what it answers the test may
+    decide, command by command. For what a real server does too seldom, or not in this version. It runs in the test's own event loop.
+*/
+class fake_redis {
+public:
+    using command = std::vector<std::string>;
+
+    /// In place of a reply: the connection ends.
+    static constexpr std::string_view hang_up = "";
+
+    explicit fake_redis(boost::asio::io_context& context) : acceptor_(context, {boost::asio::ip::address_v4::loopback(), 0})
+    {
+        accept();
+    }
+
+    std::string url() const { return "redis://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+
+    /// The bytes to answer; nothing: the usual ones, which say yes.
+    std::function<std::optional<std::string>(command const&)> answer = [](command const&) { return std::nullopt; };
+
+    std::string role = "master";
+    std::vector<std::string> native_deletions;  ///< in lower case
+
+    std::vector<command> commands;              ///< that have been answered, in their order
+    int connections = 0;
+    int ended = 0;                              ///< connections, by the client
+    int reset = 0;                              ///< of these, without the handshake of a normal end
+
+    /// Answers nothing until @ref go_on.
+    void stand_still() { still_ = true; }
+    void go_on()
+    {
+        still_ = false;
+        for (auto const& weak : std::exchange(waiting_, {})) {
+            if (auto const s = weak.lock())
+                work_off(s);
+        }
+    }
+
+    /// How many of the commands that have been answered begin like this.
+    std::size_t count(command const& beginning) const
+    {
+        return static_cast<std::size_t>(std::count_if(commands.begin(), commands.end(), [&](auto& c) {
+            return c.size() >= beginning.size() && std::equal(beginning.begin(), beginning.end(), c.begin());
+        }));
+    }
+
+private:
+    struct session {
+        explicit session(boost::asio::ip::tcp::socket s) : socket(std::move(s)) {}
+        boost::asio::ip::tcp::socket socket;
+        std::array<char, 4096> buffer{};
+        std::string in, out, leaving;
+        bool writing = false;
+    };
+
+    void accept()
+    {
+        acceptor_.async_accept([this](boost::system::error_code ec, boost::asio::ip::tcp::socket socket) {
+            if (ec)
+                return;
+            ++connections;
+            read(std::make_shared<session>(std::move(socket)));
+            accept();
+        });
+    }
+
+    void read(std::shared_ptr<session> s)
+    {
+        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s](boost::system::error_code ec, std::size_t n) {
+            if (!s->socket.is_open())
+                return;
+            if (ec) {
+                ++ended;
+                reset += ec == boost::asio::error::connection_reset;
+                return;
+            }
+            s->in.append(s->buffer.data(), n);
+            work_off(s);
+            read(s);
+        });
+    }
+
+    void work_off(std::shared_ptr<session> const& s)
+    {
+        if (still_)
+            return waiting_.push_back(s);
+        while (auto const c = next_command(s->in)) {
+            commands.push_back(*c);
+            auto const reply = answer(*c);
+            if (reply == hang_up)
+                return s->socket.close();
+            s->out += reply ? *reply : usual_answer(*c);
+        }
+        write(s);
+    }
+
+    void write(std::shared_ptr<session> const& s)
+    {
+        if (s->writing || s->out.empty())
+            return;
+        s->writing = true;
+        s->leaving = std::exchange(s->out, {});
+        boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), [this, s](boost::system::error_code ec, std::size_t) {
+            s->writing = false;
+            if (!ec)
+                write(s);
+        });
+    }
+
+    // Takes *2 $3 GET $1 a from the front, if all of it has come.
+    static std::optional<command> next_command(std::string& bytes)
+    {
+        std::size_t at = 0;
+        auto const number = [&]() -> std::optional<std::size_t> {
+            auto const end = bytes.find("\r\n", at);
+            if (end == bytes.npos)
+                return std::nullopt;
+            std::size_t n = 0;
+            std::from_chars(bytes.data() + at + 1, bytes.data() + end, n);
+            at = end + 2;
+            return n;
+        };
+        command c;
+        auto const size = number();
+        for (std::size_t i = 0; size && i < *size; ++i) {
+            auto const length = number();
+            if (!length || at + *length + 2 > bytes.size())
+                return std::nullopt;
+            c.push_back(bytes.substr(at, *length));
+            at += *length + 2;
+        }
+        if (!size)
+            return std::nullopt;
+        bytes.erase(0, at);
+        return c;
+    }
+
+    static std::string text(std::string_view t) { return "$" + std::to_string(t.size()) + "\r\n" + std::string(t) + "\r\n"; }
+
+    std::string usual_answer(command const& c) const
+    {
+        auto const& name = c[0];
+        if (name == "HELLO")
+            return "%7\r\n" + text("server") + text("redis") + text("version") + text("7.0.15") + text("proto") + ":3\r\n" + text("id") + ":"
+                 + std::to_string(connections) + "\r\n" + text("mode") + text("standalone") + text("role") + text(role) + text("modules")
+                 + "*0\r\n";
+        if (name == "INFO")  // all that is asked for, whatever the section
+            return text("redis_version:7.0.15\r\nrun_id:" + std::string(40, 'f') + "\r\nuptime_in_seconds:1000000\r\nmaxmemory:0\r\n"
+                        "maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_last_write_status:ok\r\n");
+        if (name == "CONFIG") {
+            std::map<std::string, std::string> const settings{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"}};
+            std::string all = "%" + std::to_string(c.size() - 2) + "\r\n";
+            for (std::size_t i = 2; i < c.size(); ++i)
+                all += text(c[i]) + text(settings.contains(c[i]) ? settings.at(c[i]) : "");
+            return all;
+        }
+        if (name == "COMMAND") {
+            std::string all = "*" + std::to_string(1 + native_deletions.size()) + "\r\n" + text("del");
+            for (auto const& n : native_deletions)
+                all += text(n);
+            return all;
+        }
+        if (name == "SCRIPT") {
+            auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return c.back() == s.source; });
+            return text(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
+        }
+        if (name == "PING")
+            return "+PONG\r\n";
+        if (name == "SET" || name == "SELECT" || (name == "CLIENT" && c[1] != "KILL"))
+            return "+OK\r\n";
+        return ":1\r\n";
+    }
+
+    boost::asio::ip::tcp::acceptor acceptor_;
+    bool still_ = false;
+    std::vector<std::weak_ptr<session>> waiting_;
+};
+
+}  // namespace redlock::test
