@@ -94,7 +94,7 @@ void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, roun
 std::vector<result> with_fault(fault const& f, options const& o, progress const& p)
 {
     if (!o.nodes.empty())
-        throw std::runtime_error(f.scenario + ": needs servers of its own, without --nodes: it breaks one");
+        throw std::runtime_error(f.scenario + ": needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: it breaks one");
     if (o.count < 3)
         throw std::runtime_error(fmt::format("{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away",
                                              f.scenario, o.count));

@@ -82,7 +82,7 @@ int connect_to(redis::url const& node)
         auto const reply = client.ask(command);
         if (!reply.empty() && reply[0] == '-') {
             ::close(s);
-            throw std::runtime_error(fmt::format("{} refuses {}: {}", node.name(), command[0], reply.substr(1)));
+            throw std::runtime_error(fmt::format("{} refuses {}: {}", node.name(), command[0], redis::presentable(reply.substr(1), {node.password})));
         }
     };
     if (!node.password.empty())
@@ -111,10 +111,10 @@ void fleet::look_up_addresses()
     for (auto const& u : urls_) {
         auto address = redis::parse_url(u);
         if (!address.wrong.empty())
-            throw std::runtime_error("--nodes: " + address.wrong);
+            throw std::runtime_error("nodes: " + address.wrong);
         if (address.transport == redis::transport::tls || address.transport == redis::transport::memory)
             throw std::runtime_error(fmt::format(
-                "--nodes: {}: the floor, a raw client, speaks neither TLS nor memory://; name a plain port", address.name()));
+                "nodes: {}: the floor, a raw client, speaks neither TLS nor memory://; name a plain port", address.name()));
         addresses_.push_back(std::move(address));
     }
     for (auto const& a : addresses_)

@@ -1,7 +1,9 @@
 #include "options.hpp"
 
 #include "scenarios.hpp"
+#include "redis/url.hpp"
 #include "testbed/local_server.hpp"
+#include "testbed/node_urls.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +11,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
+#include <utility>
 
 namespace redlock::bench {
 
@@ -34,6 +38,8 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
 
 What is measured:
   --nodes URL,…     servers that are there already; keys "lock:bench…" are set on them and removed
+  --nodes-file FILE the same, from a file. Without both: $REDLOCK_NODES. All users of a machine can read the arguments of a
+                    process, so URLs with a password belong into a file that only you can read, or into the environment
   --count N         or so many of our own: 1, 3, 5, 7 or 9 (5)
   --server NAME     their program (redis-server, or $REDLOCK_SERVER)
   --clients N       1 to 10000
@@ -115,6 +121,14 @@ std::optional<std::string> take(options& o, std::string_view option, std::string
         o.nodes = split(value);
         return std::nullopt;
     }
+    if (option == "--nodes-file") {
+        try {
+            o.nodes = testbed::urls_in_file(std::string(value));
+        } catch (std::runtime_error const& e) {
+            return fmt::format("--nodes-file: {}", e.what());
+        }
+        return std::nullopt;
+    }
     if (option == "--count")
         return count_of_nodes(value, o.count);
     if (option == "--clients")
@@ -146,7 +160,7 @@ std::optional<std::string> take(options& o, std::string_view option, std::string
     return std::nullopt;
 }
 
-constexpr std::array with_value{"--nodes", "--count", "--clients", "--rate", "--hold",   "--rtt", "--locks", "--ttl", "--rounds",
+constexpr std::array with_value{"--nodes", "--nodes-file", "--count", "--clients", "--rate", "--hold",   "--rtt", "--locks", "--ttl", "--rounds",
                                 "--duration", "--pin", "--server", "--json", "--csv", "--html"};
 
 }  // namespace
@@ -154,6 +168,7 @@ constexpr std::array with_value{"--nodes", "--count", "--clients", "--rate", "--
 std::optional<std::string> parse(std::vector<std::string_view> const& arguments, options& o)
 {
     o.server = testbed::server_program();
+    o.nodes = testbed::urls_in_environment();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         auto const a = arguments[i];
         auto const rest = arguments.size() - i - 1;
@@ -180,6 +195,24 @@ std::optional<std::string> parse(std::vector<std::string_view> const& arguments,
     if (o.scenarios.empty())
         o.scenarios = {"uncontended", "stalled"};
     return std::nullopt;
+}
+
+std::string command_line(std::vector<std::string_view> const& arguments)
+{
+    std::string line = "redlock_bench";
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        line += ' ';
+        if (i == 0 || arguments[i - 1] != "--nodes") {
+            line += arguments[i];
+            continue;
+        }
+        auto separator = "";
+        for (auto const& u : split(arguments[i])) {
+            auto const address = redis::parse_url(u);
+            line += std::exchange(separator, ",") + (address.wrong.empty() ? address.name() : "…");
+        }
+    }
+    return line;
 }
 
 }  // namespace redlock::bench

@@ -30,6 +30,9 @@ struct options {
 
 extern char const usage[];
 
+/// What is written into results: the command, without users and passwords.
+std::string command_line(std::vector<std::string_view> const& arguments);
+
 /// @return why not, if the arguments make no sense
 std::optional<std::string> parse(std::vector<std::string_view> const& arguments, options& into);
 

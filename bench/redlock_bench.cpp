@@ -11,7 +11,6 @@
 #include "scenarios.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <fstream>
@@ -111,7 +110,7 @@ int main(int argc, char** argv)
         else if (!o.before.empty())
             fmt::print("{}", to_comparison(read(o.before), read(o.after)));
         else
-            return bench(o, fmt::format("redlock_bench {}", fmt::join(arguments, " ")));
+            return bench(o, command_line(arguments));
         return 0;
     } catch (interrupted const&) {
         show("");

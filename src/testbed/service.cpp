@@ -14,19 +14,25 @@ extern char** environ;
 
 namespace redlock::testbed {
 
-service::service(std::string program, std::vector<std::string> options)
+service::service(std::string program, std::vector<std::string> options, std::vector<std::string> environment)
 {
     std::vector<char*> arguments{program.data()};
     for (auto& o : options)
         arguments.push_back(o.data());
     arguments.push_back(nullptr);
+    std::vector<char*> variables;
+    for (auto& e : environment)
+        variables.push_back(e.data());  // the first of a name counts
+    for (char** e = environ; *e; ++e)
+        variables.push_back(*e);
+    variables.push_back(nullptr);
     int out[2];
     if (::pipe2(out, O_CLOEXEC) != 0)
         throw std::runtime_error(program + ": no pipe: " + std::strerror(errno));
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    int const failed = ::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    int const failed = ::posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), variables.data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(out[1]);
     std::string said;

@@ -11,8 +11,9 @@ namespace redlock::testbed {
 /// A program of ours that serves on loopback, and says on its first line where: "http://127.0.0.1:PORT/".
 class service {
 public:
+    /// Starts @p program with @p options, and with @p environment ("NAME=value") on top of ours.
     /// @throws std::runtime_error if it does not say so
-    service(std::string program, std::vector<std::string> options);
+    service(std::string program, std::vector<std::string> options, std::vector<std::string> environment = {});
     ~service();  ///< SIGKILL, unless it was stopped
     service(service const&) = delete;
     service& operator=(service const&) = delete;

@@ -1,8 +1,11 @@
 #include "options.hpp"
 #include "scenarios.hpp"
+#include "testbed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +80,38 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_the_way_out)
     BOOST_TEST(tells(wrong({"--compare", "one.json"}), "two files"));
     BOOST_TEST(tells(wrong({"uncontented"}), "there is no scenario \"uncontented\""));
     BOOST_TEST(tells(wrong({"--round", "1"}), "there is no option \"--round\""));
+}
+
+BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
+{
+    redlock::testbed::temporary_folder folder;
+    auto const file = folder.path + "/nodes";
+    std::ofstream(file) << "# ours\nredis://:secret@a, redis://b\n\n  redis://c\r\n";
+    std::vector<std::string> const three{"redis://:secret@a", "redis://b", "redis://c"};
+
+    options from_file;
+    BOOST_TEST(!parse({"--nodes-file", file}, from_file).has_value());
+    BOOST_TEST(from_file.nodes == three, boost::test_tools::per_element());
+
+    ::setenv("REDLOCK_NODES", "redis://:secret@a,redis://b redis://c", 1);
+    options from_environment, argument;
+    BOOST_TEST(!parse({}, from_environment).has_value());
+    BOOST_TEST(!parse({"--nodes", "redis://d"}, argument).has_value());
+    ::unsetenv("REDLOCK_NODES");
+    BOOST_TEST(from_environment.nodes == three, boost::test_tools::per_element());
+    BOOST_TEST(argument.nodes == std::vector<std::string>{"redis://d"}, boost::test_tools::per_element());
+
+    BOOST_TEST(tells(wrong({"--nodes-file", folder.path + "/none"}), "cannot be read"));
+    std::ofstream(file) << "# none\n";
+    BOOST_TEST(tells(wrong({"--nodes-file", file}), "names no lock server"));
+    BOOST_TEST(tells(usage, "REDLOCK_NODES"));
+    BOOST_TEST(tells(usage, "All users of a machine can read the arguments"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_kept_of_the_command_holds_no_password)
+{
+    BOOST_TEST(command_line({"contended", "--nodes", "redis://me:secret@a,unix://:secret@/s,http://secret", "--count", "3"})
+               == "redlock_bench contended --nodes redis://a:6379,unix:///s,… --count 3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

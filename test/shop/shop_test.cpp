@@ -426,13 +426,15 @@ BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
 
 BOOST_AUTO_TEST_CASE(a_wrong_option_is_told)
 {
-    auto const status = [](std::string const& options) {
-        return WEXITSTATUS(std::system((std::string(REDLOCK_SHOP) + " " + options + " >/dev/null 2>&1").c_str()));
+    auto const status = [](std::string const& options, std::string const& environment = "") {
+        return WEXITSTATUS(std::system((environment + " " + REDLOCK_SHOP + " " + options + " >/dev/null 2>&1").c_str()));
     };
     BOOST_TEST(status("--help") == 0);
     for (auto const* wrong : {"--port", "--port x", "--port 65536", "--ttl 99", "--stock 0", "--what 1", "--demo --nodes redis://h"})
         BOOST_TEST(status(wrong) == 2);
+    BOOST_TEST(status("--nodes-file /nowhere") == 2);
     BOOST_TEST(status("--nodes http://x") == 1);
+    BOOST_TEST(status("", "REDLOCK_NODES=http://x") == 1);
     BOOST_TEST(status("--nodes redis://localhost --database /nowhere/shop.db") == 1);
 }
 

@@ -1,7 +1,10 @@
 #include "options.hpp"
 
+#include "testbed/node_urls.hpp"
+
 #include <charconv>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -13,7 +16,10 @@ char const usage[] =
 An order service on http://127.0.0.1, whose orders hold a lock for the item that they sell. Open its address in a browser.
 
   --port N         0 to 65535 (8080); 0: any that is free
-  --nodes URL,…    the lock servers; without it, five are started (redis-server, or $REDLOCK_SERVER)
+  --nodes URL,…    the lock servers
+  --nodes-file F   the same, from a file. Without both: $REDLOCK_NODES; without that, or with --demo, five are started
+                   (redis-server, or $REDLOCK_SERVER). All users of a machine can read the arguments of a process, so URLs
+                   with a password belong into a file that only you can read, or into the environment
   --database FILE  SQLite; processes that share it share the stock (:memory:)
   --stock N        pieces of each item in a new database, 1 to 1000000 (25)
   --demo           the page may stop and kill the servers that were started, and restock; orders take a while
@@ -100,10 +106,13 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
             } else if (option == "--database") {
                 o.how.database = value;
             } else if (option == "--nodes") {
-                for (auto rest = value; !rest.empty();) {
-                    auto const comma = rest.find(',');
-                    o.how.locks.nodes.emplace_back(rest.substr(0, comma));
-                    rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
+                o.how.locks.nodes = redlock::testbed::split_urls(value);
+            } else if (option == "--nodes-file") {
+                try {
+                    o.how.locks.nodes = redlock::testbed::urls_in_file(std::string(value));
+                } catch (std::runtime_error const& e) {
+                    std::fprintf(stderr, "redlock_shop: --nodes-file: %s\n", e.what());
+                    good = false;
                 }
             } else {
                 std::fprintf(stderr, "redlock_shop: \"%.*s\" is no option; --help lists them\n", static_cast<int>(option.size()), option.data());
@@ -117,6 +126,8 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
         std::fprintf(stderr, "redlock_shop: --demo stops and kills servers, so it does not go with --nodes\n");
         return std::nullopt;
     }
+    if (!o.demo && o.how.locks.nodes.empty())
+        o.how.locks.nodes = redlock::testbed::urls_in_environment();
     // So that there is something to see: a lock is renewed while an order is worked at, or lost.
     if (o.demo && !work_given)
         o.how.work = std::chrono::milliseconds(700);

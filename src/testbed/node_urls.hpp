@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::testbed {
+
+/// The URLs in @p text, separated by commas, blanks or ends of lines, without the lines that begin with '#'.
+std::vector<std::string> split_urls(std::string_view text);
+
+/// The URLs in a file.
+/// @throws std::runtime_error if it cannot be read, or has none
+std::vector<std::string> urls_in_file(std::string const& path);
+
+/// The URLs in $REDLOCK_NODES; none if it is not set.
+std::vector<std::string> urls_in_environment();
+
+}  // namespace redlock::testbed
