@@ -60,6 +60,7 @@ asio::awaitable<void> run(redlock::lock_manager& locks)
     co_await wait_a_little(locks);
     co_await wait_until_cancelled(locks);
     co_await nobody_there();
+    co_await somebody_else.async_release();
     co_await locks.async_shutdown();
 }
 

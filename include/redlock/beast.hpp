@@ -72,8 +72,8 @@ class request_deadline {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// @param cap from now; more than zero
-    explicit request_deadline(std::chrono::milliseconds cap) : at_(clock::now() + cap) {}
+    /// @param cap from now; more than zero. @ref wait_forever, or what is beyond the end of time: there is none.
+    explicit request_deadline(std::chrono::milliseconds cap) : at_(detail::deadline_after(clock::now(), cap)) {}
 
     /** The server's @p cap, or less if the client asks for less: in the header @p name, as milliseconds.
 
@@ -100,7 +100,8 @@ public:
     /// For `acquire_options::wait`: what is left, less @p reserve for the work; 1 ms at least.
     std::chrono::milliseconds wait(std::chrono::milliseconds reserve = {}) const noexcept
     {
-        return std::max(left() - reserve, std::chrono::milliseconds(1));
+        auto const l = left();
+        return l > reserve ? std::max(l - std::max(reserve, std::chrono::milliseconds(0)), std::chrono::milliseconds(1)) : std::chrono::milliseconds(1);
     }
 
 private:

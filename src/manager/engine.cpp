@@ -27,6 +27,25 @@ std::string default_owner()
 
 }  // namespace
 
+// Begins the shutdown when the manager is gone, or lets go of the engine if the execution context goes first.
+struct engine::last_will {
+    explicit last_will(engine& e) noexcept : of(&e) {}
+    last_will(last_will&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
+    ~last_will()
+    {
+        if (of)
+            auto const gone = std::move(of->last_self_);
+    }
+
+    void operator()()
+    {
+        auto const self = std::move(std::exchange(of, nullptr)->last_self_);
+        self->shut_down({});
+    }
+
+    engine* of;
+};
+
 std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime,
                                      config settings, std::vector<std::shared_ptr<node>> nodes)
 {
@@ -37,10 +56,7 @@ std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::u
                 self->changed(i, key);
         });
     }
-    e->last_will_ = e->strand_.prepare([weak = std::weak_ptr(e)] {
-        if (auto const self = weak.lock())
-            self->shut_down({});
-    });
+    e->last_will_ = e->strand_.prepare(last_will(*e));
     context_guard::watch(user_executor, e);
     return e;
 }
@@ -318,6 +334,12 @@ void engine::shut_down(std::function<void(error_code)> done)
     }
     end_holds();
     finish_if_clean();
+}
+
+void engine::shut_down_in_background() noexcept
+{
+    last_self_ = shared_from_this();
+    strand_.execute(std::move(last_will_));
 }
 
 // Who holds a lock is told to stop. Until then nobody else may have it.

@@ -97,8 +97,8 @@ public:
     bool closed() const noexcept { return phase_ == phase::closed; }
     /// Begins the end, or joins it. Locks are kept until their holders have let go of them, or until they run out.
     void shut_down(std::function<void(error_code)> done);
-    /// The same, for nobody who waits, without a need of memory. Any thread.
-    void shut_down_in_background() noexcept { strand_.execute(std::move(last_will_)); }
+    /// The same, for nobody who waits, without a need of memory. Any thread; once.
+    void shut_down_in_background() noexcept;
     /// The execution context goes: lets go of everything that refers to it.
     void abandon();
 
@@ -202,6 +202,8 @@ private:
     asio::any_io_executor user_executor_;
     std::unique_ptr<detail::runtime> runtime_;
     detail::strand strand_;
+    struct last_will;
+    std::shared_ptr<engine> last_self_;  // from the end of the manager until the shutdown begins
     detail::strand::prepared last_will_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::string const owner_;

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_told)
     o.nodes = {"rediss://127.0.0.1:1"};
     BOOST_TEST(message_of("uncontended", o).find("TLS") != std::string::npos);
     o.nodes = {"nonsense://"};
-    BOOST_TEST(message_of("uncontended", o).find("--nodes") != std::string::npos);
+    BOOST_TEST(message_of("uncontended", o).find("nodes: ") != std::string::npos);
     o.nodes.clear();
     o.server = "no-such-server";
     BOOST_TEST(message_of("uncontended", o).find("is it installed?") != std::string::npos);

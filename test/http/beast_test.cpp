@@ -237,6 +237,10 @@ BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
     }
     BOOST_TEST((soon.left() <= 0ms));
     BOOST_TEST((request_deadline(10s).wait(4s) > 5s));
+    request_deadline const never(wait_forever);
+    BOOST_TEST(!never.passed());
+    BOOST_TEST((never.wait(1s) > 24h));
+    BOOST_TEST((never.wait(std::chrono::milliseconds::max()) == 1ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_that_ends_is_answered)

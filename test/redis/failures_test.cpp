@@ -376,6 +376,7 @@ BOOST_AUTO_TEST_CASE(shutdown_with_dead_servers_is_quick)
     r.run_to([&] { return r.keys("lock:stock") == 3; });
     r[0].kill();
 
+    won.held = {};
     BOOST_TEST((r.shutdown(locks) == errc::no_quorum));  // one key could not be released
 
     BOOST_TEST(r.keys("lock:stock") == 0u);

@@ -29,6 +29,8 @@ struct queue_at_a_lock {
     {
         BOOST_TEST(r.run_to([&] { return waiter.done; }));
         BOOST_TEST(waiter.held.held());
+        held.held = {};
+        waiter.held = {};
         r.shutdown(other);
         r.shutdown(locks);
     }

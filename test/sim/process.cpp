@@ -313,6 +313,8 @@ void process::end_manager()
     world_.tell("{} destroys its manager", name_);
     {
         clocks_of const clocks(*this);
+        for (auto& w : workers)
+            w->manager_ends();
         locks_.reset();
     }
     run();
@@ -337,11 +339,17 @@ void process::shut_down()
     {
         clocks_of const clocks(*this);
         auto const begun = world_.now;
-        locks_->async_shutdown([this, begun](error_code ec) {
+        clock::duration held{0};  // and it may be extended as it is released
+        for (auto& w : workers) {
+            if (w->holds())
+                held = std::max(held, w->remaining() + max_ttl);
+            w->manager_ends();
+        }
+        locks_->async_shutdown([this, begun, held](error_code ec) {
             world_.tell("{} has shut down: {}", name_, ec ? ec.message() : "done");
             if (std::exchange(shut_down_, true))
                 world_.blame("{}: its shutdown completed twice", name_);
-            if (world_.now - begun > (settings_.connect_timeout + settings_.node_timeout) * 1.1 + 20ms)
+            if (world_.now - begun > (held + settings_.connect_timeout + settings_.node_timeout) * 1.1 + 20ms)
                 world_.blame("{}: its shutdown took {} ms", name_, (world_.now - begun) / 1ms);
             clean_ = !ec;
             check_clean();

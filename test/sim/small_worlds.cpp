@@ -178,7 +178,7 @@ private:
             }
             engine = detail::engine::make(w.context.get_executor(), std::make_unique<virtual_runtime>(w), std::move(settings),
                                           std::move(nodes));
-            locks.emplace(engine);
+            locks.emplace(detail::access::make_manager<lock_manager>(engine));
             engine->set_connected();
         }
 

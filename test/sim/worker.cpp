@@ -62,8 +62,18 @@ void worker::check_all_completed() const
     }
 }
 
+void worker::manager_ends()
+{
+    auto const& w = world_.weather;
+    bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump_every == 0ms;  // or it may be lost, and rightly so
+    if (held_.held() && !released_ && keys_stay)
+        kept_until_ = held_.valid_until() - 300ms;  // less the margin by which a loss is told
+}
+
 void worker::check() const
 {
+    if (!held_.empty() && !released_ && !told_ && !held_.held() && process_.clock_now() < kept_until_)
+        world_.blame("{}: the end of the manager took {} away", name_, resource_);
     if (told_ && held_.held())
         world_.blame("{}: {} is held, although a loss was told", name_, resource_);
     if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s) && process_.clock_now() > held_.valid_until())
@@ -85,6 +95,7 @@ void worker::acquire()
         return;
     auto& random = world_.random;
     idle_ = told_ = watching_ = released_ = false;
+    kept_until_ = {};
     ++turn_;
     auto const which = random.fraction();
     if (eager_ > 0)

@@ -28,6 +28,8 @@ public:
     std::string const& resource() const noexcept { return resource_; }
     bool holds() const noexcept { return held_.held(); }
     void forget() { held_ = {}; }
+    clock::duration remaining() const { return held_.remaining(); }
+    void manager_ends();             ///< what is held must stay so
 
     /// What must be true after each step of its process.
     void check() const;
@@ -77,6 +79,7 @@ private:
     bool told_ = false;              ///< of a loss
     bool watching_ = false;
     bool released_ = false;
+    clock::time_point kept_until_{};  ///< in spite of the manager's end
     int steps_left_ = 0;
     int waited_ = 0;
     int eager_ = 0;

@@ -10,6 +10,8 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <future>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -474,7 +476,9 @@ BOOST_AUTO_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_sti
 {
     asio::io_context context;
     auto const s = make(eager_executor(context, true));
-    BOOST_CHECK_THROW(asio::dispatch(s, [] { throw std::runtime_error("of a function"); }), std::runtime_error);
+    asio::dispatch(s, [] { throw std::runtime_error("of a function"); });
+    asio::post(s, [] {});
+    BOOST_CHECK_THROW(context.run(), std::runtime_error);
 
     // Were the strand taken for idle now, although a turn of it is due, the loop would have two turns at once.
     std::vector<int> ran;
@@ -667,13 +671,57 @@ BOOST_AUTO_TEST_CASE(it_works_on_the_system_executor)
 {
     auto const s = make(asio::system_executor());
     std::vector<int> ran;
+    std::promise<void> done;
     asio::dispatch(s, [&] {
         asio::dispatch(s, [&] { ran.push_back(1); });
-        asio::post(s, [&] { ran.push_back(3); });
+        asio::post(s, [&] {
+            ran.push_back(3);
+            done.set_value();
+        });
         ran.push_back(2);
     });
+    done.get_future().get();
 
     BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_prepared_runs_once_and_is_destroyed_otherwise)
+{
+    asio::io_context context;
+    auto const s = make(context.get_executor());
+    auto const alive = std::make_shared<int>(0);
+    auto first = s.prepare([alive] { ++*alive; });
+    {
+        auto const second = s.prepare([alive] { ++*alive; });
+    }
+    s.execute(std::move(first));
+    BOOST_TEST(*alive == 0);
+    context.run();
+    BOOST_TEST(*alive == 1);
+    BOOST_TEST(alive.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_strand_may_be_used_by_many_threads_while_it_is_abandoned)
+{
+    for (int round = 0; round < 200; ++round) {
+        std::optional<asio::io_context> context(std::in_place);
+        auto s = make(context->get_executor());
+        std::atomic<int> begun{0};
+        std::vector<std::thread> users;
+        for (int i = 0; i < 2; ++i) {
+            users.emplace_back([&s, &begun] {
+                ++begun;
+                for (int n = 0; n < 200; ++n)
+                    asio::dispatch(s, [] {});
+            });
+        }
+        while (begun < 2) {
+        }
+        s.abandon();
+        context.reset();  // nobody reaches it any more
+        for (auto& u : users)
+            u.join();
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

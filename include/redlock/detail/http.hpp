@@ -93,6 +93,12 @@ inline std::chrono::milliseconds milliseconds_in(std::string_view name, std::str
     return std::min<std::chrono::milliseconds>(std::chrono::milliseconds(count), std::chrono::hours(24));
 }
 
+inline asio::steady_timer::time_point deadline_after(asio::steady_timer::time_point now, std::chrono::milliseconds cap)
+{
+    constexpr auto never = asio::steady_timer::time_point::max();
+    return cap < std::chrono::floor<std::chrono::milliseconds>(never - now) ? now + cap : never;
+}
+
 // Ends when the peer has gone, or when it is cancelled. What the peer sends meanwhile is kept.
 // @return whether it has gone
 inline asio::awaitable<bool> watch_peer(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input)
