@@ -274,9 +274,10 @@ private:
     explicit basic_lock_manager(std::shared_ptr<detail::engine> e) noexcept : engine_(std::move(e)) {}
 
     template <class CompletionToken, class Completion, class... Results, class Start, class... Args>
-    auto initiate(Start start, std::remove_reference_t<CompletionToken>& token, Args... args)
+    auto initiate(Start start, std::remove_reference_t<CompletionToken>& token, Args&&... args)
     {
-        return detail::initiate<void(Results...)>::template on<Completion, CompletionToken>(engine_, start, token, std::move(args)...);
+        return detail::initiate<void(Results...)>::template on<Completion, CompletionToken>(engine_, start, token,
+                                                                                            std::forward<Args>(args)...);
     }
 
     std::shared_ptr<detail::engine> engine_;

@@ -60,10 +60,10 @@ struct initiate;
 template <class... Results>
 struct initiate<void(Results...)> {
     template <class Completion, class CompletionToken, class Object, class Start, class... Args>
-    static auto on(std::shared_ptr<Object> const& object, Start start, std::remove_reference_t<CompletionToken>& token, Args... args)
+    static auto on(std::shared_ptr<Object> const& object, Start start, std::remove_reference_t<CompletionToken>& token, Args&&... args)
     {
         return asio::async_initiate<CompletionToken, void(Results...)>(
-            initiation<Object, Start, Completion, Results...>{object, std::move(start)}, token, std::move(args)...);
+            initiation<Object, Start, Completion, Results...>{object, std::move(start)}, token, std::forward<Args>(args)...);
     }
 };
 
