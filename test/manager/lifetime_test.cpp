@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_b
             s->requests.clear();
         return calls;
     };
-    std::size_t in_use = 0;
+    [[maybe_unused]] std::size_t in_use = 0;
     int calls = 0;
     for (int i = 0; i < 10'000; ++i) {
         calls += round(i);
