@@ -4,18 +4,48 @@
 
 #include <redlock/config.hpp>
 
+#include <deque>
 #include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
 
 namespace redlock::detail {
 
-using log_function = std::function<void(log_level, std::string_view)>;
+/** A user's log function that can be used from anywhere on the strand.
 
-/** A user's log function that can be called from anywhere on the strand.
-
-    The lines reach @p log in a turn of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
-    of the library holds, and meets nothing that is half done. Empty if @p log is.
+    The lines reach it in a turn of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
+    of the library holds, and meets nothing that is half done.
 */
-log_function log_on(strand const&, log_function log);
+class user_log : public std::enable_shared_from_this<user_log> {
+public:
+    using function = std::function<void(log_level, std::string_view)>;
+
+    user_log(strand const&, function);
+
+    explicit operator bool() const noexcept { return log_ != nullptr; }
+    void add(log_level, std::string_view) noexcept;
+    /// Calls @p then when all lines have been delivered, which may be at once. No line comes after it.
+    void end(std::function<void()> then);
+    /// The execution context goes.
+    void drop() noexcept;
+
+    /// The same as a function; empty if the user's is.
+    function as_function();
+
+private:
+    struct line {
+        log_level level;
+        std::string text;
+    };
+
+    void deliver() noexcept;
+
+    strand const strand_;
+    function const log_;
+    std::deque<line> lines_;
+    bool ended_ = false;
+    std::function<void()> then_;
+};
 
 }  // namespace redlock::detail

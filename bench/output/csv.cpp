@@ -9,7 +9,7 @@ namespace redlock::bench {
 
 namespace {
 
-std::string quoted(std::string_view text)
+std::string escaped(std::string_view text)
 {
     if (text.find_first_of(",\"\r\n") == text.npos)
         return std::string(text);
@@ -78,7 +78,7 @@ std::string line(row const& cells, std::string row::value_type::*part)
 {
     std::string text;
     for (auto const& cell : cells)
-        text.append(&cell == &cells.front() ? "" : ",").append(quoted(cell.*part));
+        text.append(&cell == &cells.front() ? "" : ",").append(escaped(cell.*part));
     return text + "\n";
 }
 

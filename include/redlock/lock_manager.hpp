@@ -132,8 +132,9 @@ public:
         - @ref errc::contended : somebody else held it all along. Wait longer or give way.
         - @ref errc::no_quorum : too few nodes answered. Look at the nodes, not at the lock.
         - @ref errc::validity_exhausted : the majority came too late. Use a longer ttl, or find what is slow.
+        - @ref errc::quarantined : too few nodes vote, because servers have restarted. `attempt_report::quarantine` says how long.
         - @ref errc::invalid_argument : @p resource or an option is out of range; nothing was sent.
-        - `asio::error::operation_aborted` : cancelled, or the manager was stopped.
+        - `asio::error::operation_aborted` : cancelled, or the manager was stopped; or this is a fork of the process that made it.
 
         @par Cancellation
         | progress                   | total               | partial, terminal                                |
@@ -188,14 +189,16 @@ public:
         @param body see @ref lock_body; it is moved into the operation. If its `awaitable` is of an executor type that cannot hold a
         strand, such as `io_context::executor_type`, that executor itself must never run two functions at once.
     */
-    template <lock_body<lock_type> F>
-    std::invoke_result_t<F&, lock_type&> with_lock(std::string resource, acquire_options options, F body)
+    template <class F>
+    auto with_lock(std::string resource, acquire_options options, F body)
     {
+        // Not in the overload's condition: it would be asked of a token, too, whose call with a lock may not compile.
+        static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         // No coroutine itself: one begins when it is awaited, and the manager may be gone by then.
         return detail::await_body<lock_type>(engine_, std::move(resource), options, std::move(body));
     }
     template <lock_body<lock_type> F>
-    std::invoke_result_t<F&, lock_type&> with_lock(std::string resource, F body)
+    auto with_lock(std::string resource, F body)
     {
         return with_lock(std::move(resource), acquire_options(), std::move(body));
     }
@@ -227,7 +230,7 @@ public:
 
         @par Errors
         - @ref errc::no_quorum : too few nodes answered; what is known is in `lock_info::nodes`.
-        - @ref errc::invalid_argument : @p resource is empty or too long.
+        - @ref errc::invalid_argument : @p resource is not what @ref async_acquire takes.
         - `asio::error::operation_aborted` : cancelled, or the manager was stopped.
 
         @par Cancellation

@@ -132,7 +132,7 @@ public:
         return true;
     }
 
-    /** Called once, before anything else. The node calls @p changed on its executor, and never from within another call, when
+    /** Called once, before @ref start. The node calls @p changed on its executor, and never from within another call, when
         a key that it watches has been changed, deleted or has expired; once, then it must be watched again. The end of a turn
         has a key of its own, `lock:stock:=turn:{lock:stock}`. With an empty key: it may have missed changes, because a connection ended. A node that never tells is asked now and then. */
     virtual void listen(std::function<void(std::string_view key)> changed) { static_cast<void>(changed); }

@@ -110,6 +110,18 @@ void body_run::released(error_code ec)
     complete(lost_ || ec == errc::not_held ? failure(errc::lost) : nullptr);
 }
 
+std::exception_ptr end_of(engine const& e, std::string const& resource, acquire_options const& options)
+{
+    if (!e.abandoned())
+        return {};
+    error_code const ec = asio::error::operation_aborted;
+    auto const what = explain(e, resource, options, ec);
+    attempt_report report{.outcome = ec, .message = what + ": " + ec.message()};
+    if (options.report)
+        *options.report = report;
+    return std::make_exception_ptr(lock_error(ec, what, std::move(report)));
+}
+
 std::exception_ptr body_run::failure(error_code ec) const
 {
     auto report = report_;

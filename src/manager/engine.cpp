@@ -47,14 +47,17 @@ struct engine::last_will {
 };
 
 std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime,
-                                     config settings, std::vector<std::shared_ptr<node>> nodes)
+                                     config settings, std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
 {
-    auto e = std::make_shared<engine>(user_executor, std::move(runtime), std::move(settings), std::move(nodes));
+    if (!log)
+        log = std::make_shared<user_log>(runtime->strand(), settings.log);
+    auto e = std::make_shared<engine>(user_executor, std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
     for (std::size_t i = 0; i < e->nodes_.size(); ++i) {
         e->nodes_[i]->listen([weak = std::weak_ptr(e), i](std::string_view key) {
             if (auto const self = weak.lock())
                 self->changed(i, key);
         });
+        e->nodes_[i]->start(e->strand_);
     }
     e->last_will_ = e->strand_.prepare(last_will(*e));
     context_guard::watch(user_executor, e);
@@ -62,8 +65,9 @@ std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::u
 }
 
 engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime> runtime, config settings,
-               std::vector<std::shared_ptr<node>> nodes)
+               std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
     : settings_(std::move(settings)),
+      log_(std::move(log)),
       user_executor_(std::move(user_executor)),
       runtime_(std::move(runtime)),
       strand_(runtime_->strand()),
@@ -77,8 +81,6 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       fence_clock_(settings_.fencing ? static_cast<std::uint8_t>(runtime_->random()[0]) : std::uint8_t(0), settings_.max_ttl / 2),
       contender_(core::make_token(runtime_->random()[0], 0, {}).substr(0, 16))
 {
-    for (auto& n : nodes_)
-        n->start(strand_);
 }
 
 engine::~engine() = default;
@@ -342,13 +344,12 @@ void engine::shut_down_in_background() noexcept
     strand_.execute(std::move(last_will_));
 }
 
-// Who holds a lock is told to stop. Until then nobody else may have it.
+// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
 void engine::end_holds() noexcept
 {
     for (auto it = locks_.begin(); it != locks_.end();) {
         auto const held = (it++)->kept;
-        if (!held->told_to_stop())
-            give_away(*held);
+        held->told_to_stop();
     }
 }
 
@@ -375,17 +376,23 @@ void engine::close()
     janitor_.stop();
     schedule_.clear();
     runtime_->stop();
-    for (auto& done : std::exchange(closing_, {}))
-        done(ec);
+    auto const tell = [keep, ec] {
+        for (auto& done : std::exchange(keep->closing_, {}))
+            done(ec);
+    };
+    try {
+        log_->end(tell);
+    } catch (...) {  // out of memory
+        tell();
+    }
 }
 
 void engine::abandon()
 {
-    if (abandoned())
+    if (abandoned_.exchange(true, std::memory_order_acq_rel))  // in a fork, too, a context that goes takes its timers with it
         return;
     auto const keep = shared_from_this();
     auto const self = std::exchange(self_, {});
-    abandoned_.store(true, std::memory_order_release);
     phase_ = phase::closed;
     while (!running_.empty()) {
         auto& s = running_.front();
@@ -399,6 +406,7 @@ void engine::abandon()
     }
     held_.clear();
     closing_.clear();
+    log_->drop();
     for (auto& n : nodes_)
         n->abandon();
     janitor_.stop();

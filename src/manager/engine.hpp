@@ -4,6 +4,7 @@
 #include "core/quarantine.hpp"
 #include "core/schedule.hpp"
 #include "core/turn.hpp"
+#include "log.hpp"
 #include "manager/flow.hpp"
 #include "manager/fork.hpp"
 #include "manager/janitor.hpp"
@@ -50,11 +51,13 @@ class round;
 class engine : public std::enable_shared_from_this<engine> {
 public:
     /// Makes one that the execution context tells of its end.
+    /// @param log the function of the config, where the nodes use it, too
     static std::shared_ptr<engine> make(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config,
-                                        std::vector<std::shared_ptr<node>>);
+                                        std::vector<std::shared_ptr<node>>, std::shared_ptr<user_log> log = {});
 
     /// Only for @ref make.
-    engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config, std::vector<std::shared_ptr<node>>);
+    engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runtime>, config,
+           std::vector<std::shared_ptr<node>>, std::shared_ptr<user_log>);
     ~engine();
 
     // Any thread.
@@ -162,8 +165,8 @@ public:
     void log(log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept
     {
         try {
-            if (settings_.log)
-                settings_.log(level, fmt::format(format, std::forward<Args>(args)...));
+            if (*log_)
+                log_->add(level, fmt::format(format, std::forward<Args>(args)...));
         } catch (...) {  // out of memory: a line less
         }
     }
@@ -199,6 +202,7 @@ private:
     void close();
 
     config const settings_;
+    std::shared_ptr<user_log> const log_;
     asio::any_io_executor user_executor_;
     std::unique_ptr<detail::runtime> runtime_;
     detail::strand strand_;

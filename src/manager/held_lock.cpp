@@ -62,6 +62,9 @@ void held_lock::keep()
 
 void held_lock::ring()
 {
+    // Who has lost it, and is still stopping, has had the time for it; or a release was out of memory.
+    if (standing_.load(std::memory_order_acquire) != standing::held)
+        return engine->give_away(*this);
     auto const now = engine->now();
     if (now >= lost_at())
         return lose(valid_until() < hold_until_ ? "its validity is about to end" : "max_hold is about to be over");
@@ -97,7 +100,8 @@ error_code held_lock::judge(round const& extension)
         auto const until = valid_until(extension.started, extension.ttl);
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
-            margin_ = core::stop_margin(extension.ttl);
+            margin_ = core::stop_margin(
+                std::min(extension.ttl, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
         }
         keep();
         return {};
@@ -130,27 +134,35 @@ void held_lock::lose(std::string_view why)
 {
     auto self = shared_from_this();
     auto const before = give_up(standing::lost);
-    if (before == standing::lost)
-        return;
     if (before == standing::held) {
         bump(engine->count.lost);
         free_ = true;
-        alarm_.clear();
         engine->set_free(*this);
         end_waits(errc::lost);
         engine->log(log_level::warning, "lost \"{}\": {}", resource, why);
     }
-    // Nobody waits for handles that are left when the manager ends, nor for a release that was out of memory.
     if (before == standing::released || !engine->open())
-        engine->give_away(*this);
+        give_away_when_over();
+    else
+        alarm_.clear();
 }
 
-bool held_lock::told_to_stop() noexcept
+// Nobody waits for handles that are left when the manager ends, nor for a release that was out of memory. Until its validity is
+// over its holder may still be stopping.
+void held_lock::give_away_when_over()
 {
-    if (standing_.load(std::memory_order_acquire) != standing::held)
-        return false;
-    end_waits(asio::error::operation_aborted);
-    return true;
+    engine->set(alarm_, valid_until());
+}
+
+void held_lock::told_to_stop() noexcept
+{
+    if (standing_.load(std::memory_order_acquire) == standing::held)
+        return end_waits(asio::error::operation_aborted);
+    try {
+        give_away_when_over();
+    } catch (...) {  // out of memory
+        engine->give_away(*this);
+    }
 }
 
 void held_lock::runs_body()
@@ -166,8 +178,8 @@ bool held_lock::let_go()
         return false;
     auto const self = shared_from_this();
     bump(engine->count.released);
+    alarm_.clear();
     if (!std::exchange(free_, true)) {
-        alarm_.clear();
         engine->set_free(*this);
         end_waits(asio::error::operation_aborted);
     }

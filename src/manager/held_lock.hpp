@@ -44,8 +44,7 @@ public:
     void renewed(error_code);
     bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
-    /// The manager is stopped: who waits for a loss is told of that. @return false: it is not held
-    bool told_to_stop() noexcept;
+    void told_to_stop() noexcept;               ///< the manager ends: so are those told who wait for a loss
 
     /// One call of `lock::async_wait_lost`.
     class wait final : public shared_operation<wait> {
@@ -74,6 +73,7 @@ public:
 private:
     void ring();
     void lose(std::string_view why);
+    void give_away_when_over();
     void end_waits(error_code) noexcept;
     std::shared_ptr<wait> take_wait() noexcept;
     bool renews() const noexcept;

@@ -30,9 +30,10 @@ std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config setti
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_system_runtime(executor);
-    settings.log = log_on(runtime->strand(), std::move(settings.log));
+    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
+    settings.log = log->as_function();
     auto nodes = make_nodes(settings);
-    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
+    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
 }
 
 std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
@@ -50,8 +51,9 @@ std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config setti
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_system_runtime(executor);
-    settings.log = log_on(runtime->strand(), std::move(settings.log));
-    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes));
+    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
+    settings.log = log->as_function();
+    return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
 }
 
 void shut_down_in_background(std::shared_ptr<engine> e) noexcept

@@ -26,7 +26,7 @@ void batch::clear()
 {
     request.clear();
     entries.clear();
-    for (std::size_t i = 0; i < complete_ && i < replies.size(); ++i) {
+    for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
         replies[i].text.clear();
         replies[i].elements.clear();
     }

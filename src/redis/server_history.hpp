@@ -32,7 +32,7 @@ public:
     /// @param max_ttl the longest life of a lock
     explicit server_history(std::chrono::milliseconds max_ttl) : max_ttl_(max_ttl) {}
 
-    /// A new connection. @p run_id is empty if the server does not tell it.
+    /// A new connection. @p run_id is empty if the server does not tell it: then it may have restarted, until it does.
     void greeted(std::string_view run_id, std::chrono::seconds uptime, log_state, clock::time_point now);
 
     /// It was asked again on the same connection.
@@ -45,7 +45,8 @@ public:
 
 private:
     std::chrono::milliseconds max_ttl_;
-    std::string run_id_;
+    std::string run_id_;        // the last that was told
+    server_life known_life_;    // the one of that name
     server_life life_;
     bool same_life_ = false;
     bool durable_now_ = false;            // it would remember all, were it killed at our last look

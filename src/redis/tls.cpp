@@ -48,11 +48,12 @@ tls_settings::tls_settings(url const& u, tls_options const& o)
     // Only the alternative names count, and a wildcard is a whole label (RFC 9525).
     X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     boost::system::error_code not_an_address;
-    boost::asio::ip::make_address(u.host, not_an_address);
-    if (not_an_address)
-        X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0);
-    else
-        X509_VERIFY_PARAM_set1_ip_asc(parameters, u.host.c_str());
+    auto address = boost::asio::ip::make_address(u.host, not_an_address);
+    if (address.is_v6())  // the zone is ours, and in no certificate
+        address = boost::asio::ip::address_v6(address.to_v6().to_bytes());
+    if (1 != (not_an_address ? X509_VERIFY_PARAM_set1_host(parameters, u.host.c_str(), 0)
+                             : X509_VERIFY_PARAM_set1_ip_asc(parameters, address.to_string().c_str())))
+        throw std::invalid_argument(fmt::format("redlock::config: no certificate could be for the host \"{}\"", u.host));
 }
 
 boost::asio::ssl::context tls_settings::context() const

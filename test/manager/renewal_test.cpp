@@ -78,8 +78,12 @@ BOOST_AUTO_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too)
     auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .max_hold = 2s});
     auto const begun = w.now;
+    bool lost = false;
+    won.held.async_wait_lost([&](error_code) { lost = true; });
     BOOST_TEST(!w.extend(won.held, 30s));
     BOOST_TEST((won.held.valid_until() <= begun + 2s));
+    w.run_for(1800ms);
+    BOOST_TEST(!lost);  // the margin is not that of thirty seconds
     w.run_for(2s);
     BOOST_TEST(!won.held.held());
 }

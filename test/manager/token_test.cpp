@@ -101,6 +101,33 @@ BOOST_AUTO_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from)
     use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_shutdown(std::forward<decltype(t)>(t)); });
 }
 
+BOOST_AUTO_TEST_CASE(a_callback_may_return_and_take_what_it_likes)
+{
+    asio::io_context context;
+    auto const url = fresh_url();
+    std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
+    int calls = 0;
+    auto const count = [&](auto const&...) { return ++calls; };
+    auto const body = [](lock&) -> asio::awaitable<int> { co_return 1; };
+    locks->async_inspect("stock", count);
+    locks->with_lock("one", body, [&](auto const& failure, auto&& value) {
+        if (failure)
+            std::rethrow_exception(failure);
+        return calls += value;
+    });
+    locks->with_lock("another", [](lock&) -> asio::awaitable<void> { co_return; }, [&](auto const& failure) {
+        if (failure)
+            std::rethrow_exception(failure);
+        return ++calls;
+    });
+    locks->async_acquire("stock", [&](auto&& ec, auto&&) { return ec ? 0 : ++calls; });
+    run_until(context, [&] { return calls == 4; });
+    locks->async_shutdown(std::function<int(error_code)>(count));
+    run_until(context, [&] { return calls == 5; });
+    lock().async_release(count);
+    BOOST_TEST(calls == 6);
+}
+
 BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread)
 {
     lock empty;

@@ -391,7 +391,6 @@ public:
             settings.nodes.push_back(nodes.back()->name());
         }
         auto runtime = std::make_unique<virtual_runtime>(*this);
-        settings.log = detail::log_on(runtime->strand(), std::move(settings.log));
         auto engine = detail::engine::make(context.get_executor(), std::move(runtime), std::move(settings), std::move(nodes));
         return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(engine));
     }

@@ -109,8 +109,32 @@ BOOST_AUTO_TEST_CASE(what_a_life_has_forgotten_no_later_look_brings_back)
     h.greeted("two", 3s, good, now + 3s);
     BOOST_TEST(h.same_life());
     BOOST_TEST(!h.life().durable);
-    h.greeted("three", 0s, good, now + 4s);
-    BOOST_TEST(h.life().durable);  // it remembers what the one before had
+    auto later = h;
+    h.greeted("three", 0s, good, now + 60s);
+    BOOST_TEST(!h.life().durable);  // it remembers what the one before had, which is not what the first had
+    later.greeted("three", 0s, good, now + 61s);
+    BOOST_TEST(later.life().durable);
+}
+
+BOOST_AUTO_TEST_CASE(a_greeting_without_a_name_forgets_no_life_and_proves_none)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, log_state(), now);
+    auto const before = h.life();
+    h.greeted("", 0s, log_state(), now + 1s);  // it was too busy to say
+    BOOST_TEST((h.life().restarted && !h.life().durable && h.life().began == now + 1s));
+
+    auto same = h, soon = h, late = h;
+    same.greeted("one", 1h, log_state(), now + 2s);
+    BOOST_TEST(same.same_life());
+    BOOST_TEST((!same.life().restarted && same.life().began == before.began));
+
+    soon.looked(good, now + 2s);
+    soon.greeted("two", 0s, good, now + 60s);
+    BOOST_TEST((soon.life().restarted && !soon.life().durable));
+    late.looked(good, now + 61s);
+    late.greeted("two", 0s, good, now + 62s);
+    BOOST_TEST(late.life().durable);
 }
 
 BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_count)

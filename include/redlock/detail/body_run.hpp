@@ -129,6 +129,9 @@ inline bool is_cancellation(std::exception_ptr const& failure)
     }
 }
 
+/// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
+REDLOCK_API std::exception_ptr end_of(engine const&, std::string const& resource, acquire_options const&);
+
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
 template <class F, class Lock>
@@ -164,6 +167,17 @@ Executor strand_of(Given const& given)
 }
 
 // @p Signature is that of the user's handler: without a result, with it, or with a @ref result_slot.
+template <class T, class Signature>
+void finish(completion<Signature>& done, std::exception_ptr failure, result_slot<T> result)
+{
+    if constexpr (std::is_same_v<Signature, void(std::exception_ptr)>)
+        done(std::move(failure));
+    else if constexpr (std::is_same_v<Signature, void(std::exception_ptr, result_slot<T>)>)
+        done(std::move(failure), std::move(result));
+    else
+        done(failure, failure ? T() : std::move(*result));
+}
+
 template <class F, class Lock, class Signature>
 class body_run_of final : public body_run {
     using result_type = body_result<F, Lock>;
@@ -193,15 +207,7 @@ private:
                        asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, std::move(ended))));
     }
 
-    void complete(std::exception_ptr failure) override
-    {
-        if constexpr (std::is_same_v<Signature, void(std::exception_ptr)>)
-            done_(std::move(failure));
-        else if constexpr (std::is_same_v<Signature, void(std::exception_ptr, result_slot<result_type>)>)
-            done_(std::move(failure), std::move(result_));
-        else
-            done_(failure, failure ? result_type() : std::move(*result_));
-    }
+    void complete(std::exception_ptr failure) override { finish<result_type>(done_, std::move(failure), std::move(result_)); }
 
     executor_type const executor_;
     F body_;
@@ -221,6 +227,10 @@ struct initiate_body {
     void operator()(Handler&& handler, std::string resource, acquire_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
+        if (auto ended = end_of(*engine, resource, options)) {
+            completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
+            return finish<body_result<F, Lock>>(done, std::move(ended), {});
+        }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));

@@ -131,8 +131,10 @@ private:
                 auto const executor = busy.get_executor();
                 if (auto const* loop = executor.template target<asio::io_context::executor_type>())
                     return post_to(*loop, std::move(taken), Taken(std::move(given))...);
-                if (executor.template target<nowhere>())
-                    return std::move(taken)(Taken(std::move(given))...);
+                if (executor.template target<nowhere>()) {
+                    std::move(taken)(Taken(std::move(given))...);  // whatever it returns
+                    return;
+                }
             }
             if constexpr (asio::can_require<handler_executor, asio::execution::blocking_t::never_t>::value) {
                 post_to(busy.get_executor(), std::move(taken), Taken(std::move(given))...);

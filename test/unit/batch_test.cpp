@@ -1,0 +1,45 @@
+#include "redis/batch.hpp"
+#include "redis/server_history.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <initializer_list>
+#include <string_view>
+
+using namespace redlock;
+using namespace redlock::redis;
+namespace resp3 = boost::redis::resp3;
+
+BOOST_AUTO_TEST_SUITE(batches)
+
+namespace {
+
+void hand_in(batch& b, std::initializer_list<std::string_view> map, bool whole)
+{
+    error_code ec;
+    auto adapter = b.adapter();
+    adapter.on_init();
+    adapter.on_node(resp3::node_view{resp3::type::map, map.size() / 2, 0, ""}, ec);
+    for (auto const& text : map)
+        adapter.on_node(resp3::node_view{resp3::type::blob_string, 1, 1, text}, ec);
+    if (whole)
+        adapter.on_done();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_reply_that_broke_off_leaves_nothing_for_the_next_use)
+{
+    batch b;
+    hand_in(b, {"first", "reply"}, true);
+    hand_in(b, {"appendfsync", "always"}, false);
+    BOOST_TEST(!b.has(1));
+    b.clear();
+    hand_in(b, {"first", "reply"}, true);
+    hand_in(b, {"appendfsync", "everysec", "no-appendfsync-on-rewrite", "no"}, true);
+    BOOST_TEST(b.has(1));
+    BOOST_TEST(b.replies[1].elements.size() == 4u);
+    BOOST_TEST(!read_log_state("aof_last_write_status:ok\r\n", b.replies[1].elements).synced);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,42 @@
+#include "redis/tls.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::redis;
+
+BOOST_AUTO_TEST_SUITE(tls)
+
+namespace {
+
+// Which address, or else which name, the certificate of the server at @p address must have.
+std::string verified_name(std::string_view address)
+{
+    auto const u = parse_url(address);
+    BOOST_TEST_REQUIRE(u.wrong.empty());
+    auto context = tls_settings(u, {}).context();
+    auto* const parameters = SSL_CTX_get0_param(context.native_handle());
+    if (std::unique_ptr<char, void (*)(char*)> const ip(X509_VERIFY_PARAM_get1_ip_asc(parameters), [](char* p) { OPENSSL_free(p); }); ip)
+        return ip.get();
+    auto const* host = X509_VERIFY_PARAM_get0_host(parameters, 0);
+    return host ? host : "nothing at all";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_form_of_a_host_is_verified)
+{
+    BOOST_TEST(verified_name("rediss://redis.example") == "redis.example");
+    BOOST_TEST(verified_name("rediss://127.0.0.1") == "127.0.0.1");
+    BOOST_TEST(verified_name("rediss://[::1]") == "0:0:0:0:0:0:0:1");
+    BOOST_TEST(verified_name("rediss://[fe80::1%lo]") == "FE80:0:0:0:0:0:0:1");  // the zone is in no certificate
+}
+
+BOOST_AUTO_TEST_SUITE_END()
