@@ -339,10 +339,10 @@ void process::shut_down()
     {
         clocks_of const clocks(*this);
         auto const begun = world_.now;
-        clock::duration held{0};  // and it may be extended as it is released
+        clock::duration held{0};
         for (auto& w : workers) {
-            if (w->holds())
-                held = std::max(held, w->remaining() + max_ttl);
+            // It may be extended as it is released. Of a lock that was lost there is time left in which to stop.
+            held = std::max(held, w->rest_of_validity() + (w->holds() ? max_ttl : 0ms));
             w->manager_ends();
         }
         locks_->async_shutdown([this, begun, held](error_code ec) {

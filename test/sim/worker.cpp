@@ -62,6 +62,11 @@ void worker::check_all_completed() const
     }
 }
 
+clock::duration worker::rest_of_validity() const
+{
+    return held_.empty() ? clock::duration(0) : std::max(held_.valid_until() - process_.clock_now(), clock::duration(0));
+}
+
 void worker::manager_ends()
 {
     auto const& w = world_.weather;

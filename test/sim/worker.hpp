@@ -28,7 +28,7 @@ public:
     std::string const& resource() const noexcept { return resource_; }
     bool holds() const noexcept { return held_.held(); }
     void forget() { held_ = {}; }
-    clock::duration remaining() const { return held_.remaining(); }
+    clock::duration rest_of_validity() const;  ///< also of a lock that was lost
     void manager_ends();             ///< what is held must stay so
 
     /// What must be true after each step of its process.
