@@ -38,7 +38,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
 
 What is measured:
   --nodes URL,…     servers that are there already; keys "lock:bench…" are set on them and removed
-  --nodes-file FILE the same, from a file. Without both: $REDLOCK_NODES. All users of a machine can read the arguments of a
+  --nodes-file FILE the same, from a file. Without both, and without --count: $REDLOCK_NODES. All users of a machine can read the arguments of a
                     process, so URLs with a password belong into a file that only you can read, or into the environment
   --count N         or so many of our own: 1, 3, 5, 7 or 9 (5)
   --server NAME     their program (redis-server, or $REDLOCK_SERVER)
@@ -168,7 +168,7 @@ constexpr std::array with_value{"--nodes", "--nodes-file", "--count", "--clients
 std::optional<std::string> parse(std::vector<std::string_view> const& arguments, options& o)
 {
     o.server = testbed::server_program();
-    o.nodes = testbed::urls_in_environment();
+    bool own_servers = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         auto const a = arguments[i];
         auto const rest = arguments.size() - i - 1;
@@ -182,6 +182,7 @@ std::optional<std::string> parse(std::vector<std::string_view> const& arguments,
         } else if (std::find(with_value.begin(), with_value.end(), a) != with_value.end()) {
             if (rest == 0 || arguments[i + 1].empty())
                 return fmt::format("{} needs a value", a);
+            own_servers = own_servers || a == "--count" || a == "--server";
             if (auto wrong = take(o, a, arguments[++i]))
                 return wrong;
         } else if (a == "all") {
@@ -189,9 +190,12 @@ std::optional<std::string> parse(std::vector<std::string_view> const& arguments,
         } else if (auto const names = scenario_names(); std::find(names.begin(), names.end(), a) != names.end()) {
             o.scenarios.emplace_back(a);
         } else {
-            return fmt::format("there is no {} \"{}\"; --help lists them", a.substr(0, 1) == "-" ? "option" : "scenario", a);
+            return fmt::format("there is no {} \"{}\"; --help lists them", a.substr(0, 1) == "-" ? "option" : "scenario",
+                               testbed::without_urls(a));
         }
     }
+    if (o.nodes.empty() && !own_servers)
+        o.nodes = testbed::urls_in_environment();
     if (o.scenarios.empty())
         o.scenarios = {"uncontended", "stalled"};
     return std::nullopt;

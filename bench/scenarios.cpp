@@ -153,7 +153,7 @@ std::vector<result> distant(options const& o, progress const& p)
     for (std::size_t i = 0; i < lab.servers().size(); ++i) {
         auto const* server = lab.servers().own(i);
         if (!server)
-            throw std::runtime_error("distant: needs servers of its own, without --nodes: what is far away already needs no help");
+            throw std::runtime_error("distant: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: what is far away already needs no help");
         targets.push_back({server->port(), o.rtt});
     }
     relay network(targets);
@@ -174,7 +174,7 @@ std::vector<result> distant(options const& o, progress const& p)
 std::vector<result> scale(options const& given, progress const& p)
 {
     if (!given.nodes.empty())
-        throw std::runtime_error("scale: needs servers of its own, without --nodes");
+        throw std::runtime_error("scale: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES");
     auto o = given;
     o.rounds = std::min<std::size_t>(o.rounds, 3);  // many small measurements: the line through them is what counts
     std::vector<result> results;
@@ -210,7 +210,7 @@ result measure_fenced(laboratory& lab, std::size_t clients)
 std::vector<result> fenced(options const& o, progress const& p)
 {
     if (!o.nodes.empty())
-        throw std::runtime_error("fenced: needs servers of its own, without --nodes: it would leave its counters there");
+        throw std::runtime_error("fenced: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: it would leave its counters there");
     std::vector<result> results;
     for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1}) {
         laboratory lab(o, p, o.count);

@@ -62,10 +62,9 @@ void held_lock::keep()
 
 void held_lock::ring()
 {
-    // Who has lost it, and is still stopping, has had the time for it; or a release was out of memory.
-    if (standing_.load(std::memory_order_acquire) != standing::held)
-        return engine->give_away(*this);
     auto const now = engine->now();
+    if (standing_.load(std::memory_order_acquire) != standing::held)
+        return now < valid_until() ? give_away_when_over() : engine->give_away(*this);
     if (now >= lost_at())
         return lose(valid_until() < hold_until_ ? "its validity is about to end" : "max_hold is about to be over");
     if (renews() && now >= renew_at_) {
@@ -147,8 +146,8 @@ void held_lock::lose(std::string_view why)
         alarm_.clear();
 }
 
-// Nobody waits for handles that are left when the manager ends, nor for a release that was out of memory. Until its validity is
-// over its holder may still be stopping.
+// When the manager ends nobody gives back what was lost but the holder, who may still be stopping, or has forgotten the handle. And
+// a release that was begun is on its way here, unless it was out of memory.
 void held_lock::give_away_when_over()
 {
     engine->set(alarm_, valid_until());

@@ -21,8 +21,8 @@ public:
         auto& held = *self->held_;
         auto& e = *held.engine;
         e.enter(*self);
-        if (!held.let_go())  // by the manager, which was stopped meanwhile; it cleans up
-            co_return self->was_held_ ? make_error_code(asio::error::operation_aborted) : errc::not_held;
+        if (!held.let_go())  // its validity was over before this could begin
+            co_return errc::not_held;
         if (self->cancelled_ || !self->was_held_) {
             e.janitor().clean_up(held.grant(), held.longest_ttl());
             co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : errc::not_held;

@@ -282,6 +282,8 @@ private:
         r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
     }
 
+    static bool is_forbidden(reply const& r) { return r.is_error() && interpret_error(r.text, {}).error == errc::permission_denied; }
+
     static log_state log_in(reply const& persistence, reply const& policy)
     {
         return read_log_state(persistence.text, policy.elements);
@@ -390,8 +392,11 @@ private:
         else
             b->request.push("PING");
         exec(b, clock::now(), [this, link = link_](batch const& answer) {
-            if (link_ == link && tells_of_log_ && answer.has(1))
-                history_.looked(log_in(answer.replies[0], answer.replies[1]), clock::now());
+            if (link_ != link || !tells_of_log_ || !answer.has(1))
+                return;
+            history_.looked(log_in(answer.replies[0], answer.replies[1]), clock::now());
+            for (auto const i : {0u, 1u})
+                tells_of_log_ = tells_of_log_ && !is_forbidden(answer.replies[i]);
         });
     }
 
@@ -413,6 +418,22 @@ private:
         return good && (url_.database == 0 || is(select_database, type::simple_string));
     }
 
+    // What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off until it has
+    // been read, and a question that was refused would stay without an answer as long as the connection lasts. It is greeted again.
+    node_reply not_now(batch const& greeting) const
+    {
+        for (std::size_t i = 0; greeting.has(i); ++i) {
+            if (!greeting.replies[i].is_error())
+                continue;
+            auto r = interpret_error(greeting.replies[i].text, {url_.password});
+            if (r.error == errc::node_busy || r.error == errc::node_loading)
+                return r;
+        }
+        if (value_after(greeting.replies[persistence_info].text, "loading:") == "1")
+            return {.error = errc::node_loading, .text = "it reads its data"};
+        return {};
+    }
+
     // Whether the server is one that can vote; an error says why not.
     node_reply examine(batch const& greeting)
     {
@@ -427,6 +448,8 @@ private:
             return {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
         if (url_.database != 0 && greeting.replies[select_database].is_error())
             return interpret_error(greeting.replies[select_database].text, {url_.password});
+        if (auto const later = not_now(greeting); later.error)
+            return later;
         // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
         std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
         note_life(run_id, greeting);

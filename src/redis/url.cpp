@@ -136,6 +136,8 @@ private:
             if (!set_credentials(rest.substr(0, at)))
                 return url_;
             rest.remove_prefix(at + 1);
+            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)  // which may be a part of the password
+                return refuse("an '@' in user, password or path of a Unix socket must be written %40");
         }
         auto const question = rest.find('?');
         url_.path = rest.substr(0, question);

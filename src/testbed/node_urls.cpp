@@ -50,4 +50,11 @@ std::vector<std::string> urls_in_environment()
     return split_urls(given ? given : "");
 }
 
+std::string without_urls(std::string_view argument)
+{
+    if (argument.find("://") == argument.npos && argument.find('@') == argument.npos)
+        return std::string(argument);
+    return argument.substr(0, 1) == "-" && argument.find('=') != argument.npos ? std::string(argument.substr(0, argument.find('=') + 1)) + "…" : "…";
+}
+
 }  // namespace redlock::testbed

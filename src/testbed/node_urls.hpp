@@ -16,4 +16,7 @@ std::vector<std::string> urls_in_file(std::string const& path);
 /// The URLs in $REDLOCK_NODES; none if it is not set.
 std::vector<std::string> urls_in_environment();
 
+/// An argument that was not understood, for a message: without what may be a URL, which may hold a password.
+std::string without_urls(std::string_view argument);
+
 }  // namespace redlock::testbed

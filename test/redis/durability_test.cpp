@@ -46,14 +46,15 @@ private:
     testbed::temporary_folder folder_;
 };
 
-config settings(configured_server const& s, restart_guard guard = restart_guard::strict, std::chrono::milliseconds max_ttl = 2s)
+// A restart that is seen costs a quarantine that is longer than any of these tests, however slow the machine.
+config settings(configured_server const& s, restart_guard guard = restart_guard::automatic, std::chrono::milliseconds max_ttl = 60s)
 {
-    return {.nodes = {s.server->url()}, .node_timeout = 250ms, .max_ttl = max_ttl, .restart_guard = guard};
+    return {.nodes = {s.server->url()}, .node_timeout = 1s, .max_ttl = max_ttl, .restart_guard = guard};
 }
 
 void warm_up(real_servers& r, lock_manager& locks)
 {
-    BOOST_TEST_REQUIRE(!r.release(r.acquire(locks, "warm-up", {.ttl = 1s, .wait = 20s}).held));
+    BOOST_TEST_REQUIRE(!r.release(r.acquire(locks, "warm-up", {.ttl = 10s, .wait = 20s}).held));
 }
 
 // What comes of the first attempt that the server answers.
@@ -61,7 +62,7 @@ error_code attempt(real_servers& r, lock_manager& locks, std::string const& reso
 {
     error_code ec;
     BOOST_TEST(r.run_to([&] {
-        ec = r.acquire(locks, resource, {.ttl = 1s}).ec;
+        ec = r.acquire(locks, resource, {.ttl = 10s}).ec;
         return ec != errc::no_quorum;
     }));
     return ec;
@@ -72,7 +73,7 @@ void reconnect(real_servers& r, configured_server& s, lock_manager& locks)
     auto const before = locks.stats().nodes[0].connections;
     s.server->ask({"CLIENT", "KILL", "TYPE", "normal"});
     BOOST_TEST(r.run_to([&] {
-        r.acquire(locks, "warm-up", {.ttl = 1s});
+        r.acquire(locks, "warm-up", {.ttl = 10s});
         return locks.stats().nodes[0].connections > before;
     }));
 }
@@ -95,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
     s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
     reconnect(r, s, b);  // the greeting is told that the log is on
     BOOST_TEST(s.says("aof_enabled:1"));
-    auto held = r.acquire(a, "stock", {.ttl = 2s, .wait = 5s}).held;
+    auto held = r.acquire(a, "stock", {.ttl = 30s, .wait = 10s}).held;
     BOOST_TEST_REQUIRE(held.held());
     BOOST_TEST_REQUIRE(s.says("aof_rewrite_in_progress:1"));
 
@@ -103,6 +104,7 @@ BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
     s.server->start();
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
+    held = {};
     r.shutdown(a);
     r.shutdown(b);
 }
@@ -117,13 +119,14 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
     s.server->ask({"CONFIG", "SET", "appendonly", "no"});
     auto const before = s.questions();
     BOOST_TEST(r.run_to([&] { return s.questions() >= before + 4; }));
-    auto held = r.acquire(a, "stock", {.ttl = 2s}).held;
+    auto held = r.acquire(a, "stock", {.ttl = 30s, .wait = 10s}).held;
     BOOST_TEST_REQUIRE(held.held());
 
     s.kill();
     s.server->start();  // with the log
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
+    held = {};
     r.shutdown(a);
     r.shutdown(b);
 }
@@ -146,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_ba
 {
     configured_server s("appendfsync always");
     real_servers r(0);
-    lock_manager locks(r.context, settings(s, restart_guard::automatic, 20s));
+    lock_manager locks(r.context, settings(s));
     warm_up(r, locks);
     s.kill();
     s.server->start();
@@ -159,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_ba
     BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
 
     // A program that has just begun cannot be told that it was on from the start, either.
-    lock_manager fresh(r.context, settings(s, restart_guard::strict, 20s));
+    lock_manager fresh(r.context, settings(s, restart_guard::strict));
     BOOST_TEST((attempt(r, fresh, "stock") == errc::quarantined));
     r.shutdown(locks);
     r.shutdown(fresh);
@@ -169,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_afte
 {
     configured_server s("appendfsync always");
     real_servers r(0);
-    lock_manager a(r.context, settings(s)), b(r.context, settings(s));
+    lock_manager a(r.context, settings(s, restart_guard::strict, 10s)), b(r.context, settings(s, restart_guard::strict, 10s));
     warm_up(r, a);
     warm_up(r, b);
     s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
@@ -177,13 +180,14 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_afte
     s.configure(durable);
     auto const before = s.questions();
     BOOST_TEST(r.run_to([&] { return s.questions() >= before + 4; }));
-    auto held = r.acquire(a, "stock", {.ttl = 2s}).held;
+    auto held = r.acquire(a, "stock", {.ttl = 10s, .wait = 10s, .renew = renewal::automatic}).held;
 
     s.kill();
     s.server->start();
 
     BOOST_TEST((attempt(r, b, "other") == error_code()));
     BOOST_TEST((attempt(r, b, "stock") == errc::contended));
+    held = {};
     r.shutdown(a);
     r.shutdown(b);
 }

@@ -128,6 +128,73 @@ BOOST_AUTO_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_eve
     r.shutdown(locks);
 }
 
+// What it says of its log meanwhile would cost it its vote for max_ttl.
+BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_soon_as_it_has)
+{
+    one_server r;
+    auto settings = r.settings();
+    settings.node_timeout = patience;
+    lock_manager locks(r.context, settings);
+    r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
+    auto const good = std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
+    r.server.run_id = std::string(40, 'a');  // it has restarted
+    auto const before = r.server.connections;
+    r.server.hang_up_all();
+
+    BOOST_TEST(r.run_to([&] { return r.server.connections > before + 1; }));
+    BOOST_TEST((r.acquire(locks, "stock").report.nodes[0].error == errc::node_loading));
+    r.server.persistence = good;
+
+    auto const won = r.acquire(locks, "stock", {.wait = 10s});
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_before)
+{
+    one_server r;
+    auto settings = r.settings();
+    settings.node_timeout = patience;
+    settings.restart_guard = restart_guard::strict;
+    r.server.persistence = "loading:0\r\naof_enabled:0\r\n";
+    lock_manager locks(r.context, settings);
+    r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
+    auto const before = r.server.connections;
+    r.server.answer = [](auto const& c) -> std::optional<std::string> {
+        if (c[0] == "INFO" || c[0] == "CONFIG" || c[0] == "SCRIPT")
+            return "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n";
+        return std::nullopt;
+    };
+    r.server.hang_up_all();
+
+    BOOST_TEST(r.run_to([&] { return r.server.connections > before + 1; }));
+    BOOST_TEST((r.acquire(locks, "stock").report.nodes[0].error == errc::node_busy));
+    r.server.answer = [](auto const&) { return std::nullopt; };
+
+    BOOST_TEST(r.acquire(locks, "stock", {.wait = 10s}).held.held());
+    BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
+{
+    one_server r;
+    auto settings = r.settings();
+    settings.node_timeout = patience;
+    lock_manager locks(r.context, settings);
+    r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
+    r.server.answer = [](auto const& c) -> std::optional<std::string> {
+        if (c[0] == "CONFIG")
+            return "-NOPERM this user has no permissions to run the 'config|get' command\r\n";
+        return std::nullopt;
+    };
+    BOOST_TEST(r.run_to([&] { return r.server.count({"PING"}) > 1; }));
+    BOOST_TEST(r.server.count({"CONFIG"}) == 2u);  // when it was greeted, and once more
+    BOOST_TEST(r.server.connections == 1);
+    r.shutdown(locks);
+}
+
 BOOST_AUTO_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script)
 {
     one_server r;

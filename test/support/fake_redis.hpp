@@ -11,7 +11,6 @@
 #include <array>
 #include <charconv>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,11 +42,24 @@ public:
 
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
+    std::string run_id = std::string(40, 'f');
+    /// Of a log that is durable.
+    std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
+                              "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
 
     std::vector<command> commands;              ///< that have been answered, in their order
     int connections = 0;
     int ended = 0;                              ///< connections, by the client
     int reset = 0;                              ///< of these, without the handshake of a normal end
+
+    /// Ends the connections.
+    void hang_up_all()
+    {
+        for (auto const& weak : std::exchange(sessions_, {})) {
+            if (auto const s = weak.lock())
+                s->socket.close();
+        }
+    }
 
     /// Answers nothing until @ref go_on.
     void stand_still() { still_ = true; }
@@ -83,7 +95,9 @@ private:
             if (ec)
                 return;
             ++connections;
-            read(std::make_shared<session>(std::move(socket)));
+            auto const s = std::make_shared<session>(std::move(socket));
+            sessions_.push_back(s);
+            read(s);
             accept();
         });
     }
@@ -169,15 +183,10 @@ private:
                  + std::to_string(connections) + "\r\n" + text("mode") + text("standalone") + text("role") + text(role) + text("modules")
                  + "*0\r\n";
         if (name == "INFO")  // all that is asked for, whatever the section
-            return text("redis_version:7.0.15\r\nrun_id:" + std::string(40, 'f') + "\r\nuptime_in_seconds:1000000\r\nmaxmemory:0\r\n"
-                        "maxmemory_policy:noeviction\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_last_write_status:ok\r\n");
-        if (name == "CONFIG") {
-            std::map<std::string, std::string> const settings{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"}};
-            std::string all = "%" + std::to_string(c.size() - 2) + "\r\n";
-            for (std::size_t i = 2; i < c.size(); ++i)
-                all += text(c[i]) + text(settings.contains(c[i]) ? settings.at(c[i]) : "");
-            return all;
-        }
+            return text("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:1000000\r\nmaxmemory:0\r\n"
+                        "maxmemory_policy:noeviction\r\n" + persistence);
+        if (name == "CONFIG")
+            return "%2\r\n" + text("appendfsync") + text("always") + text("no-appendfsync-on-rewrite") + text("no");
         if (name == "COMMAND") {
             std::string all = "*" + std::to_string(1 + native_deletions.size()) + "\r\n" + text("del");
             for (auto const& n : native_deletions)
@@ -198,6 +207,7 @@ private:
     boost::asio::ip::tcp::acceptor acceptor_;
     bool still_ = false;
     std::vector<std::weak_ptr<session>> waiting_;
+    std::vector<std::weak_ptr<session>> sessions_;
 };
 
 }  // namespace redlock::test

@@ -34,17 +34,16 @@ public:
     std::function<void()> each_step;  ///< called after each thing that happened
     int random_until = -1;            ///< how often there are random numbers still; -1: always
 
-    std::uint64_t at(clock::time_point when, std::function<void()> what)
+    using event = std::pair<clock::time_point, std::uint64_t>;  ///< when, and the how many-eth it is
+
+    event at(clock::time_point when, std::function<void()> what)
     {
-        auto const number = ++last_event_;
-        events_.emplace(std::pair(std::max(when, now), number), std::move(what));
-        return number;
+        event const e(std::max(when, now), ++last_event_);
+        events_.emplace(e, std::move(what));
+        return e;
     }
 
-    void forget(std::uint64_t number)
-    {
-        std::erase_if(events_, [&](auto& e) { return e.first.second == number; });
-    }
+    void forget(event const& e) { events_.erase(e); }
 
     /// Lets everything happen up to @p end.
     void run_until(clock::time_point end)
@@ -100,7 +99,7 @@ private:
             each_step();
     }
 
-    std::map<std::pair<clock::time_point, std::uint64_t>, std::function<void()>> events_;
+    std::map<event, std::function<void()>> events_;
     std::uint64_t last_event_ = 0;
 };
 
@@ -141,7 +140,7 @@ public:
 private:
     virtual_world& world_;
     detail::strand strand_;
-    std::uint64_t alarm_ = 0;
+    virtual_world::event alarm_;
     static inline thread_local std::uint64_t seed_ = 0;
 };
 

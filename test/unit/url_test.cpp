@@ -59,6 +59,7 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
     BOOST_TEST(u.name() == "unix:///run/a@b.sock");
     BOOST_TEST(parse_url("unix://:pw@/s").password == "pw");
     BOOST_TEST(parse_url("unix:///a@/s").path == "/a@/s");
+    BOOST_TEST(parse_url("unix://u:pa@/ss@/s").wrong.find("%40") != std::string::npos);  // "ss" could be a part of the password
     BOOST_TEST(parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
 }
 

@@ -81,8 +81,8 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
         } else if (option == "--no-locks") {
             o.how.unguarded = true;
         } else if (i + 1 == arguments.size()) {
-            std::fprintf(stderr, "redlock_shop: \"%.*s\" is no option, or lacks its value; --help lists them\n", static_cast<int>(option.size()),
-                         option.data());
+            std::fprintf(stderr, "redlock_shop: \"%s\" is no option, or lacks its value; --help lists them\n",
+                         redlock::testbed::without_urls(option).c_str());
             return std::nullopt;
         } else {
             auto const value = arguments[++i];
@@ -115,7 +115,7 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
                     good = false;
                 }
             } else {
-                std::fprintf(stderr, "redlock_shop: \"%.*s\" is no option; --help lists them\n", static_cast<int>(option.size()), option.data());
+                std::fprintf(stderr, "redlock_shop: \"%s\" is no option; --help lists them\n", redlock::testbed::without_urls(option).c_str());
                 good = false;
             }
             if (!good)
