@@ -38,8 +38,9 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
 
 What is measured:
   --nodes URL,…     servers that are there already; keys "lock:bench…" are set on them and removed
-  --nodes-file FILE the same, from a file. Without both, and without --count: $REDLOCK_NODES. All users of a machine can read the arguments of a
-                    process, so URLs with a password belong into a file that only you can read, or into the environment
+  --nodes-file FILE the same, from a file. Without both, and without --count: $REDLOCK_NODES.
+                    All users of a machine can read the arguments of a process, so URLs with a password belong into a
+                    file that only you can read, or into the environment
   --count N         or so many of our own: 1, 3, 5, 7 or 9 (5)
   --server NAME     their program (redis-server, or $REDLOCK_SERVER)
   --clients N       1 to 10000
