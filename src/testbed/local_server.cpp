@@ -2,6 +2,7 @@
 
 #include "testbed/plain_client.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
@@ -50,27 +51,32 @@ std::string server_program()
     return named && *named ? named : "redis-server";
 }
 
-std::uint16_t free_port()
+std::uint16_t free_port(std::uint16_t highest)
 {
-    int const s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    bool const bound = ::bind(s, reinterpret_cast<sockaddr*>(&address), size) == 0
-                    && ::getsockname(s, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(s);
-    if (!bound)
-        throw std::runtime_error("no free port on the loopback interface");
-    return ntohs(address.sin_port);
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        int const s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        bool const bound = ::bind(s, reinterpret_cast<sockaddr*>(&address), size) == 0
+                        && ::getsockname(s, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+        ::close(s);
+        if (!bound)
+            break;
+        if (auto const port = ntohs(address.sin_port); port <= highest)
+            return port;
+    }
+    throw std::runtime_error("no free port on the loopback interface up to " + std::to_string(highest));
 }
 
 local_server::local_server(std::vector<std::string> options, std::string program, std::vector<std::string> environment)
     : options_(std::move(options)), program_(std::move(program)), environment_(std::move(environment))
 {
+    bool const in_cluster = std::ranges::find(options_, "--cluster-enabled") != options_.end();
     // Somebody else may take the port between our looking and the server's binding it.
     for (int attempt = 0;; ++attempt) {
-        port_ = free_port();
+        port_ = in_cluster ? free_port(highest_cluster_port) : free_port();
         try {
             start();
             return;

@@ -60,7 +60,11 @@ private:
     pid_t pid_ = -1;
 };
 
-/// A port of the loopback interface on which nobody listens at the moment.
-std::uint16_t free_port();
+/// The highest port of a server in a cluster: it talks to the others on a port that is 10,000 higher.
+inline constexpr std::uint16_t highest_cluster_port = 55'535;
+
+/// A port of the loopback interface on which nobody listens at the moment, not above @p highest.
+/// @throws std::runtime_error if there is none
+std::uint16_t free_port(std::uint16_t highest = 65'535);
 
 }  // namespace redlock::testbed

@@ -40,17 +40,6 @@ asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
     co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-error_code code_of(std::exception_ptr const& failure)
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (system_error const& e) {
-        return e.code();
-    }
-    return {};
-}
-
 struct section {
     std::optional<clock::time_point> begun, ended;
     bool done = false;

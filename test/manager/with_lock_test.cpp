@@ -39,16 +39,7 @@ struct result {
     std::exception_ptr failure;
     std::optional<T> value;
 
-    error_code code() const
-    {
-        try {
-            if (failure)
-                std::rethrow_exception(failure);
-        } catch (system_error const& e) {
-            return e.code();
-        }
-        return {};
-    }
+    error_code code() const { return code_of(failure); }
 };
 
 template <class T>

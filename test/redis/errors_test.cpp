@@ -79,6 +79,13 @@ BOOST_AUTO_TEST_CASE(rule_13_password_missing_and_wrong)
     odd_one(r, "redis://:wrong@127.0.0.1:" + std::to_string(guarded.port()), errc::authentication_failed);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_of_a_cluster_gets_a_port_that_leaves_room_for_its_bus)
+{
+    for (int i = 0; i < 100; ++i)
+        BOOST_TEST_REQUIRE(testbed::free_port(testbed::highest_cluster_port) <= testbed::highest_cluster_port);
+    BOOST_CHECK_THROW(testbed::free_port(1), std::runtime_error);
+}
+
 BOOST_AUTO_TEST_CASE(rule_13_a_cluster_that_is_down_or_keeps_the_key_elsewhere)
 {
     real_servers r(2);

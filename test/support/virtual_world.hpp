@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -461,5 +462,17 @@ public:
 
     std::vector<std::unique_ptr<scripted_server>> servers;
 };
+
+/// The code of a system_error; none for no exception.
+inline error_code code_of(std::exception_ptr const& failure)
+{
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (system_error const& e) {
+        return e.code();
+    }
+    return {};
+}
 
 }  // namespace redlock::test
