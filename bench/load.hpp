@@ -31,7 +31,7 @@ struct work {
     std::chrono::milliseconds ttl{10'000};
     std::atomic<int>* inside = nullptr;  ///< with one key: how many of all processes believe they have it
     /// Called on the way, each at its time after the beginning, and again every millisecond while it returns true.
-    std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events;
+    std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events{};
 };
 
 /// The library under load: one thread, one manager, a coroutine for each client.

@@ -55,7 +55,7 @@ char const* text_of(errc e) noexcept
     case errc::script_missing:
         return "the server keeps forgetting a script";
     case errc::unsupported_server:
-        return "the server is too old: Redis 6 or newer (6.2 for fencing), or Valkey, is needed";
+        return "the server cannot do what locks need: Redis 6 or newer (6.2 for fencing), or Valkey";
     case errc::unexpected_reply:
         return "the answer is not what a Redis server would say";
     case errc::duplicate_node:

@@ -3,9 +3,25 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock {
+
+void log_to_stderr(log_level level, std::string_view line) noexcept
+{
+    if (level == log_level::debug)
+        return;
+    try {
+        auto const text = fmt::format("redlock {}: {}\n", to_string(level), line);
+        std::fwrite(text.data(), 1, text.size(), stderr);  // in one piece
+    } catch (...) {  // out of memory: a line less
+    }
+}
+
+namespace detail {
 
 user_log::user_log(strand const& on, function log) : strand_(on), log_(std::move(log)) {}
 
@@ -13,24 +29,37 @@ user_log::function user_log::as_function()
 {
     if (!log_)
         return {};
-    return [self = shared_from_this()](log_level level, std::string_view text) { self->add(level, text); };
+    return [self = shared_from_this()](log_level level, std::string_view text) { self->add(level, text, clock::now()); };
 }
 
-void user_log::add(log_level level, std::string_view text) noexcept
+void user_log::add(log_level level, std::string_view text, clock::time_point now) noexcept
 {
     if (ended_)
         return;
     try {
-        lines_.push_back({level, std::string(text)});
-        if (lines_.size() > 1)
-            return;
-        // On the inner executor first: a turn of the strand may be under way in a call of the user's.
-        asio::post(strand_.inner(), [self = shared_from_this()] {
-            asio::dispatch(self->strand_, [self] { self->deliver(); });
-        });
+        auto& a = level == log_level::debug ? debug_ : others_;
+        if (a.since == clock::time_point::min() || now - a.since >= std::chrono::seconds(1)) {
+            if (auto const left_out = std::exchange(a, {.since = now}).left_out)
+                put(level, fmt::format("{} lines were left out", left_out));
+        }
+        if (++a.used < lines_max)
+            put(level, text);
+        else if (a.left_out++ == 0)
+            put(level, fmt::format("more than {} lines in a second: the others are left out until it is over", lines_max - 1));
     } catch (...) {  // out of memory, or the execution context has gone
         lines_.clear();
     }
+}
+
+void user_log::put(log_level level, std::string_view text)
+{
+    lines_.push_back({level, std::string(text)});
+    if (lines_.size() > 1)
+        return;
+    // On the inner executor first: a turn of the strand may be under way in a call of the user's.
+    asio::post(strand_.inner(), [self = shared_from_this()] {
+        asio::dispatch(self->strand_, [self] { self->deliver(); });
+    });
 }
 
 void user_log::deliver() noexcept
@@ -61,4 +90,5 @@ void user_log::drop() noexcept
     then_ = nullptr;
 }
 
-}  // namespace redlock::detail
+}  // namespace detail
+}  // namespace redlock

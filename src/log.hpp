@@ -2,6 +2,7 @@
 
 #include "strand.hpp"
 
+#include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 
 #include <deque>
@@ -15,7 +16,8 @@ namespace redlock::detail {
 /** A user's log function that can be used from anywhere on the strand.
 
     The lines reach it in a turn of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
-    of the library holds, and meets nothing that is half done.
+    of the library holds, and meets nothing that is half done. Whatever happens, they are not more than @ref lines_max each second,
+    and as many of the level debug; how many were left out is told.
 */
 class user_log : public std::enable_shared_from_this<user_log> {
 public:
@@ -23,8 +25,10 @@ public:
 
     user_log(strand const&, function);
 
+    static constexpr std::size_t lines_max = 100;
+
     explicit operator bool() const noexcept { return log_ != nullptr; }
-    void add(log_level, std::string_view) noexcept;
+    void add(log_level, std::string_view, clock::time_point now) noexcept;
     /// Calls @p then when all lines have been delivered, which may be at once. No line comes after it.
     void end(std::function<void()> then);
     /// The execution context goes.
@@ -39,11 +43,21 @@ private:
         std::string text;
     };
 
+    // Of one kind of lines: how many there were since the second began, and how many were left out.
+    struct allowance {
+        clock::time_point since = clock::time_point::min();
+        std::size_t used = 0;
+        std::size_t left_out = 0;
+    };
+
+    void put(log_level, std::string_view);
     void deliver() noexcept;
 
     strand const strand_;
     function const log_;
     std::deque<line> lines_;
+    allowance debug_;
+    allowance others_;
     bool ended_ = false;
     std::function<void()> then_;
 };

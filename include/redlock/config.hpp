@@ -18,11 +18,15 @@ enum class log_level : std::uint8_t { debug, info, warning, error };
 /// "debug", "info", "warning" or "error".
 REDLOCK_API char const* to_string(log_level) noexcept;
 
+/// For the first hour: `config::log = redlock::log_to_stderr` prints all lines but those of the level debug to the standard error
+/// stream. Any thread.
+REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
+
 /// TLS for the nodes whose URL begins with `rediss://` or `valkeys://`.
 struct tls_options {
-    std::string ca_file;           ///< Certificate authorities, PEM. Empty: those of the system.
-    std::string certificate_file;  ///< Client certificate chain, PEM. Empty: none is shown.
-    std::string private_key_file;  ///< Its key, PEM. Empty only without a client certificate.
+    std::string ca_file{};         ///< Certificate authorities, PEM. Empty: those of the system.
+    std::string certificate_file{};  ///< Client certificate chain, PEM. Empty: none is shown.
+    std::string private_key_file{};  ///< Its key, PEM. Empty only without a client certificate.
     /// Whether the server's certificate and host name are verified. Switch it off for experiments only.
     bool verify = true;
 };
@@ -52,13 +56,13 @@ struct config {
         The port is 6379 if not given. One node is the plain single-instance lock; an odd number
         tolerates most: 3 nodes one failure, 5 nodes two.
     */
-    std::vector<std::string> nodes;
+    std::vector<std::string> nodes{};
 
     /// A lock's key on the servers is prefix + resource, so that other Redlock clients can share it.
     std::string prefix = "lock:";
 
     /// Label that operators see in a lock's value, at most 256 bytes. Empty: "host:pid".
-    std::string owner;
+    std::string owner{};
 
     /// How long one node's vote is waited for, 1 ms to a minute. Well above the round-trip time,
     /// well below the ttl.
@@ -99,12 +103,13 @@ struct config {
     /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. They count from the next renewal on.
     bool heal = true;
 
-    tls_options tls;
+    tls_options tls{};
 
     /// Called with each log line, on the manager's own strand: it must neither block nor throw.
     /// Lines never hold passwords or lock tokens. It is called until the shutdown has completed, which a destroyed
-    /// manager does in the background. Empty: nothing is logged.
-    std::function<void(log_level, std::string_view)> log;
+    /// manager does in the background. Whatever happens, it is called at most 200 times a second, of which 100 are of the level
+    /// debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
+    std::function<void(log_level, std::string_view)> log{};
 };
 
 }  // namespace redlock

@@ -4,28 +4,61 @@
 #include <redlock/error.hpp>
 #include <redlock/report.hpp>
 
+#include <boost/asio/disposition.hpp>
+
+#include <exception>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace redlock {
 
-/** Why `lock_manager::with_lock` could not run its body to the end under the lock.
+/** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 
-    Its code is that of `lock_manager::async_acquire`, or @ref errc::lost; `what()` names the resource.
+    Thrown by `with_lock`, and by `lock_manager::async_acquire` with the tokens `asio::deferred`, `asio::use_awaitable` and
+    `asio::use_future`. Others that throw, such as `asio::spawn`'s yield context, throw a plain @ref system_error.
+
+    Its code is that of `lock_manager::async_acquire`, or @ref errc::lost or @ref errc::not_held of a body. `what()` is the
+    report's message: the resource, what went wrong, how many nodes voted, and why each of the others did not.
 */
 class REDLOCK_API lock_error : public system_error {
 public:
-    lock_error(error_code ec, std::string const& what, attempt_report report)
-        : system_error(ec, what), report_(std::make_shared<attempt_report const>(std::move(report)))
-    {
-    }
+    explicit lock_error(attempt_report report) : lock_error(std::make_shared<attempt_report const>(std::move(report))) {}
+    explicit lock_error(std::shared_ptr<attempt_report const> report) : system_error(report->outcome), report_(std::move(report)) {}
 
-    /// How the acquisition went. Of a lock that was lost: the outcome only.
+    char const* what() const noexcept override { return report_->message.c_str(); }
+
+    /// How the acquisition went. Of a lock that was lost: outcome and message only.
     attempt_report const& report() const noexcept { return *report_; }
 
 private:
     std::shared_ptr<attempt_report const> report_;  // an exception must be copied without a throw
 };
 
+namespace detail {
+
+/// What an acquisition completes with where a token may throw it: it becomes a @ref lock_error.
+struct reported_error : error_code {
+    reported_error() noexcept = default;
+    reported_error(error_code ec, std::shared_ptr<attempt_report const> r = {}) noexcept : error_code(ec), report(std::move(r)) {}
+    reported_error(errc e) noexcept : error_code(e) {}
+
+    std::exception_ptr exception() const
+    {
+        return report ? std::make_exception_ptr(lock_error(report)) : std::make_exception_ptr(system_error(*this));
+    }
+
+    std::shared_ptr<attempt_report const> report;  ///< nothing if it succeeded, or if nobody wants to know
+};
+
+}  // namespace detail
 }  // namespace redlock
+
+template <>
+struct boost::asio::disposition_traits<redlock::detail::reported_error> {
+    static bool not_an_error(redlock::detail::reported_error const& e) noexcept { return !e.failed(); }
+    [[noreturn]] static void throw_exception(redlock::detail::reported_error const& e) { std::rethrow_exception(e.exception()); }
+    static std::exception_ptr to_exception_ptr(redlock::detail::reported_error const& e) noexcept
+    {
+        return e.failed() ? e.exception() : nullptr;
+    }
+};

@@ -153,10 +153,12 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = default_completion_token())
     {
+        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
         auto start = [](auto const& engine, std::string name, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire(engine, std::move(name), how, std::move(handler));
+            detail::start_acquire(engine, std::move(name), how, std::move(handler), explains);
         };
-        return initiate<CompletionToken, detail::acquire_handler, error_code, lock_type>(start, token, std::move(resource), options);
+        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(resource), options);
     }
 
     /// The same, with default options: one round, for ten seconds.

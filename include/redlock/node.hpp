@@ -24,9 +24,9 @@ struct node_reply {
     redlock::vote vote = vote::unknown;
     /// An unknown vote only: it is certain that the node did not and will not carry the operation out.
     bool untouched = false;
-    error_code error;     ///< Why the vote is unknown.
+    error_code error{};   ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
-    std::string text;
+    std::string text{};
     /// A granted inspection, and a denied acquisition that looks for others: the key's time to live. Negative: it has no end.
     std::chrono::milliseconds remaining{0};
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.

@@ -22,11 +22,11 @@ REDLOCK_API char const* to_string(vote) noexcept;
 
 /// One node's part in the last round of an operation.
 struct node_report {
-    std::string name;                        ///< The node's address, without user and password.
+    std::string name{};                      ///< The node's address, without user and password.
     redlock::vote vote = vote::unknown;
     /// Why the vote is unknown. Unknown without an error: the round was decided before this node answered.
-    error_code error;
-    std::string message;                     ///< The server's own words for an error, without secrets.
+    error_code error{};
+    std::string message{};                   ///< The server's own words for an error, without secrets.
     std::chrono::microseconds round_trip{0}; ///< From the start of the round to the answer. Zero: no answer.
 };
 
@@ -35,9 +35,9 @@ struct node_report {
     It is written once, just before the operation completes, and must live until then.
 */
 struct attempt_report {
-    std::vector<node_report> nodes;          ///< In the order of `config::nodes`. Empty when nothing was sent.
-    error_code outcome;                      ///< What the operation completed with.
-    std::string message;                     ///< For people: the outcome and its reason.
+    std::vector<node_report> nodes{};        ///< In the order of `config::nodes`. Empty when nothing was sent.
+    error_code outcome{};                    ///< What the operation completed with.
+    std::string message{};                   ///< For people: the outcome and its reason.
     std::size_t rounds = 0;                  ///< How often the nodes were asked for the lock.
     std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters: too few took our fencing token.
     std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again. Zero: others are away.
@@ -48,21 +48,21 @@ struct attempt_report {
 
 /// What one node knows about a resource.
 struct node_lock_info {
-    std::string name;                        ///< The node's address, without user and password.
-    error_code error;                        ///< Why nothing is known.
+    std::string name{};                      ///< The node's address, without user and password.
+    error_code error{};                      ///< Why nothing is known.
     bool locked = false;
-    std::string owner;                       ///< See @ref lock_info::owner.
+    std::string owner{};                     ///< See @ref lock_info::owner.
     std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
 };
 
 /// Who holds a resource, as told by `lock_manager::async_inspect`. A snapshot: old the moment it is made.
 struct lock_info {
-    std::string resource;
+    std::string resource{};
     bool locked = false;                     ///< A majority of the nodes names the same holder.
     /// The holder's `config::owner`; empty when the key was written by a client that leaves no label.
-    std::string owner;
+    std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< For how long a majority will go on naming the holder.
-    std::vector<node_lock_info> nodes;       ///< In the order of `config::nodes`.
+    std::vector<node_lock_info> nodes{};     ///< In the order of `config::nodes`.
 };
 
 }  // namespace redlock

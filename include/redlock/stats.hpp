@@ -11,15 +11,15 @@ namespace redlock {
 
 /// The state of one node, as the manager sees it.
 struct node_stats {
-    std::string name;                        ///< The node's address, without user and password.
+    std::string name{};                      ///< The node's address, without user and password.
     bool connected = false;                  ///< Whether it can vote right now.
     bool tells = false;                      ///< Whether it tells of changes, so that who waits need not ask now and then.
     std::uint64_t granted = 0;               ///< Its votes in acquisitions and extensions …
     std::uint64_t denied = 0;
     std::uint64_t unknown = 0;               ///< … including those that nobody waited for any more.
     std::uint64_t connections = 0;           ///< On how many connections it was asked something.
-    error_code last_error;                   ///< The latest trouble; stays after it is over.
-    std::string last_message;                ///< Its words, without secrets.
+    error_code last_error{};                 ///< The latest trouble; stays after it is over.
+    std::string last_message{};              ///< Its words, without secrets.
     std::chrono::milliseconds quarantine{0}; ///< For how long it does not vote yet, having restarted. Zero: it votes.
 };
 
@@ -45,7 +45,7 @@ struct stats {
     std::size_t cleaning = 0;                ///< Keys still to be released in the background.
     /// Whether the nodes were younger than `config::max_ttl` as a whole, and taken for newly started.
     bool taken_for_new = false;
-    std::vector<node_stats> nodes;           ///< In the order of `config::nodes`.
+    std::vector<node_stats> nodes{};         ///< In the order of `config::nodes`.
 };
 
 }  // namespace redlock

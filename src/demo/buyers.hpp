@@ -13,8 +13,8 @@ namespace redlock::demo {
 
 /// Buyers who come to the shop from one process, each of them a coroutine.
 struct crowd {
-    std::vector<std::string> nodes;                ///< the lock servers; empty: they buy without a lock
-    acquire_options lock;                          ///< how they acquire
+    std::vector<std::string> nodes{};              ///< the lock servers; empty: they buy without a lock
+    acquire_options lock{};                        ///< how they acquire
     std::size_t buyers = 1;
     std::chrono::microseconds first_arrival{0};    ///< after the doors have opened
     std::chrono::microseconds arrival_interval{0};

@@ -3,6 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/check.hpp"
 #include "core/validity.hpp"
+#include "manager/explain.hpp"
 #include "manager/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -34,11 +35,11 @@ void look_ahead(round const& r, clock::time_point now, core::outlook<clock::time
 
 }  // namespace
 
-void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler, bool reports_success)
+void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_options options, acquire_handler handler, bool explains)
 {
     if (e->abandoned())
-        return handler(asio::error::operation_aborted, lock_handle());
-    auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler), reports_success);
+        return handler(error_code(asio::error::operation_aborted), lock_handle());
+    auto a = make_recycled<acquisition>(e, std::move(resource), options, std::move(handler), explains);
     if (!core::check_resource(a->resource, e->settings().prefix).empty() || !core::check(options, e->settings()).empty())
         return a->complete(errc::invalid_argument);
     a->done.on_cancel(a);
@@ -46,7 +47,7 @@ void start_acquire(std::shared_ptr<engine> e, std::string resource, acquire_opti
 }
 
 acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, acquire_options options,
-                         acquire_handler handler, bool reports_success)
+                         acquire_handler handler, bool explains)
     : shared_operation(e->strand()),
       resource(std::move(name)),
       done(std::move(handler)),
@@ -54,7 +55,7 @@ acquisition::acquisition(std::shared_ptr<detail::engine> e, std::string name, ac
       options_(options),
       called_(engine_->now()),
       give_up_at_(core::later(called_, options.wait)),
-      reports_success_(reports_success),
+      explains_(explains),
       alarm_([this] { wake(); })
 {
 }
@@ -86,14 +87,18 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
     error_code lost = errc::contended;
     while (!a.stopped()) {
         if (a.place_ && !a.place_->first()) {
-            if (e.now() >= a.give_up_at_)
-                co_return lost;
+            if (e.now() >= a.give_up_at_) {
+                a.round_ = a.place_->asked();
+                co_return a.place_->met();
+            }
             a.queued_ = true;
             co_await a.sleep(a.give_up_at_);
             continue;
         }
         // As long as this process itself has the lock, the nodes need not be asked.
         if (auto const until = a.blocked_until()) {
+            if (a.place_)
+                a.place_->met(errc::contended, {});
             co_await a.sleep(*until);
             continue;
         }
@@ -103,6 +108,8 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             co_await a.round_->gather();
             if (a.round_->votes.verdict() == core::verdict::won)
                 e.set_connected();
+            else if (a.place_ && !a.cancelled_)
+                a.place_->met(errc::no_quorum, a.round_);
             continue;
         }
 
@@ -134,8 +141,12 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             if (a.round_->wanted())
                 e.wanted(a.resource, decided - a.round_->started, a.gave_way_ && a.rounds_ == 1);
             a.hand_out();
+            if (a.place_)
+                a.place_->met(errc::contended, {});
             co_return lost;
         }
+        if (a.place_ && !a.cancelled_)
+            a.place_->met(lost, a.round_);
         a.clean_up();
         if (std::exchange(a.outbid_, false) && a.outbids_++ <= e.nodes().size() - e.quorum())
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
@@ -349,32 +360,33 @@ void acquisition::complete(error_code ec)
         }
     }
     engine_->count_outcome(ec);
-    if (options_.report && (ec || reports_success_))
-        fill_report(ec);
+    reported_error outcome(ec);
+    try {
+        if (options_.report)
+            *options_.report = report(ec);
+        if (ec && explains_)
+            outcome.report = std::make_shared<attempt_report const>(options_.report ? *options_.report : report(ec));
+    } catch (...) {  // out of memory: the code must do
+    }
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
-    done(ec, std::move(won_));
+    done(std::move(outcome), std::move(won_));
 }
 
-void acquisition::fill_report(error_code ec) const
+attempt_report acquisition::report(error_code ec) const
 {
-    auto& r = *options_.report;
-    r = {};
+    attempt_report r;
     if (round_)
         r.nodes = round_->report();
     r.outcome = ec;
-    r.message = "acquired";
-    if (ec)
-        r.message = explain(*engine_, resource, options_, ec) + ": " + ec.message();
     r.rounds = rounds_;
     r.second_rounds = second_rounds_;
-    if (ec == errc::quarantined) {
+    if (ec == errc::quarantined)
         r.quarantine = time_left(engine_->quarantine_over(), engine_->now());
-        if (r.quarantine.count() > 0)
-            r.message += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
-    }
     if (ec == errc::contended)
         r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(engine_->now() - called_);
+    r.message = ec ? explain(*engine_, resource, options_, r) : "acquired";
+    return r;
 }
 
 // For how long others have it, as far as this process or the nodes have told.
@@ -389,16 +401,6 @@ std::chrono::milliseconds acquisition::remaining() const
     look_ahead(*round_, now, to);
     auto const until = to.chance();
     return until == clock::time_point::max() ? std::chrono::milliseconds(0) : time_left(until, now);
-}
-
-std::string explain(engine const& e, std::string const& resource, acquire_options const& options, error_code ec)
-{
-    auto what = fmt::format("redlock: cannot hold \"{}\"", resource.substr(0, 64));
-    if (ec == errc::invalid_argument) {
-        auto wrong = core::check_resource(resource, e.settings().prefix);
-        return what + ": " + (wrong.empty() ? core::check(options, e.settings()) : wrong);
-    }
-    return what;
 }
 
 }  // namespace redlock::detail

@@ -14,7 +14,7 @@ namespace redlock::detail {
 /// One call of `lock_manager::async_acquire`.
 class acquisition final : public shared_operation<acquisition> {
 public:
-    acquisition(std::shared_ptr<detail::engine>, std::string resource, acquire_options, acquire_handler, bool reports_success);
+    acquisition(std::shared_ptr<detail::engine>, std::string resource, acquire_options, acquire_handler, bool explains);
 
     // The flow: in the queue, or without.
     static flow<error_code> contend(std::shared_ptr<acquisition>);
@@ -50,16 +50,16 @@ private:
     void hand_out();
     void clean_up();
     auto sleep(clock::time_point until);
-    void fill_report(error_code) const;
+    attempt_report report(error_code) const;
 
     std::shared_ptr<detail::engine> const engine_;
     acquire_options const options_;
     clock::time_point const called_;
     clock::time_point const give_up_at_;  ///< no round is started later
-    bool const reports_success_;
+    bool const explains_;
     engine::place_in_queue* place_ = nullptr;  ///< of one that may wait
 
-    std::shared_ptr<detail::round> round_;
+    std::shared_ptr<detail::round> round_;  ///< the latest, or that of who stood in front of us in the queue
     std::shared_ptr<detail::round> raise_;  ///< the second round, while it is under way
     std::size_t rounds_ = 0;
     std::size_t second_rounds_ = 0;
@@ -78,8 +78,5 @@ private:
     suspended sleeper_;
     core::alarm<clock::time_point> alarm_;
 };
-
-/// What to tell a person about an error of an acquisition.
-std::string explain(engine const&, std::string const& resource, acquire_options const&, error_code);
 
 }  // namespace redlock::detail

@@ -1,6 +1,7 @@
 #include <redlock/detail/body_run.hpp>
 
 #include "manager/acquisition.hpp"
+#include "manager/explain.hpp"
 #include "manager/held_lock.hpp"
 
 #include <redlock/lock_error.hpp>
@@ -40,13 +41,8 @@ void body_run::start(std::shared_ptr<engine> e, std::string resource, acquire_op
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());
-        auto how = self->options_;
-        bool const reports_success = how.report != nullptr;
-        if (!reports_success)
-            how.report = &self->report_;
-        start_acquire(self->engine_, self->resource_, how, self->on_strand<acquire_handler>([self](error_code ec, lock_handle won) {
-            self->acquired(ec, std::move(won));
-        }), reports_success);
+        auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
+        start_acquire(self->engine_, self->resource_, self->options_, self->on_strand<acquire_handler>(std::move(won)), true);
     });
 }
 
@@ -58,12 +54,10 @@ void body_run::request_cancel(asio::cancellation_type type)
     });
 }
 
-void body_run::acquired(error_code ec, lock_handle won)
+void body_run::acquired(reported_error ec, lock_handle won)
 {
-    if (options_.report)
-        report_ = *options_.report;
     if (ec)
-        return complete(failure(ec));
+        return complete(ec.exception());
     held() = std::move(won);
     if (cancelled_) {
         held() = {};
@@ -72,8 +66,8 @@ void body_run::acquired(error_code ec, lock_handle won)
     auto const& lock = access::held(held());
     asio::dispatch(lock->engine->strand(), [lock] { lock->runs_body(); });
     // Without the signal: it ends with the lock, and not before.
-    start_wait_lost(lock, error_handler(asio::bind_executor(strand_, [self = shared_from_this()](error_code why) {
-        self->wait_ended(why);
+    start_wait_lost(lock, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), lock](error_code why) {
+        self->wait_ended(*lock, why);
     }), strand_));
     try {
         spawn();
@@ -82,12 +76,15 @@ void body_run::acquired(error_code ec, lock_handle won)
     }
 }
 
-// The lock was lost, or the manager stops: then it keeps the lock until the body has ended.
-void body_run::wait_ended(error_code why)
+// The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released the lock.
+void body_run::wait_ended(held_lock const& lock, error_code why)
 {
     if (ended_)
         return;
     lost_ = why == errc::lost;
+    if (lost_)
+        why_ = lock.lost_because();
+    released_itself_ = lock.released();
     signal_.emit(asio::cancellation_type::all);
 }
 
@@ -95,11 +92,19 @@ void body_run::ended(std::exception_ptr failure)
 {
     ended_ = true;
     failure_ = std::move(failure);
+    auto const lock = access::held(held());
     if (cancelled_) {
         held() = {};  // at once; the release goes on in the background
         return released({});
     }
-    start_release(access::held(held()), on_strand<error_handler>([self = shared_from_this()](error_code ec) { self->released(ec); }));
+    released_itself_ = released_itself_ || (!lost_ && (!lock || lock->released()));
+    if (released_itself_ && (!failure_ || is_cancellation(failure_)))
+        return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
+    start_release(lock, on_strand<error_handler>([self = shared_from_this(), lock](error_code ec) {
+        if (self->why_.empty())
+            self->why_ = lock->lost_because();
+        self->released(ec);
+    }));
 }
 
 void body_run::released(error_code ec)
@@ -107,27 +112,26 @@ void body_run::released(error_code ec)
     if (failure_ && !(lost_ && is_cancellation(failure_)))
         return complete(std::exchange(failure_, nullptr));
     // A lock that a majority did not know any more when it was given back protected nothing at the end.
-    complete(lost_ || ec == errc::not_held ? failure(errc::lost) : nullptr);
+    auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more" : std::string_view(why_);
+    complete(lost_ || ec == errc::not_held ? failure_of(errc::lost, why) : nullptr);
+}
+
+std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) const
+{
+    auto const what = ec == errc::lost ? "lost, while a body ran under it," : "a body did not end under";
+    attempt_report report{.outcome = ec, .message = about(resource_, what) + ": " + std::string(why)};
+    return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
 std::exception_ptr end_of(engine const& e, std::string const& resource, acquire_options const& options)
 {
     if (!e.abandoned())
         return {};
-    error_code const ec = asio::error::operation_aborted;
-    auto const what = explain(e, resource, options, ec);
-    attempt_report report{.outcome = ec, .message = what + ": " + ec.message()};
+    attempt_report report{.outcome = asio::error::operation_aborted};
+    report.message = explain(e, resource, options, report);
     if (options.report)
         *options.report = report;
-    return std::make_exception_ptr(lock_error(ec, what, std::move(report)));
-}
-
-std::exception_ptr body_run::failure(error_code ec) const
-{
-    auto report = report_;
-    if (ec == errc::lost)
-        report = {.outcome = ec, .message = "lost"};
-    return std::make_exception_ptr(lock_error(ec, explain(*engine_, resource_, options_, ec), std::move(report)));
+    return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
 }  // namespace redlock::detail

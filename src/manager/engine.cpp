@@ -75,6 +75,7 @@ engine::engine(asio::any_io_executor user_executor, std::unique_ptr<detail::runt
       owner_(settings_.owner.empty() ? default_owner() : settings_.owner),
       closing_deadline_([this] { close(); }),
       janitor_(*this),
+      renewals_(*this),
       node_counters_(nodes_.size()),
       ages_(nodes_.size()),
       quorum_(std::max(settings_.fencing ? settings_.fence_quorum : 0, core::majority(nodes_.size()))),
@@ -155,6 +156,10 @@ void engine::leave(operation& s)
 engine::place_in_queue::place_in_queue(engine& e, acquisition& a)
     : engine_(e), who_(a), queue_(&e.contenders_[a.resource]), place_(queue_->insert(queue_->end(), &a))
 {
+    if (queue_->size() == 1) {  // nobody has asked yet
+        auto const ready = std::count_if(e.nodes_.begin(), e.nodes_.end(), [](auto& n) { return n->ready(); });
+        queue_->met = static_cast<std::size_t>(ready) >= e.quorum_ ? errc::contended : errc::no_quorum;
+    }
     bump<std::size_t>(e.count.waiting, 1);
 }
 
@@ -180,6 +185,23 @@ void engine::place_in_queue::step_back()
     queue_->splice(queue_->end(), *queue_, place_);
     if (was_first && !first())
         queue_->front()->wake();
+}
+
+void engine::place_in_queue::met(error_code outcome, std::shared_ptr<round> asked)
+{
+    // A validity that was too short is its own affair: others may ask for longer.
+    queue_->met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
+    queue_->asked = std::move(asked);
+}
+
+error_code engine::place_in_queue::met() const
+{
+    return queue_->met;
+}
+
+std::shared_ptr<round> const& engine::place_in_queue::asked() const
+{
+    return queue_->asked;
 }
 
 // A node has told that a key has changed, or, without a key, that it may have missed changes.
@@ -430,6 +452,13 @@ void engine::observe(ballot const& b)
         c.last_error = b.reply.error;
         c.last_message = b.reply.text;
     }
+}
+
+std::pair<error_code, std::string> engine::trouble_of(std::size_t i) const
+{
+    auto const& c = node_counters_[i];
+    std::lock_guard guard(trouble_mutex_);
+    return c.last_error ? std::pair(c.last_error, c.last_message) : std::pair(make_error_code(errc::node_unreachable), std::string());
 }
 
 // On a new connection there may be another life of its server.

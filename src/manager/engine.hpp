@@ -9,6 +9,7 @@
 #include "manager/fork.hpp"
 #include "manager/janitor.hpp"
 #include "manager/operation.hpp"
+#include "manager/renewal_watch.hpp"
 #include "manager/runtime.hpp"
 
 #include <redlock/config.hpp>
@@ -108,6 +109,12 @@ public:
     void enter(operation&);  ///< unless it is there already
     void leave(operation&);  ///< if it is there
 
+    /// Acquisitions of one resource that may wait, and what the first of them has met at last.
+    struct queue : std::list<acquisition*> {
+        error_code met;
+        std::shared_ptr<round> asked;
+    };
+
     /// An acquisition's place among those that may wait for the same resource; only the first asks the nodes.
     class place_in_queue {
     public:
@@ -117,11 +124,16 @@ public:
         place_in_queue& operator=(place_in_queue const&) = delete;
         bool first() const;
         void step_back();  ///< behind all others, if there are any
+        /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
+        void met(error_code outcome, std::shared_ptr<round> asked);
+        /// What the first has met at last, and which round that was.
+        error_code met() const;
+        std::shared_ptr<round> const& asked() const;
 
     private:
         engine& engine_;
         acquisition& who_;
-        std::list<acquisition*>* queue_;
+        queue* queue_;
         std::list<acquisition*>::iterator place_;
     };
 
@@ -154,6 +166,7 @@ public:
     void set_connected() noexcept { connected_ = true; }
 
     detail::janitor& janitor() noexcept { return janitor_; }
+    renewal_watch& renewals() noexcept { return renewals_; }
     void cleaned(bool confirmed);
 
     /// Called with each answer, before it counts.
@@ -161,12 +174,14 @@ public:
 
     // Statistics and logging.
     void observe(ballot const&);
+    /// Why node @p i, which is not ready, does not vote: its latest trouble.
+    std::pair<error_code, std::string> trouble_of(std::size_t i) const;
     template <class... Args>
     void log(log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept
     {
         try {
             if (*log_)
-                log_->add(level, fmt::format(format, std::forward<Args>(args)...));
+                log_->add(level, fmt::format(format, std::forward<Args>(args)...), now());
         } catch (...) {  // out of memory: a line less
         }
     }
@@ -225,12 +240,13 @@ private:
     core::alarm<clock::time_point> closing_deadline_;
 
     boost::intrusive::list<operation> running_;
-    std::unordered_map<std::string, std::list<acquisition*>> contenders_;
+    std::unordered_map<std::string, queue> contenders_;
     boost::intrusive::list<keepable> locks_;
     std::unordered_map<std::string_view, held_lock*, std::hash<std::string_view>, std::equal_to<std::string_view>,
                        recycler<std::pair<std::string_view const, held_lock*>>>
         held_;
     detail::janitor janitor_;
+    renewal_watch renewals_;
 
     std::vector<node_counters> node_counters_;
     std::vector<core::node_age<clock::time_point>> ages_;

@@ -2,6 +2,7 @@
 
 #include "core/renewal.hpp"
 #include "core/validity.hpp"
+#include "manager/explain.hpp"
 #include "manager/extension.hpp"
 
 #include <boost/asio/error.hpp>
@@ -109,6 +110,7 @@ error_code held_lock::judge(round const& extension)
         lose("a majority of the nodes does not have it any more");
         return errc::lost;
     }
+    missing_votes_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
     return errc::no_quorum;
 }
 
@@ -120,10 +122,12 @@ void held_lock::renewed(error_code ec)
     auto const now = engine->now();
     if (ec) {
         bump(engine->count.renewals_failed);
-        engine->log(log_level::warning, "renewal of \"{}\" failed, trying again: {}", resource, ec.message());
+        engine->renewals().failed(renewal_fails_, resource, missing_votes_.empty() ? ec.message() : missing_votes_);
         renew_at_ = core::renewal_retry(now, ttl_);
     } else {
         bump(engine->count.renewals);
+        missing_votes_.clear();
+        engine->renewals().succeeded(renewal_fails_);
         renew_at_ = core::renewal_due(now, ttl_, engine->random());
     }
     keep();
@@ -132,13 +136,18 @@ void held_lock::renewed(error_code ec)
 void held_lock::lose(std::string_view why)
 {
     auto self = shared_from_this();
+    try {
+        lost_because_ = missing_votes_.empty() ? std::string(why) : fmt::format("{}; {}", why, missing_votes_);
+    } catch (...) {  // out of memory: without a word
+    }
     auto const before = give_up(standing::lost);
     if (before == standing::held) {
+        engine->renewals().ended(renewal_fails_, true);
         bump(engine->count.lost);
         free_ = true;
         engine->set_free(*this);
         end_waits(errc::lost);
-        engine->log(log_level::warning, "lost \"{}\": {}", resource, why);
+        engine->log(log_level::warning, "lost \"{}\": {}", resource, lost_because_);
     }
     if (before == standing::released || !engine->open())
         give_away_when_over();
@@ -178,6 +187,7 @@ bool held_lock::let_go()
     auto const self = shared_from_this();
     bump(engine->count.released);
     alarm_.clear();
+    engine->renewals().ended(renewal_fails_, false);
     if (!std::exchange(free_, true)) {
         engine->set_free(*this);
         end_waits(asio::error::operation_aborted);

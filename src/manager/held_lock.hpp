@@ -26,6 +26,7 @@ public:
 
     // Any thread.
     bool held() const noexcept;
+    bool released() const noexcept { return standing_.load(std::memory_order_acquire) == standing::released; }
     clock::time_point valid_until() const noexcept;
     std::string const resource;
     std::shared_ptr<detail::engine> const engine;
@@ -42,6 +43,8 @@ public:
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
+    /// Of one that was lost: why, for people. Any thread that knows of the loss.
+    std::string const& lost_because() const noexcept { return lost_because_; }
     bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
     void told_to_stop() noexcept;               ///< the manager ends: so are those told who wait for a loss
@@ -90,6 +93,9 @@ private:
     bool renewing_ = false;
     bool has_body_ = false;
     bool free_ = false;              ///< lost or let go
+    bool renewal_fails_ = false;     ///< for the @ref renewal_watch
+    std::string missing_votes_;      ///< of the latest extension that failed, since one succeeded
+    std::string lost_because_;
     std::atomic<standing> standing_{standing::held};
     std::atomic<clock::rep> valid_until_;
     core::alarm<clock::time_point> alarm_;

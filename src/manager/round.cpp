@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace redlock::detail {
@@ -331,6 +332,9 @@ std::vector<node_report> round::report() const
     for (auto const& b : ballots) {
         nodes.push_back({engine.nodes()[b.node]->name(), b.cast(), b.reply.error, b.reply.text,
                          std::chrono::microseconds(b.round_trip_us)});
+        // Nobody waited for it, but it would have had nothing to say.
+        if (auto& n = nodes.back(); n.vote == vote::unknown && !n.error && !engine.nodes()[b.node]->ready())
+            std::tie(n.error, n.message) = engine.trouble_of(b.node);
     }
     return nodes;
 }

@@ -2,8 +2,8 @@
 
 #include "core/key.hpp"
 #include "redis/batch.hpp"
+#include "redis/greeting.hpp"
 #include "redis/reply.hpp"
-#include "redis/scripts.hpp"
 #include "redis/sender.hpp"
 #include "redis/server_history.hpp"
 #include "redis/tls.hpp"
@@ -16,13 +16,15 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/redis/connection.hpp>
+#include <fmt/format.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <deque>
 #include <random>
 #include <utility>
@@ -35,12 +37,6 @@ namespace {
 using namespace std::chrono_literals;
 using detail::strand;
 using connection = boost::redis::basic_connection<strand>;
-
-// Replies to the commands that open a connection, in their order.
-enum greeting : std::size_t {
-    hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, scripts,
-    select_database = scripts + all_scripts.size()
-};
 
 auto& socket_of(connection& c)
 {
@@ -66,17 +62,6 @@ bool is_nonsense(error_code ec)
         && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout;
 }
 
-// Whether ZADD does not know GT.
-bool is_before_6_2(std::string_view version)
-{
-    unsigned major = 0, minor = 0;
-    auto const* const end = version.data() + version.size();
-    auto const dot = std::from_chars(version.data(), end, major);
-    if (dot.ec != std::errc() || dot.ptr == end || std::from_chars(dot.ptr + 1, end, minor).ec != std::errc())
-        return false;
-    return major < 6 || (major == 6 && minor < 2);
-}
-
 bool is_address(std::string const& host)
 {
     error_code ec;
@@ -95,10 +80,9 @@ public:
     redis_node(url u, config const& c, std::shared_ptr<redis::group> group)
         : url_(std::move(u)),
           name_(url_.name()),
+          greeting_(url_, c),
           node_timeout_(c.node_timeout),
           connect_timeout_(c.connect_timeout),
-          allow_eviction_(c.allow_eviction),
-          fencing_(c.fencing),
           log_(c.log),
           tls_(url_.transport == transport::tls ? tls_settings(url_, c.tls) : tls_settings()),
           group_(std::move(group)),
@@ -244,24 +228,13 @@ private:
     {
         if (url_.transport == transport::tls && !is_address(url_.host))  // a server name is no address (RFC 6066)
             SSL_set_tlsext_host_name(ssl_of(*link), url_.host.c_str());
-        auto const greeting = std::make_shared<batch>();
-        auto& r = greeting->request;
-        if (url_.password.empty())
-            r.push("HELLO", "3", "SETNAME", "redlock");
-        else
-            r.push("HELLO", "3", "AUTH", url_.user.empty() ? "default" : url_.user, url_.password, "SETNAME", "redlock");
-        r.push("INFO", "server");
-        r.push("INFO", "memory");
-        ask_for_log(r);
-        r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
-        r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
-        for (auto const& script : all_scripts)
-            r.push("SCRIPT", "LOAD", script.source);
-        if (url_.database != 0)
-            r.push("SELECT", std::to_string(url_.database));
-        link->async_exec(r, greeting->adapter(), [self = shared_from_this(), link, greeting](error_code ec, std::size_t) {
+        auto const asked = asked_ = std::make_shared<batch>();
+        auto& r = asked->request;
+        std::uniform_int_distribution<std::uint64_t> life;
+        greeting_.ask(r, fmt::format("{:016x}", life(jitter_)));
+        link->async_exec(r, asked->adapter(), [self = shared_from_this(), link, asked](error_code ec, std::size_t) {
             if (self->link_ == link)
-                self->greeted(*link, *greeting, ec);
+                self->greeted(*link, *asked, ec);
         });
         pushes_.take();
         auto pushes = pushes_.adapter([this](std::string_view key) { note_change(key); });
@@ -276,18 +249,7 @@ private:
         });
     }
 
-    static void ask_for_log(boost::redis::request& r)
-    {
-        r.push("INFO", "persistence");
-        r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
-    }
-
     static bool is_forbidden(reply const& r) { return r.is_error() && interpret_error(r.text, {}).error == errc::permission_denied; }
-
-    static log_state log_in(reply const& persistence, reply const& policy)
-    {
-        return read_log_state(persistence.text, policy.elements);
-    }
 
     // What nobody takes would block the connection in the end.
     void receive_pushes(std::shared_ptr<connection> const& link)
@@ -321,14 +283,14 @@ private:
             tell_of_change_(key);
     }
 
-    void greeted(connection& link, batch const& greeting, error_code ec)
+    void greeted(connection& link, batch const& asked, error_code ec)
     {
         if (ec)
             return;  // the connection has ended, or never came about
-        auto refused = examine(greeting);
-        if (refused.error) {
+        auto const server = greeting_.read({asked.replies.data(), asked.request.get_commands()});
+        if (auto const refusal = meet(server); refusal.error) {
             refused_ = true;
-            set_trouble(refused.error, refused.text);
+            set_trouble(refusal.error, refusal.text);
             return link.cancel(boost::redis::operation::run);
         }
         if (url_.transport != transport::unix_socket) {
@@ -348,7 +310,7 @@ private:
         log(log_level::info, "connected");
         watched_ = 0;
         watch(link_);
-        if (auto const earlier = std::exchange(client_id_, client_id_in(greeting)); !earlier.empty() && !client_id_.empty())
+        if (auto const earlier = std::exchange(client_id_, server.client_id); !earlier.empty() && !client_id_.empty())
             end(earlier, before);
         flush_soon();
     }
@@ -388,122 +350,37 @@ private:
     {
         auto const b = take_batch();
         if (tells_of_log_)
-            ask_for_log(b->request);
+            greeting::ask_for_log(b->request);
         else
             b->request.push("PING");
         exec(b, clock::now(), [this, link = link_](batch const& answer) {
-            if (link_ != link || !tells_of_log_ || !answer.has(1))
+            if (link_ != link || !tells_of_log_ || !answer.has(greeting::log_questions - 1))
                 return;
-            history_.looked(log_in(answer.replies[0], answer.replies[1]), clock::now());
+            history_.looked(greeting::read_log(answer.replies[0], answer.replies[1]), clock::now());
             for (auto const i : {0u, 1u})
                 tells_of_log_ = tells_of_log_ && !is_forbidden(answer.replies[i]);
         });
     }
 
-    // Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is about.
-    bool answers_greeting(batch const& greeting) const
+    // @return with an error: why it cannot vote
+    node_reply meet(introduction const& server)
     {
-        using boost::redis::resp3::type;
-        auto const is = [&](std::size_t i, auto... shapes) {
-            auto const& r = greeting.replies[i];
-            return r.is_error() || ((r.type == shapes) || ...);
-        };
-        auto const& welcome = greeting.replies[hello];
-        bool good = welcome.type == type::map && std::find(welcome.elements.begin(), welcome.elements.end(), "role") != welcome.elements.end();
-        for (auto const info : {server_info, memory_info, persistence_info})
-            good = good && is(info, type::verbatim_string, type::blob_string);
-        good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
-        for (std::size_t i = 0; i < all_scripts.size(); ++i)
-            good = good && (greeting.replies[scripts + i].is_error() || greeting.replies[scripts + i].text == all_scripts[i].sha1);
-        return good && (url_.database == 0 || is(select_database, type::simple_string));
-    }
-
-    // What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off until it has
-    // been read, and a question that was refused would stay without an answer as long as the connection lasts. It is greeted again.
-    node_reply not_now(batch const& greeting) const
-    {
-        for (std::size_t i = 0; greeting.has(i); ++i) {
-            if (!greeting.replies[i].is_error())
-                continue;
-            auto r = interpret_error(greeting.replies[i].text, {url_.password});
-            if (r.error == errc::node_busy || r.error == errc::node_loading)
-                return r;
-        }
-        if (value_after(greeting.replies[persistence_info].text, "loading:") == "1")
-            return {.error = errc::node_loading, .text = "it reads its data"};
-        return {};
-    }
-
-    // Whether the server is one that can vote; an error says why not.
-    node_reply examine(batch const& greeting)
-    {
-        auto const& welcome = greeting.replies[hello];
-        if (welcome.is_error()) {
-            auto r = interpret_error(welcome.text, {url_.password});
-            if (r.error == errc::server_error)  // it does not know HELLO
-                r.error = errc::unsupported_server;
-            return r;
-        }
-        if (!answers_greeting(greeting))
-            return {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
-        if (url_.database != 0 && greeting.replies[select_database].is_error())
-            return interpret_error(greeting.replies[select_database].text, {url_.password});
-        if (auto const later = not_now(greeting); later.error)
-            return later;
-        // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
-        std::string const run_id(value_after(greeting.replies[server_info].text, "run_id:"));
-        note_life(run_id, greeting);
-        for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
-            if (welcome.elements[i] == "role" && welcome.elements[i + 1] != "master")
-                return {.error = errc::node_read_only, .text = "its role is " + shown(welcome.elements[i + 1])};
-        }
-
-        auto const& known = greeting.replies[native_commands].elements;
-        auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
-        deletion_ = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
-
-        auto const version = value_after(greeting.replies[server_info].text, "redis_version:");
-        if (fencing_ && !version.empty() && is_before_6_2(version))
-            return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
-
-        // A server that may not tell who it is cannot be told from another; the operator chose so.
-        if (auto const other = run_id.empty() ? std::string() : group_->claim(name_, run_id); !other.empty())
-            return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
-
-        auto const& memory = greeting.replies[memory_info].text;
-        auto const limit = value_after(memory, "maxmemory:");
-        auto const policy = value_after(memory, "maxmemory_policy:");
-        if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
-            return {.error = errc::node_may_evict,
-                    .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
-                            + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
-        auto const& told = greeting.replies[redis::tracking];
-        tracking_ = !told.is_error();
-        if (!tracking_ && !std::exchange(told_of_tracking_, true))
-            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + shown(told.text));
-        return {};
-    }
-
-    std::string shown(std::string_view said) const { return presentable(said, {url_.password}); }
-
-    static std::string client_id_in(batch const& greeting)
-    {
-        auto const& welcome = greeting.replies[hello].elements;
-        auto const id = std::find(welcome.begin(), welcome.end(), "id");
-        return id == welcome.end() || id + 1 == welcome.end() ? std::string() : *(id + 1);
-    }
-
-    void note_life(std::string const& run_id, batch const& greeting)
-    {
-        auto const& persistence = greeting.replies[persistence_info];
-        auto const& policy = greeting.replies[log_policy];
-        tells_of_log_ = !persistence.is_error() && !policy.is_error();  // a refusal each second would fill the server's ACL LOG
-        long long uptime = 0;
-        auto const digits = value_after(greeting.replies[server_info].text, "uptime_in_seconds:");
-        std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
-        history_.greeted(run_id, std::chrono::seconds(uptime), log_in(persistence, policy), clock::now());
+        if (!server.tells_of_itself)
+            return server.refusal;
+        tells_of_log_ = server.tells_of_log;
+        history_.greeted(server.run_id, server.uptime, server.log, clock::now());
         if (!history_.same_life())
             client_id_.clear();  // it gives the numbers anew
+        if (server.refusal.error)
+            return server.refusal;
+        // A server that may not tell who it is cannot be told from another; the operator chose so.
+        if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id); !other.empty())
+            return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
+        deletion_ = server.by;
+        tracking_ = server.no_tracking.empty();
+        if (!tracking_ && !std::exchange(told_of_tracking_, true))
+            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
+        return {};
     }
 
     void went_down(error_code ec)
@@ -517,12 +394,32 @@ private:
         } else if (was_up) {
             trouble_ = {};  // wait for the outcome of the first attempt to come back
             log(log_level::warning, "connection lost: " + ec.message());
+        } else if (!refused_ && asked_->has(0) && asked_->replies[0].is_error()) {
+            // A server that has too many clients, or wants a password first, says so before it ends the connection.
+            auto const words = interpret_error(asked_->replies[0].text, {url_.password});
+            set_trouble(words.error, words.text);
         } else if (!refused_) {
-            set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable,
-                        ec == asio::error::operation_aborted ? "it accepts connections but does not answer" : presentable(ec.message()));
+            set_trouble(is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable, failure_to_connect(ec));
         }
         if (trouble_)
             flush_soon();
+    }
+
+    std::string failure_to_connect(error_code ec) const
+    {
+        if (ec == asio::error::operation_aborted)
+            return "it accepts connections but does not answer";
+        auto const words = presentable(ec.message());
+        if (url_.transport == transport::tls) {
+            auto const verified = SSL_get_verify_result(ssl_of(*link_));
+            if (verified != X509_V_OK)
+                return words + ": " + X509_verify_cert_error_string(verified);
+            if (ec.category() == asio::error::get_ssl_category() || ec == boost::redis::error::ssl_handshake_timeout)
+                return words + "; does it speak TLS on this port? Without, its URL begins with redis://";
+        } else if (is_nonsense(ec) || ec == asio::error::eof || ec == asio::error::connection_reset) {
+            return words + "; does it want TLS on this port? Then its URL begins with rediss://";
+        }
+        return words;
     }
 
     void set_trouble(error_code ec, std::string message)
@@ -707,10 +604,9 @@ private:
 
     url const url_;
     std::string const name_;
+    greeting const greeting_;
     std::chrono::milliseconds const node_timeout_;
     std::chrono::milliseconds const connect_timeout_;
-    bool const allow_eviction_;
-    bool const fencing_;
     std::function<void(log_level, std::string_view)> const log_;
     tls_settings const tls_;
     std::shared_ptr<redis::group> const group_;
@@ -721,6 +617,7 @@ private:
     std::optional<timer> pause_;
     std::optional<timer> patience_;
     std::shared_ptr<connection> link_;
+    std::shared_ptr<batch> asked_; ///< when the connection began
     std::uint32_t link_number_ = 0;
     std::uint32_t lingering_ = 0;  ///< what was sent on this connection, or on earlier ones, may still be carried out
     std::string client_id_;        ///< by which the server knows the connection

@@ -56,6 +56,12 @@ meaning const* find_refusal(std::string_view text)
     return nullptr;
 }
 
+// Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script: …".
+bool is_forbidden_in_script(std::string_view text)
+{
+    return text.find("he user executing the script can't") != text.npos || text.find("ACL failure in script") != text.npos;
+}
+
 node_reply unexpected()
 {
     return {.error = errc::unexpected_reply, .text = "the answer has an unexpected shape"};
@@ -113,8 +119,11 @@ node_reply interpret_proposal(node_operation const& o, node_reply granted, reply
 node_reply interpret_counter(reply const& r)
 {
     double counter = 0;  // servers may write it with an exponent
-    if (r.type != type::doublean || !read_number(r.text, counter) || !(counter >= 1 && counter < static_cast<double>(core::fence_end)))
+    if (r.type != type::doublean || !read_number(r.text, counter))
         return unexpected();
+    if (!(counter >= 1 && counter < static_cast<double>(core::fence_end)))
+        return {.error = errc::unexpected_reply, .text = "the fencing counter of this lock is " + presentable(r.text)
+                                                          + " there, and must be below 2^53: another program has written it"};
     auto result = decided(true);
     result.fence = static_cast<std::uint64_t>(counter);
     return static_cast<double>(result.fence) == counter ? result : unexpected();
@@ -168,6 +177,8 @@ node_reply interpret_error(std::string_view text, std::initializer_list<std::str
     if (auto const* refusal = find_refusal(text)) {
         r.error = refusal->error;
         r.untouched = true;
+    } else if (is_forbidden_in_script(text)) {
+        r.error = errc::permission_denied;
     } else {
         r.error = errc::server_error;
         // The command was not even understood, so it was not carried out.

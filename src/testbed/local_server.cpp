@@ -97,7 +97,11 @@ void local_server::start()
     launch();
     auto const deadline = std::chrono::steady_clock::now() + 10s;
     // Its own log tells, and not whoever answers on the port: that may be the server of somebody who was quicker.
-    while (log().find("Ready to accept connections") == std::string::npos) {
+    auto const ready = [this] {
+        auto const said = log();
+        return said.find("Ready to accept connections") != said.npos || said.find("Sentinel ID is") != said.npos;
+    };
+    while (!ready()) {
         bool const ended = ::waitpid(pid_, nullptr, WNOHANG) == pid_;
         if (!ended && std::chrono::steady_clock::now() < deadline) {
             std::this_thread::sleep_for(2ms);

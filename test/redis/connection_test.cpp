@@ -69,6 +69,71 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
     }
 }
 
+// It would grant locks, and could neither extend nor release them.
+BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_says_what_is_missing)
+{
+    real_servers r(1);
+    auto const granted = [&](std::string const& but, bool fencing) {
+        std::vector<std::string> rules{"ACL", "SETUSER", "locker", "reset", "on", ">pw", "~lock:*", "-@all"};
+        for (auto const* p : {"hello", "set", "evalsha", "script|load", "get", "del", "pexpire", "pttl", "info", "command|list", "ping", "zadd",
+                              "zincrby"}) {
+            if (p != but)
+                rules.push_back(std::string("+") + p);
+        }
+        r[0].ask(rules);
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = fencing});
+        auto o = r.acquire(locks, "stock");
+        r.release(o.held);
+        BOOST_TEST(locks.stats().nodes[0].connected == !o.ec);
+        r.shutdown(locks);
+        return o;
+    };
+    for (auto const* p : {"set", "evalsha", "get", "del", "pexpire", "pttl"}) {
+        BOOST_TEST_CONTEXT(p) {
+            auto const refused = granted(p, false);
+            BOOST_TEST((refused.ec == errc::no_quorum));
+            BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+            BOOST_TEST(refused.report.message.find("a lock was tried there and refused: ") != std::string::npos);
+            BOOST_TEST(refused.report.message.find(p) != std::string::npos);
+        }
+    }
+    for (auto const* p : {"zadd", "zincrby"}) {
+        BOOST_TEST(!granted(p, false).ec);
+        BOOST_TEST(granted(p, true).report.message.find(p) != std::string::npos);
+    }
+    for (auto const* optional : {"ping", "info", "command|list", ""})
+        BOOST_TEST(!granted(optional, true).ec);
+    r[0].ask({"SCRIPT", "FLUSH"});
+    BOOST_TEST(granted("script|load", false).report.message.find("SCRIPT LOAD") != std::string::npos);
+    BOOST_TEST(r.run_to([&] { return r[0].ask({"DBSIZE"}) == "1"; }), r[0].ask({"KEYS", "*"}));  // the counter of the lock; what could not be deleted has expired
+}
+
+BOOST_AUTO_TEST_CASE(a_server_without_scripts_does_not_vote)
+{
+    real_servers r(1, {"--rename-command", "EVALSHA", ""});
+    lock_manager locks(r.context, r.settings());
+    auto const refused = r.acquire(locks, "stock");
+    BOOST_TEST((refused.ec == errc::no_quorum));
+    BOOST_TEST((refused.report.nodes[0].error == errc::unsupported_server));
+    BOOST_TEST(refused.report.message.find("EVALSHA") != std::string::npos);
+    r.shutdown(locks);
+}
+
+// Which locks they are each vote tells.
+BOOST_AUTO_TEST_CASE(a_user_who_may_use_some_locks_only_can_do_so)
+{
+    real_servers r(1);
+    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "+@all"});
+    lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = true});
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!r.extend(won.held, 20s));
+    BOOST_TEST(!r.release(won.held));
+    auto const refused = r.acquire(locks, "other");
+    BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+    r.shutdown(locks);
+}
+
 BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
 {
     real_servers r(1, {"--requirepass", "correct"});

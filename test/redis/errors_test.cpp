@@ -176,13 +176,15 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old)
 namespace {
 
 // What a server answers when it is greeted.
-std::string welcome(std::string const& version)
+std::string welcome(std::string const& version, bool with_fencing = false)
 {
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
                     + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : redis::all_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
+    for (int i = 0; i < (with_fencing ? 13 : 9); ++i)  // the trial
+        all += ":1\r\n";
     return all;
 }
 
@@ -195,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone)
     for (auto const& [version, too_old] : versions) {
         for (bool const with_fencing : {true, false}) {
             bool greeted = false;
-            fake_server old(r.context, [&](std::string_view) { return std::exchange(greeted, true) ? "" : welcome(version); });
+            fake_server old(r.context, [&](std::string_view) { return std::exchange(greeted, true) ? "" : welcome(version, with_fencing); });
             lock_manager locks(r.context, {.nodes = {old.url(), r[0].url(), r[1].url()}, .fencing = with_fencing});
             BOOST_TEST_CONTEXT(version << (with_fencing ? ", with fencing" : ""))
             {

@@ -1,61 +1,12 @@
+#include "support/certificates.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
-
-#include <cstdlib>
 
 using namespace redlock;
 using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(tls)
-
-namespace {
-
-/// A certificate authority of the test's own, and what it has signed.
-struct certificates {
-    certificates()
-    {
-        make("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem");
-        sign("server", "DNS:localhost,IP:127.0.0.1");
-        sign("client", "DNS:client");
-        sign("elsewhere", "DNS:elsewhere.example");
-        sign("localhost", "IP:127.0.0.1");  // whose common name is what we ask for
-    }
-
-    void sign(std::string const& name, std::string const& names)
-    {
-        make("openssl req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + name + ".key -out " + name + ".csr");
-        make("printf 'subjectAltName=" + names + "' > ext && openssl x509 -req -in " + name
-             + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out " + name + ".pem");
-    }
-
-    void make(std::string const& command)
-    {
-        auto const all = "cd " + folder.path + " && (" + command + ") >/dev/null 2>&1";
-        BOOST_TEST_REQUIRE(std::system(all.c_str()) == 0, command);
-    }
-
-    std::string file(std::string const& name) const { return folder.path + "/" + name; }
-
-    testbed::temporary_folder folder;
-};
-
-/// A server that speaks TLS on one port, and without it on the other, for the test to look at it.
-struct tls_server {
-    explicit tls_server(certificates const& c, std::string const& identity = "server", std::string const& clients = "no")
-        : port(testbed::free_port()),
-          server({"--tls-port", std::to_string(port), "--tls-cert-file", c.file(identity + ".pem"), "--tls-key-file",
-                  c.file(identity + ".key"), "--tls-ca-cert-file", c.file("ca.pem"), "--tls-auth-clients", clients})
-    {
-    }
-
-    std::string url(std::string const& host = "localhost") const { return "rediss://" + host + ":" + std::to_string(port); }
-
-    std::uint16_t port;
-    local_server server;
-};
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(a_verified_server_is_locked_on)
 {

@@ -170,7 +170,9 @@ void worker::acquired(call const& c, error_code ec, lock l)
     if (ec) {
         if (l.held())
             world_.blame("{}: holds {} in spite of \"{}\"", name_, resource_, text(ec));
-        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || !undisturbed;
+        // Who waits behind another hears of what that one has met, in the round before its pause.
+        bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
+        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || !undisturbed || met_by_another;
         if (!excusable && ec != errc::contended)
             world_.blame("{}: {}: \"{}\" in calm weather", name_, resource_, text(ec));
         if (!excusable && resource_ == private_resource_)

@@ -5,8 +5,8 @@
 #include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/options.hpp>
-#include <redlock/report.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -48,11 +49,10 @@ concept lock_body = std::move_constructible<F> && std::invocable<F&, Lock&>
 
 namespace detail {
 
-using acquire_handler = completion<void(error_code, lock_handle)>;
+using acquire_handler = completion<void(reported_error, lock_handle)>;
 
-/// @param reports_success whether `acquire_options::report` is filled in any case
-REDLOCK_API void start_acquire(std::shared_ptr<engine>, std::string resource, acquire_options, acquire_handler,
-                               bool reports_success = true);
+/// @param explains whether the error comes with its report
+REDLOCK_API void start_acquire(std::shared_ptr<engine>, std::string resource, acquire_options, acquire_handler, bool explains);
 
 /** A body that runs under a lock: all of it that does not depend on types.
 
@@ -78,21 +78,22 @@ protected:
 private:
     template <class Completion, class F>
     Completion on_strand(F);
-    void acquired(error_code, lock_handle);
-    void wait_ended(error_code);
+    void acquired(reported_error, lock_handle);
+    void wait_ended(held_lock const&, error_code);
     void released(error_code);
-    std::exception_ptr failure(error_code) const;
+    std::exception_ptr failure_of(error_code, std::string_view why) const;
 
     asio::any_io_executor const strand_;
     asio::cancellation_signal signal_;
     std::shared_ptr<engine> engine_;
     std::string resource_;
     acquire_options options_;
-    attempt_report report_;
     std::exception_ptr failure_;
+    std::string why_;         ///< it was lost
     bool cancelled_ = false;  ///< from outside
     bool lost_ = false;
     bool ended_ = false;      ///< the body
+    bool released_itself_ = false;
 };
 
 // Where a body leaves its result; a type of its own for void, and no need of a default constructor.

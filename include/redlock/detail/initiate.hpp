@@ -5,7 +5,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/default_completion_token.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -51,6 +53,16 @@ struct initiation {
               Completion(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor(), results<Results...>()));
     }
 };
+
+// Whether a token throws what its operation completes with.
+template <class CompletionToken>
+inline constexpr bool throws = false;
+template <>
+inline constexpr bool throws<asio::deferred_t> = true;
+template <class Executor>
+inline constexpr bool throws<asio::use_awaitable_t<Executor>> = true;
+template <class Allocator>
+inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
 
 template <class Signature>
 struct initiate;

@@ -1,0 +1,52 @@
+#include "manager/renewal_watch.hpp"
+
+#include "manager/engine.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+// What fails now and then, and is well again at once, is told once in this time.
+constexpr std::chrono::seconds at_least{1};
+
+}  // namespace
+
+void renewal_watch::failed(bool& note, std::string_view resource, std::string_view why) noexcept
+{
+    if (!std::exchange(note, true))
+        ++failing_;
+    engine_.log(log_level::debug, "the renewal of \"{}\" failed, and will be tried again: {}", resource, why);
+    if (!std::exchange(told_, true)) {
+        since_ = engine_.now();
+        failures_ = lost_ = 0;
+        engine_.log(log_level::warning, "renewals have begun to fail, the first that of \"{}\": {}", resource, why);
+    }
+    ++failures_;
+}
+
+void renewal_watch::succeeded(bool& note) noexcept
+{
+    clear(note);
+    if (!told_ || failing_ > 0 || engine_.now() - since_ < at_least)
+        return;
+    told_ = false;
+    engine_.log(log_level::info, "renewals are well again after {} ms, in which {} failed and {} locks were lost",
+                (engine_.now() - since_) / std::chrono::milliseconds(1), failures_, lost_);
+}
+
+void renewal_watch::ended(bool& note, bool lost) noexcept
+{
+    clear(note);
+    if (lost)
+        ++lost_;
+}
+
+void renewal_watch::clear(bool& note) noexcept
+{
+    if (std::exchange(note, false))
+        --failing_;
+}
+
+}  // namespace redlock::detail

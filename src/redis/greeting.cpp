@@ -1,0 +1,268 @@
+#include "redis/greeting.hpp"
+
+#include "core/key.hpp"
+#include "redis/scripts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace redlock::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+using boost::redis::resp3::type;
+
+// The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is one, the
+// scripts, and the trial.
+enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
+
+/// An operation of the trial: nobody waits for it.
+struct trial_operation final : node_operation {
+    void complete(node_reply) override {}
+};
+
+constexpr std::size_t trial_steps = 5;
+
+// What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
+// whoever else is connected.
+std::array<trial_operation, trial_steps> trial_at(std::string_view key, bool fencing)
+{
+    std::array<trial_operation, trial_steps> all;
+    using kind = node_operation::kind;
+    constexpr std::array kinds{kind::acquire, kind::extend, kind::inspect, kind::raise, kind::release};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto& o = all[i];
+        o.what = kinds[i];
+        o.key = key;
+        o.value = "trial";
+        o.ttl = i == 0 ? 1s : 2s;  // so that there is something to extend
+        if (fencing && (o.what == kind::acquire || o.what == kind::raise))
+            o.fence = 1;
+    }
+    all[0].contender = "trial";
+    return all;
+}
+
+bool is_tried(trial_operation const& o)
+{
+    return o.what != node_operation::kind::raise || o.fence != 0;
+}
+
+// Whether ZADD does not know GT.
+bool is_before_6_2(std::string_view version)
+{
+    unsigned major = 0, minor = 0;
+    auto const* const end = version.data() + version.size();
+    auto const dot = std::from_chars(version.data(), end, major);
+    if (dot.ec != std::errc() || dot.ptr == end || std::from_chars(dot.ptr + 1, end, minor).ec != std::errc())
+        return false;
+    return major < 6 || (major == 6 && minor < 2);
+}
+
+// The value of a field in the answer to HELLO.
+std::string_view field(reply const& welcome, std::string_view name)
+{
+    for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
+        if (welcome.elements[i] == name)
+            return welcome.elements[i + 1];
+    }
+    return {};
+}
+
+// Troubles that come and go, and that each vote tells of by itself; the server must go on hearing our releases.
+bool passes(error_code ec)
+{
+    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy || ec == errc::node_loading;
+}
+
+}  // namespace
+
+greeting::greeting(url const& server, config const& c)
+    : server_(server), prefix_(c.prefix), fencing_(c.fencing), allow_eviction_(c.allow_eviction)
+{
+}
+
+std::size_t greeting::scripts_at() const noexcept
+{
+    return questions + (selects_database() ? 1 : 0);
+}
+
+std::size_t greeting::trial_at() const noexcept
+{
+    return scripts_at() + all_scripts.size();
+}
+
+void greeting::ask(boost::redis::request& r, std::string_view life) const
+{
+    if (server_.password.empty())
+        r.push("HELLO", "3", "SETNAME", "redlock");
+    else
+        r.push("HELLO", "3", "AUTH", server_.user.empty() ? "default" : server_.user, server_.password, "SETNAME", "redlock");
+    r.push("INFO", "server");
+    r.push("INFO", "memory");
+    ask_for_log(r);
+    r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
+    r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
+    if (selects_database())
+        r.push("SELECT", std::to_string(server_.database));
+    for (auto const& script : all_scripts)
+        r.push("SCRIPT", "LOAD", script.source);
+
+    auto const key = prefix_ + "=trial:" + std::string(life);
+    // What the scripts do, one by one: a refusal of the whole does not always say of what.
+    r.push("SET", key, "trial", "NX", "PX", 1000);
+    r.push("GET", key);
+    r.push("PTTL", key);
+    r.push("PEXPIRE", key, 1000);
+    r.push("DEL", key);
+    encoder e;
+    for (auto const& o : redis::trial_at(key, fencing_)) {
+        if (is_tried(o))
+            r.append(e.encode(o, {.by = deletion::script}));
+        e.forget();
+    }
+    if (fencing_)
+        r.push("DEL", core::fence_key(key));
+}
+
+void greeting::ask_for_log(boost::redis::request& r)
+{
+    r.push("INFO", "persistence");
+    r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
+}
+
+log_state greeting::read_log(reply const& persistence, reply const& policy)
+{
+    return read_log_state(persistence.text, policy.elements);
+}
+
+introduction greeting::read(std::span<reply const> replies) const
+{
+    introduction i;
+    auto const& welcome = replies[hello];
+    i.refusal = refusal_of_welcome(welcome);
+    if (i.refusal.error)
+        return i;
+    if (!answers_questions(replies)) {
+        i.refusal = {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
+        return i;
+    }
+    if (selects_database() && replies[questions].is_error()) {
+        i.refusal = interpret_error(replies[questions].text, {server_.password});
+        return i;
+    }
+    i.refusal = not_now(replies);
+    if (i.refusal.error)
+        return i;
+
+    // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
+    i.tells_of_itself = true;
+    auto const& server = replies[server_info].text;
+    i.run_id = value_after(server, "run_id:");
+    long long uptime = 0;
+    auto const digits = value_after(server, "uptime_in_seconds:");
+    std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
+    i.uptime = std::chrono::seconds(uptime);
+    i.log = read_log(replies[persistence_info], replies[log_policy]);
+    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would fill
+    i.client_id = field(welcome, "id");
+    auto const& known = replies[native_commands].elements;
+    auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+    i.by = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
+    if (replies[tracking].is_error())
+        i.no_tracking = shown(replies[tracking].text);
+
+    i.refusal = unfit(replies);
+    if (!i.refusal.error)
+        i.refusal = fails_trial(replies.subspan(trial_at()));
+    return i;
+}
+
+node_reply greeting::refusal_of_welcome(reply const& welcome) const
+{
+    if (welcome.is_error()) {
+        auto r = interpret_error(welcome.text, {server_.password});
+        if (r.error == errc::server_error && r.untouched)  // it does not know HELLO
+            r.error = errc::unsupported_server;
+        return r;
+    }
+    if (field(welcome, "mode") == "sentinel")
+        return {.error = errc::unsupported_server, .text = "this is a Sentinel; name the servers that it watches, by their own ports"};
+    if (field(welcome, "mode") == "cluster")
+        return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers"};
+    return {};
+}
+
+// Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is about.
+bool greeting::answers_questions(std::span<reply const> replies) const
+{
+    auto const is = [&](std::size_t i, auto... shapes) {
+        auto const& r = replies[i];
+        return r.is_error() || ((r.type == shapes) || ...);
+    };
+    bool good = replies[hello].type == type::map && !field(replies[hello], "role").empty();
+    for (auto const info : {server_info, memory_info, persistence_info})
+        good = good && is(info, type::verbatim_string, type::blob_string);
+    good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
+    for (std::size_t i = 0; i < all_scripts.size(); ++i)
+        good = good && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == all_scripts[i].sha1);
+    return good && (!selects_database() || is(questions, type::simple_string));
+}
+
+// What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off until it has
+// been read, and a question that was refused would stay without an answer as long as the connection lasts. It is greeted again.
+node_reply greeting::not_now(std::span<reply const> replies) const
+{
+    for (auto const& r : replies) {
+        if (!r.is_error())
+            continue;
+        auto refusal = interpret_error(r.text, {server_.password});
+        if (refusal.error == errc::node_busy || refusal.error == errc::node_loading)
+            return refusal;
+    }
+    if (value_after(replies[persistence_info].text, "loading:") == "1")
+        return {.error = errc::node_loading, .text = "it reads its data"};
+    return {};
+}
+
+node_reply greeting::unfit(std::span<reply const> replies) const
+{
+    if (auto const role = field(replies[hello], "role"); role != "master")
+        return {.error = errc::node_read_only, .text = "its role is " + shown(role)};
+
+    auto const version = value_after(replies[server_info].text, "redis_version:");
+    if (fencing_ && !version.empty() && is_before_6_2(version))
+        return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
+
+    auto const& memory = replies[memory_info].text;
+    auto const limit = value_after(memory, "maxmemory:");
+    auto const policy = value_after(memory, "maxmemory_policy:");
+    if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
+        return {.error = errc::node_may_evict,
+                .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
+                        + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
+    return {};
+}
+
+node_reply greeting::fails_trial(std::span<reply const> replies) const
+{
+    for (auto const& r : replies) {
+        if (!r.is_error())
+            continue;
+        auto refusal = interpret_error(r.text, {server_.password});
+        // An access list may allow some locks only: whether those are ours each vote will tell.
+        if (passes(refusal.error) || (refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos))
+            continue;
+        if (refusal.error == errc::script_missing)
+            refusal = {.error = errc::permission_denied, .text = "it does not take our scripts (SCRIPT LOAD)"};
+        else if (refusal.error == errc::server_error)
+            refusal.error = errc::unsupported_server;
+        refusal.text = "a lock was tried there and refused: " + refusal.text;
+        return refusal;
+    }
+    return {};
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "redis/reply.hpp"
+#include "redis/sender.hpp"
+#include "redis/server_history.hpp"
+#include "redis/url.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+
+#include <boost/redis/request.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace redlock::redis {
+
+/// What a server says of itself when a connection begins.
+struct introduction {
+    node_reply refusal;                ///< with an error: why it cannot vote
+    bool tells_of_itself = false;      ///< the rest is known, whether it can vote or not
+    std::string run_id;                ///< empty if it may not tell
+    std::chrono::seconds uptime{0};
+    log_state log;
+    bool tells_of_log = false;         ///< and it may be asked again
+    std::string client_id;             ///< by which it knows the connection
+    deletion by = deletion::script;
+    std::string no_tracking;           ///< why it does not tell of changes; empty: it does
+};
+
+/** The first questions on a connection: who the server is, whether it can vote, and whether we may do there what will be needed.
+
+    The last is tried: a lock that nobody else can want is acquired, extended, inspected and released, and a counter is raised.
+    A server on which that fails would grant locks, and could neither extend nor release them.
+*/
+class greeting {
+public:
+    greeting(url const& server, config const& c);
+
+    /// @p life is different for each connection.
+    void ask(boost::redis::request&, std::string_view life) const;
+
+    /// What the @p replies to these questions mean.
+    introduction read(std::span<reply const> replies) const;
+
+    /// The server's words that may be shown.
+    std::string shown(std::string_view said) const { return presentable(said, {server_.password}); }
+
+    /// The questions that are asked again and again: what the log is like.
+    static void ask_for_log(boost::redis::request&);
+    static constexpr std::size_t log_questions = 2;
+    static log_state read_log(reply const& persistence, reply const& policy);
+
+private:
+    node_reply refusal_of_welcome(reply const& welcome) const;
+    bool answers_questions(std::span<reply const> replies) const;
+    node_reply not_now(std::span<reply const> replies) const;
+    node_reply unfit(std::span<reply const> replies) const;
+    node_reply fails_trial(std::span<reply const> replies) const;
+    bool selects_database() const noexcept { return server_.database != 0; }
+    std::size_t scripts_at() const noexcept;
+    std::size_t trial_at() const noexcept;
+
+    url const server_;
+    std::string const prefix_;
+    bool const fencing_;
+    bool const allow_eviction_;
+};
+
+}  // namespace redlock::redis

@@ -1,0 +1,338 @@
+// What a person is told when something goes wrong: in errors, in reports, and in the log.
+
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+#include <future>
+#include <optional>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(explaining)
+
+namespace {
+
+std::string words_of(std::exception_ptr const& failure)
+{
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (lock_error const& e) {
+        BOOST_TEST(e.what() == e.report().message);
+        BOOST_TEST((e.code() == e.report().outcome));
+        return e.what();
+    } catch (std::exception const& e) {
+        return std::string("another exception: ") + e.what();
+    }
+    return "no exception";
+}
+
+struct line {
+    clock::time_point when;
+    log_level level;
+    std::string text;
+};
+
+config logging_into(std::vector<line>& lines, lock_world& w)
+{
+    return {.log = [&](log_level level, std::string_view text) { lines.push_back({w.now, level, std::string(text)}); }};
+}
+
+// How many lines hold the words; debug lines are for those who look for something.
+std::size_t count(std::vector<line> const& lines, std::string_view words)
+{
+    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](auto& l) {
+        return l.level != log_level::debug && l.text.find(words) != std::string::npos;
+    }));
+}
+
+// One node of three that grants.
+void break_two(lock_world& w)
+{
+    w[1].refusal = errc::node_read_only;
+    w[2].reachable = false;
+}
+
+constexpr auto* broken_two =
+    "redlock: cannot hold \"stock\": too few nodes answered for a majority; 1 of 3 granted, 0 denied, 2 needed; "
+    "no vote from server-1 (the server is a replica, or read-only), server-2 (no connection to the node)";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outage)
+{
+    for (bool const connected_before : {false, true}) {
+        lock_world w(3);
+        auto locks = w.manager();
+        if (connected_before)
+            w.acquire(*locks, "warm-up");
+        for (auto& s : w.servers)
+            s->reachable = false;
+        std::deque<lock_world::outcome> orders(10);
+        std::deque<attempt_report> reports(10);
+        for (std::size_t i = 0; i < orders.size(); ++i)
+            w.start_acquire(orders[i], *locks, "stock", {.wait = 1s, .report = &reports[i]});
+        w.run_for(3s);
+        for (std::size_t i = 0; i < orders.size(); ++i) {
+            BOOST_TEST_CONTEXT("order " << i << ", connected before: " << connected_before) {
+                BOOST_TEST(orders[i].calls == 1);
+                BOOST_TEST((orders[i].ec == errc::no_quorum));
+                BOOST_TEST(reports[i].message.find("server-2 (no connection to the node)") != std::string::npos);
+                BOOST_TEST_REQUIRE(reports[i].nodes.size() == 3u);
+                BOOST_TEST((reports[i].nodes[1].error == errc::node_unreachable));
+            }
+        }
+        BOOST_TEST(locks->stats().no_quorum == 10u);
+        BOOST_TEST(locks->stats().contended == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_first_connection_is_told_of_the_nodes)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    for (auto& s : w.servers)
+        s->connecting = true;
+    w[0].reachable = w[1].reachable = false;
+    lock_world::outcome first, second;
+    w.start_acquire(first, *locks, "stock", {.wait = 300ms});
+    w.start_acquire(second, *locks, "stock", {.wait = 200ms});
+    w.run_for(3s);
+    BOOST_TEST((first.ec == errc::no_quorum));
+    BOOST_TEST((second.ec == errc::no_quorum));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever_was_before)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    for (auto& s : w.servers)
+        s->reachable = false;
+    lock_world::outcome first, second;
+    w.start_acquire(first, *locks, "stock", {.ttl = 50s, .wait = 5s});
+    w.start_acquire(second, *locks, "stock", {.wait = 5s});
+    w.run_for(2s);
+    for (auto& s : w.servers)
+        s->reachable = true;
+    w.run_for(5s);
+    BOOST_TEST(first.held.held());
+    BOOST_TEST((second.ec == errc::contended));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_the_votes_and_each_reason)
+{
+    lock_world w(3);
+    break_two(w);
+    auto locks = w.manager();
+    std::vector<std::exception_ptr> failures;
+    std::optional<error_code> redirected, in_tuple, in_callback;
+    auto const attempts = [&]() -> asio::awaitable<void> {
+        try {
+            co_await locks->async_acquire("stock", {});
+        } catch (...) {
+            failures.push_back(std::current_exception());
+        }
+        try {
+            co_await locks->async_acquire("stock", asio::use_awaitable);
+        } catch (...) {
+            failures.push_back(std::current_exception());
+        }
+        try {
+            co_await locks->with_lock("stock", [](lock&) -> asio::awaitable<void> { co_return; });
+        } catch (...) {
+            failures.push_back(std::current_exception());
+        }
+        // Whoever wants a code gets a code.
+        error_code ec;
+        BOOST_TEST((co_await locks->async_acquire("stock", asio::redirect_error(asio::use_awaitable, ec))).empty());
+        redirected = ec;
+        auto [as_tuple, none] = co_await locks->async_acquire("stock", {}, asio::as_tuple);
+        static_assert(std::is_same_v<decltype(as_tuple), error_code>);
+        in_tuple = as_tuple;
+    };
+    asio::co_spawn(w.context, attempts(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    w.run_for(10s);
+    auto future = locks->async_acquire("stock", {}, asio::use_future);
+    w.run_for(10s);
+    locks->async_acquire("stock", {}, [&](auto ec, lock const&) {
+        static_assert(std::is_same_v<decltype(ec), error_code>);
+        in_callback = ec;
+    });
+    w.run_for(10s);
+    try {
+        lock const none = future.get();
+    } catch (...) {
+        failures.push_back(std::current_exception());
+    }
+
+    BOOST_TEST_REQUIRE(failures.size() == 4u);
+    for (auto const& f : failures) {
+        BOOST_TEST(words_of(f) == broken_two);
+        BOOST_TEST((code_of(f) == errc::no_quorum));
+    }
+    for (auto const& ec : {redirected, in_tuple, in_callback})
+        BOOST_TEST((ec == make_error_code(errc::no_quorum)));
+}
+
+BOOST_AUTO_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto future = locks->async_acquire("stock", {.ttl = 5ms}, asio::use_future);
+    w.run_for(1s);
+    try {
+        lock const none = future.get();
+    } catch (...) {
+        BOOST_TEST(words_of(std::current_exception())
+                   == "redlock: cannot hold \"stock\": ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto other = w.manager();
+    auto won = w.acquire(*other, "st\x1b[2Jock");
+    attempt_report all, some;
+    w.acquire(*locks, "st\x1b[2Jock", {.report = &all});
+    BOOST_TEST(all.message == "redlock: cannot hold \"st?[2Jock\": somebody else holds the lock");
+    w[0].reachable = false;
+    w.acquire(*locks, "st\x1b[2Jock", {.report = &some});
+    BOOST_TEST((some.outcome == errc::contended));
+    BOOST_TEST(some.message.find("no vote from server-0 (no connection to the node)") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(many_missing_nodes_are_counted)
+{
+    lock_world w(15);
+    for (auto& s : w.servers)
+        s->reachable = false;
+    auto locks = w.manager();
+    attempt_report report;
+    w.acquire(*locks, "stock", {.report = &report});
+    BOOST_TEST(report.message.find("server-8 (no connection to the node) and 6 more") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_whose_lock_is_lost_learns_why)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    std::exception_ptr failure;
+    auto const body = [&](lock&) -> asio::awaitable<void> {
+        break_two(w);
+        w[0].refusal = errc::node_loading;
+        asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
+        co_await never.async_wait(asio::use_awaitable);
+    };
+    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body),
+                   [&](std::exception_ptr e) { failure = e; });
+    w.run_for(10s);
+    BOOST_TEST(words_of(failure)
+               == "redlock: lost, while a body ran under it, \"stock\": its validity is about to end; 0 of 3 granted, 0 denied, "
+                  "2 needed; no vote from server-0 (the server is loading its data set), server-1 (not waited for), "
+                  "server-2 (no connection to the node)");
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
+{
+    for (int const how : {0, 1, 2}) {
+        lock_world w(3);
+        auto locks = w.manager();
+        std::exception_ptr failure;
+        std::optional<lock> taken;
+        bool stopped = false;
+        auto const body = [&](lock& held) -> asio::awaitable<void> {
+            if (how == 0)
+                co_await held.async_release();
+            else if (how == 1)
+                taken = std::move(held);
+            else
+                held = {};
+            stopped = true;
+        };
+        asio::co_spawn(w.context, locks->with_lock("stock", body), [&](std::exception_ptr e) { failure = e; });
+        w.run_for(1s);
+        BOOST_TEST_CONTEXT("in way " << how) {
+            BOOST_TEST((code_of(failure) == errc::not_held));
+            BOOST_TEST(words_of(failure).find("released the lock, or moved it away, which with_lock does") != std::string::npos);
+            BOOST_TEST((how == 1) == (taken && taken->held()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines)
+{
+    lock_world w(3);
+    std::vector<line> lines;
+    auto locks = w.manager(logging_into(lines, w));
+    std::deque<lock_world::outcome> held(1000);
+    for (std::size_t i = 0; i < held.size(); ++i)
+        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 20s, .renew = renewal::automatic});
+    w.run_for(5s);
+    w[0].reachable = w[1].reachable = false;
+    w.run_for(9s);
+    BOOST_TEST(locks->stats().renewals_failed > 1000u);
+    BOOST_TEST(count(lines, "renewals have begun to fail, the first that of \"r") == 1u);
+    BOOST_TEST(count(lines, "no vote from server-0 (no connection to the node), server-1 (no connection to the node)") == 1u);
+    w[0].reachable = w[1].reachable = true;
+    w.run_for(20s);
+    BOOST_TEST(count(lines, "renewals are well again after") == 1u);
+    BOOST_TEST(count(lines, "and 0 locks were lost") == 1u);
+    BOOST_TEST(count(lines, "") == 2u);
+    BOOST_TEST(locks->stats().held == 1000u);
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_second_at_most)
+{
+    lock_world w(1);
+    std::vector<line> lines;
+    auto locks = w.manager(logging_into(lines, w));
+    auto const won = w.acquire(*locks, "stock", {.ttl = 600ms, .renew = renewal::automatic});
+    for (int i = 0; i < 100; ++i) {
+        w[0].reachable = i % 2 == 0;
+        w.run_for(i % 2 == 0 ? 250ms : 50ms);
+    }
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(locks->stats().renewals_failed > 10u);
+    BOOST_TEST(count(lines, "renewals ") >= 2u);
+    BOOST_TEST(count(lines, "renewals ") <= 2u * 16);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded)
+{
+    lock_world w(3);
+    std::vector<line> lines;
+    auto locks = w.manager(logging_into(lines, w));
+    std::deque<lock_world::outcome> held(5000);
+    for (std::size_t i = 0; i < held.size(); ++i)
+        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 10s, .renew = renewal::automatic});
+    w.run_for(1s);
+    for (auto& s : w.servers)
+        s->reachable = false;
+    w.run_for(30s);
+    BOOST_TEST(locks->stats().lost == 5000u);
+    for (auto const& first : lines) {
+        auto const in_second = std::count_if(lines.begin(), lines.end(),
+                                             [&](auto& l) { return l.when >= first.when && l.when < first.when + 1s; });
+        BOOST_TEST_REQUIRE(in_second <= 400);  // two kinds, and the turn of a second
+    }
+    BOOST_TEST(count(lines, "lost \"r") >= 99u);
+    BOOST_TEST(count(lines, "the others are left out") >= 1u);
+    for (auto& s : w.servers)
+        s->reachable = true;
+    auto won = w.acquire(*locks, "another", {.ttl = 1s});
+    w.run_for(10s);  // it is lost: a line
+    BOOST_TEST(count(lines, "lines were left out") >= 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

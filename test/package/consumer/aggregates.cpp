@@ -1,0 +1,19 @@
+// A strict compiler, and users who name what they set and nothing else.
+
+#include <redlock.hpp>
+
+using namespace std::chrono_literals;
+
+extern redlock::config const by_nodes{.nodes = {"redis://10.0.0.1"}};
+extern redlock::config const by_log{.nodes = {"a"}, .log = redlock::log_to_stderr};
+extern redlock::tls_options const tls{.ca_file = "ca.pem"};
+extern redlock::acquire_options const patient{.ttl = 5s, .wait = 2s};
+extern redlock::acquire_options const renewed{.renew = redlock::renewal::automatic};
+extern redlock::node_report const node{.name = "a", .vote = redlock::vote::denied};
+extern redlock::attempt_report const attempt{.nodes = {node}, .message = "well"};
+extern redlock::node_lock_info const info{.name = "a", .locked = true};
+extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
+extern redlock::node_stats const counters{.name = "a"};
+extern redlock::stats const all{.acquired = 1, .nodes = {counters}};
+extern redlock::node_reply const reply{.vote = redlock::vote::granted};
+extern redlock::server_life const life{.durable = false};
