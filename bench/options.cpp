@@ -19,6 +19,7 @@ namespace redlock::bench {
 char const usage[] =
     R"(usage: redlock_bench [OPTION]… [SCENARIO]…
        redlock_bench --compare BEFORE.json AFTER.json
+       redlock_bench --help | --version
 
 Measures locks on Redis servers, which it starts itself, and in the same rounds the floor: a raw client that sends
 the same commands and only counts the replies. Absolute times do not travel; ratios to the floor do.
@@ -175,6 +176,8 @@ std::optional<std::string> parse(std::vector<std::string_view> const& arguments,
         auto const rest = arguments.size() - i - 1;
         if (a == "--help" || a == "-h") {
             o.help = true;
+        } else if (a == "--version") {
+            o.version = true;
         } else if (a == "--compare") {
             if (rest < 2)
                 return "--compare needs two files: BEFORE.json AFTER.json";

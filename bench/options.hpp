@@ -26,6 +26,7 @@ struct options {
     std::string json, csv, html;
     std::string before, after;       ///< of --compare
     bool help = false;
+    bool version = false;
 };
 
 extern char const usage[];

@@ -10,6 +10,8 @@
 #include "fleet.hpp"
 #include "scenarios.hpp"
 
+#include <redlock/version.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -107,6 +109,8 @@ int main(int argc, char** argv)
     try {
         if (o.help)
             fmt::print("{}", usage);
+        else if (o.version)
+            fmt::print("redlock_bench {}\n", REDLOCK_VERSION_STRING);
         else if (!o.before.empty())
             fmt::print("{}", to_comparison(read(o.before), read(o.after)));
         else

@@ -18,3 +18,4 @@
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
 #include <redlock/stats.hpp>
+#include <redlock/version.hpp>

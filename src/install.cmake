@@ -11,7 +11,7 @@ install(EXPORT redlock NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlo
 configure_package_config_file(src/redlock-config.cmake.in ${PROJECT_BINARY_DIR}/redlock-config.cmake
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake
+install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake src/find_boost.cmake
     DESTINATION ${package_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(REDLOCK_BUILD_TOOLS)

@@ -6,6 +6,8 @@
 #include "demo/servers.hpp"
 #include "demo/signals.hpp"
 
+#include <redlock/version.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -278,6 +280,10 @@ int main(int argc, char** argv)
         return 2;
     if (o->help) {
         fmt::print("{}", usage);
+        return 0;
+    }
+    if (o->version) {
+        fmt::print("redlock_demo {}\n", REDLOCK_VERSION_STRING);
         return 0;
     }
     hold_back_signals();

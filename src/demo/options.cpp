@@ -21,6 +21,7 @@ says what it claims, and whether that was so.
   --buyers N     coroutines, 2 to 100000 (1000), half of them in each process
   --server NAME  the server program (redis-server, or $REDLOCK_SERVER)
   --help         this text
+  --version      the version
 
 Exit status: 0 if every claim held, 1 if not or if something failed, 2 for a wrong option, 130 after Ctrl-C.
 NO_COLOR switches colours off.
@@ -61,6 +62,10 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
         auto const option = arguments[i];
         if (option == "--help" || option == "-h") {
             o.help = true;
+            return o;
+        }
+        if (option == "--version") {
+            o.version = true;
             return o;
         }
         auto const value = i + 1 < arguments.size() ? arguments[i + 1] : std::string_view();

@@ -14,6 +14,7 @@ struct options {
     std::size_t buyers = 1000;
     std::string server;
     bool help = false;
+    bool version = false;
 };
 
 extern char const usage[];

@@ -5,6 +5,8 @@
 #include "server.hpp"
 #include "shop.hpp"
 
+#include <redlock/version.hpp>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -80,6 +82,10 @@ int main(int argc, char** argv)
         return 2;
     if (o->help) {
         std::fputs(shop::usage, stdout);
+        return 0;
+    }
+    if (o->version) {
+        std::puts("redlock_shop " REDLOCK_VERSION_STRING);
         return 0;
     }
     std::signal(SIGPIPE, SIG_IGN);

@@ -32,6 +32,7 @@ An order service on http://127.0.0.1, whose orders hold a lock for the item that
   --no-fencing     without fencing tokens, which need Redis 6.2 or newer, or Valkey
   --no-locks       without locks, to compare
   --help           this text
+  --version        the version
 
 SIGTERM and Ctrl-C: no new orders; those under way end, or are cancelled after two seconds; all locks are released.
 Exit status: 0, 1 if something failed, 2 for a wrong option.
@@ -74,6 +75,8 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
         auto const option = arguments[i];
         if (option == "--help") {
             o.help = true;
+        } else if (option == "--version") {
+            o.version = true;
         } else if (option == "--demo") {
             o.demo = true;
         } else if (option == "--no-fencing") {

@@ -16,6 +16,7 @@ struct options {
     std::int64_t pieces = 25;
     bool demo = false;
     bool help = false;
+    bool version = false;
 };
 
 extern char const usage[];
