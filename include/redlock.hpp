@@ -13,9 +13,10 @@
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
-#include <redlock/memory_node.hpp>
+#include <redlock/memory_server.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
 #include <redlock/stats.hpp>
+#include <redlock/testing.hpp>
 #include <redlock/version.hpp>

@@ -26,7 +26,10 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c)
             throw std::invalid_argument(fmt::format(
                 "redlock::config: nodes[{}] is \"{}\", the same server as nodes[{}]; one server has one vote", i, name, other->second));
         if (url.transport == redis::transport::memory)
-            nodes.push_back(make_memory_connection(url.host));
+            nodes.push_back(make_memory_connection(url.host, c.test_clock));
+        else if (c.test_clock)
+            throw std::invalid_argument(fmt::format(
+                "redlock::config: nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, name));
         else
             nodes.push_back(redis::make_redis_node(url, c, group));
     }

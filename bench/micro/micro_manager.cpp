@@ -33,7 +33,7 @@ struct world {
     {
         for (std::int64_t i = 0; i < s.range(0); ++i) {
             auto const name = "micro" + std::to_string(i);
-            nodes.push_back(redlock::memory_node::at(name));
+            nodes.push_back(redlock::memory_server::at(name));
             settings.nodes.push_back("memory://" + name);
         }
         locks = std::make_unique<redlock::lock_manager>(context, settings);
@@ -58,7 +58,7 @@ struct world {
     State& state;
     asio::io_context context{1};
     redlock::config settings;
-    std::vector<std::shared_ptr<redlock::memory_node>> nodes;
+    std::vector<std::shared_ptr<redlock::memory_server>> nodes;
     std::unique_ptr<redlock::lock_manager> locks;
     std::size_t left_behind = 0;  ///< keys, on each node
 };

@@ -14,26 +14,26 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-using redlock::memory_node;
+using redlock::memory_server;
 
 // Two of the three nodes in memory. On real servers this does nothing; there the lock is lost because of max_hold.
-void set_majority(memory_node& a, memory_node& b, memory_node::mood m) { a.set_mood(m), b.set_mood(m); }
+void set_majority(memory_server& a, memory_server& b, memory_server::fault f) { a.set_fault(f), b.set_fault(f); }
 
 //[lost
 asio::awaitable<void> lead(redlock::lock_manager& locks)
 {
-    auto const a = memory_node::at("a"), b = memory_node::at("b");
+    auto const a = memory_server::at("a"), b = memory_server::at("b");
     redlock::acquire_options const options{
         .ttl = 600ms, .renew = redlock::renewal::automatic, .max_hold = 900ms};
     redlock::lock held = co_await locks.async_acquire("leader", options);
 
-    set_majority(*a, *b, memory_node::mood::unreachable);
+    set_majority(*a, *b, memory_server::fault::unreachable);
     auto [why] = co_await held.async_wait_lost(asio::as_tuple);
 
     if (why != redlock::errc::lost || held.held() || redlock::clock::now() >= held.valid_until())
         throw std::logic_error("not told in time");
     std::cout << "lost, and told in time\n";
-    set_majority(*a, *b, memory_node::mood::well);
+    set_majority(*a, *b, memory_server::fault::none);
 }
 //]
 

@@ -1,4 +1,4 @@
-// How to test code that locks, without a server: memory nodes, and their moods.
+// How to test code that locks, without a server: memory servers, and their faults.
 
 #include <redlock.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-using redlock::memory_node;
+using redlock::memory_server;
 
 //[code_under_test
 asio::awaitable<std::string> book(redlock::lock_manager& locks, std::string seat)
@@ -25,7 +25,7 @@ asio::awaitable<std::string> book(redlock::lock_manager& locks, std::string seat
 
 //[fixture
 struct fixture {
-    std::shared_ptr<memory_node> a = memory_node::at("a"), b = memory_node::at("b"), c = memory_node::at("c");
+    std::shared_ptr<memory_server> a = memory_server::at("a"), b = memory_server::at("b"), c = memory_server::at("c");
 
     std::string book_seat_12(std::vector<std::string> nodes = {"memory://a", "memory://b", "memory://c"})
     {
@@ -53,12 +53,12 @@ int main(int argc, char** argv)
     fixture f;
     expect("booked", f.book_seat_12());
 
-    f.b->set_mood(memory_node::mood::unreachable);
+    f.b->set_fault(memory_server::fault::unreachable);
     expect("booked", f.book_seat_12());
-    f.c->set_mood(memory_node::mood::hung);
+    f.c->set_fault(memory_server::fault::hung);
     expect("try again later", f.book_seat_12());
 
-    f.b->set_mood(memory_node::mood::well);
+    f.b->set_fault(memory_server::fault::none);
     f.a->set("lock:seat:12", "somebody else", 10s);
     f.b->set("lock:seat:12", "somebody else", 10s);
     expect("taken", f.book_seat_12());

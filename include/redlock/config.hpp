@@ -6,11 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace redlock {
+
+namespace testing {
+class manual_clock;
+}
 
 /// How much a log line matters.
 enum class log_level : std::uint8_t { debug, info, warning, error };
@@ -110,6 +115,9 @@ struct config {
     /// manager does in the background. Whatever happens, it is called at most 200 times a second, of which 100 are of the level
     /// debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
+
+    /// Of a test: the time by which the manager goes, and its nodes, which must all be `memory://` or objects. See redlock/testing.hpp.
+    std::shared_ptr<testing::manual_clock> test_clock{};
 };
 
 }  // namespace redlock

@@ -133,6 +133,12 @@ void held_lock::renewed(error_code ec)
     keep();
 }
 
+void held_lock::lose_in_test()
+{
+    if (standing_.load(std::memory_order_acquire) == standing::held)
+        lose("a test has lost it");
+}
+
 void held_lock::lose(std::string_view why)
 {
     auto self = shared_from_this();

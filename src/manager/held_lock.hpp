@@ -45,6 +45,7 @@ public:
     void renewed(error_code);
     /// Of one that was lost: why, for people. Any thread that knows of the loss.
     std::string const& lost_because() const noexcept { return lost_because_; }
+    void lose_in_test();
     bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
     void told_to_stop() noexcept;               ///< the manager ends: so are those told who wait for a loss

@@ -4,6 +4,7 @@
 #include "log.hpp"
 #include "make_node.hpp"
 #include "manager/engine.hpp"
+#include "manager/manual_runtime.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
@@ -25,11 +26,20 @@ namespace {
 
 namespace detail {
 
+namespace {
+
+std::unique_ptr<runtime> make_runtime(asio::any_io_executor executor, config const& settings)
+{
+    return settings.test_clock ? make_manual_runtime(std::move(executor), settings.test_clock) : make_system_runtime(std::move(executor));
+}
+
+}  // namespace
+
 std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config settings)
 {
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
-    auto runtime = make_system_runtime(executor);
+    auto runtime = make_runtime(executor, settings);
     auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
     settings.log = log->as_function();
     auto nodes = make_nodes(settings);
@@ -50,7 +60,7 @@ std::shared_ptr<engine> make_engine(asio::any_io_executor executor, config setti
     }
     if (auto const wrong = core::check(settings); !wrong.empty())
         refuse(wrong);
-    auto runtime = make_system_runtime(executor);
+    auto runtime = make_runtime(executor, settings);
     auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
     settings.log = log->as_function();
     return engine::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
 #include <memory>
@@ -7,7 +8,8 @@
 
 namespace redlock {
 
-/// A manager's way to the `memory_node` called @p name.
-std::shared_ptr<node> make_memory_connection(std::string const& name);
+/// A manager's way to the `memory_server` called @p name.
+/// @param clock by which it goes, and from now on the server; empty: the system's
+std::shared_ptr<node> make_memory_connection(std::string const& name, std::shared_ptr<testing::manual_clock> clock);
 
 }  // namespace redlock

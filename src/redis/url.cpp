@@ -162,6 +162,9 @@ private:
                 return url_;
             rest.remove_prefix(at + 1);
         }
+        if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
+            return refuse("what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
+                          "config::connect_timeout, and a database stands behind a slash: redis://host/2");
         if (auto const slash = rest.find('/'); slash != std::string_view::npos) {
             auto const database = rest.substr(slash + 1);
             if (!database.empty() && !set_database(database))

@@ -143,7 +143,7 @@ struct shop {
     bool locked() const { return node->value("lock:stock").has_value(); }
 
     asio::io_context context{1};
-    std::shared_ptr<memory_node> node = memory_node::at("shop");
+    std::shared_ptr<memory_server> node = memory_server::at("shop");
     lock_manager locks{context, {.nodes = {"memory://shop"}}};
     tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
     std::vector<error_code> ended;  // connections, and why

@@ -31,14 +31,14 @@ BOOST_AUTO_TEST_SUITE(asio_citizen)
 namespace {
 
 // Nodes of its own for each test, kept alive by the test.
-struct memory_nodes {
-    explicit memory_nodes(std::size_t count = 3)
+struct memory_servers {
+    explicit memory_servers(std::size_t count = 3)
     {
         static std::atomic<int> last{0};
         auto const number = std::to_string(++last);
         for (std::size_t i = 0; i < count; ++i) {
             auto const name = "asio-" + number + "-" + std::to_string(i);
-            nodes.push_back(memory_node::at(name));
+            nodes.push_back(memory_server::at(name));
             urls.push_back("memory://" + name);
         }
     }
@@ -51,7 +51,7 @@ struct memory_nodes {
         return n;
     }
 
-    std::vector<std::shared_ptr<memory_node>> nodes;
+    std::vector<std::shared_ptr<memory_server>> nodes;
     std::vector<std::string> urls;
 };
 
@@ -59,7 +59,7 @@ struct memory_nodes {
 
 BOOST_AUTO_TEST_CASE(any_completion_token_will_do)
 {
-    memory_nodes m;
+    memory_servers m;
     asio::io_context context;
     lock_manager locks(context, {.nodes = m.urls});
     int done = 0;
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(any_completion_token_will_do)
 
 BOOST_AUTO_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing)
 {
-    memory_nodes m;
+    memory_servers m;
     asio::io_context context;
     lock_manager locks(context, {.nodes = m.urls});
     m.nodes[0]->set("lock:stock", "foreign", 0ms);
@@ -114,18 +114,18 @@ BOOST_AUTO_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing)
 BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
 {
     using namespace asio::experimental::awaitable_operators;
-    memory_nodes m;
+    memory_servers m;
     asio::io_context context;
     lock_manager locks(context, {.nodes = m.urls, .node_timeout = 500ms});
     for (auto& n : m.nodes)
-        n->set_mood(memory_node::mood::hung);
+        n->set_fault(memory_server::fault::hung);
     bool timed_out = false;
     auto run = [&]() -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, 50ms);
         auto result = co_await (locks.async_acquire("stock", {.wait = 1s}, asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
         timed_out = result.index() == 1;
         for (auto& n : m.nodes)
-            n->set_mood(memory_node::mood::well);
+            n->set_fault(memory_server::fault::none);
         co_await locks.async_shutdown();
     };
     asio::co_spawn(context, run(), asio::use_future);
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
 
 BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor)
 {
-    memory_nodes m;
+    memory_servers m;
     asio::io_context manager_context, user_context;
     lock_manager locks(manager_context, {.nodes = m.urls});
     auto const strand = asio::make_strand(user_context);
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor)
 
 BOOST_AUTO_TEST_CASE(handlers_are_never_called_from_within_the_call)
 {
-    memory_nodes m(1);
+    memory_servers m(1);
     asio::io_context context;
     lock_manager locks(context, {.nodes = m.urls});
     bool inside = true;
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
         }
         bool do_is_equal(memory_resource const& o) const noexcept override { return this == &o; }
     } memory;
-    memory_nodes m;
+    memory_servers m;
     {
         asio::io_context context;
         lock_manager locks(context, {.nodes = m.urls});
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
 
 BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
 {
-    memory_nodes m;
+    memory_servers m;
     std::atomic<int> inside{0}, acquired{0}, failed{0};
     {
         asio::thread_pool pool(4);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
 
 BOOST_AUTO_TEST_CASE(cancellation_may_come_from_another_thread_than_the_managers)
 {
-    memory_nodes m;
+    memory_servers m;
     asio::thread_pool manager_pool(2);
     lock_manager locks(manager_pool, {.nodes = m.urls});
     asio::io_context user_context;

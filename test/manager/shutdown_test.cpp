@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_dest
 {
     for (int round = 0; round < 200; ++round) {
         auto const name = "dying-" + std::to_string(round);
-        auto const server = memory_node::at(name);
+        auto const server = memory_server::at(name);
         std::optional<asio::io_context> context(std::in_place);
         std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
         lock observed, dropped;
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
 {
     asio::cancellation_signal with_token, with_coroutine;
     {
-        auto const server = memory_node::at("signal");
+        auto const server = memory_server::at("signal");
         asio::io_context context;
         auto const strand = asio::make_strand(context);
         lock_manager locks(context, {.nodes = {"memory://signal"}});
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
 
 BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
 {
-    auto const server = memory_node::at("fork");
+    auto const server = memory_server::at("fork");
     asio::io_context context;
     lock_manager locks(context, {.nodes = {"memory://fork"}});
     lock held;
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed)
         for (int i = 0; i < 20; ++i) {
             asio::thread_pool pool(static_cast<std::size_t>(threads));
             auto const name = "log-" + std::to_string(threads) + "-" + std::to_string(i);
-            auto const server = memory_node::at(name);
+            auto const server = memory_server::at(name);
             std::atomic<int> lines = 0, late = 0;
             std::atomic<bool> completed = false;
             lock_manager locks(pool, {.nodes = {"memory://" + name}, .node_timeout = 2ms, .connect_timeout = 2ms, .log = [&](log_level, std::string_view) {
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed)
                 late += completed;
             }});
             auto held = locks.async_acquire("stock", {.ttl = 10s}, asio::use_future).get();
-            server->set_mood(memory_node::mood::hung);
+            server->set_fault(memory_server::fault::hung);
             held = {};  // what cannot be released is logged
             std::promise<void> done;
             locks.async_shutdown([&](error_code) {

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from)
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
 
     // What the first handlers hold they drop.
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(what_ran_out_is_not_empty)
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     lock_manager locks(context, {.nodes = {url}, .node_timeout = 10ms});
     lock held;
     locks.async_acquire("stock", {.ttl = 20ms}, [&](error_code, lock l) { held = std::move(l); });
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(the_default_token_can_be_chosen)
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     bool done = false;
     auto run = [&]() -> asio::awaitable<void> {
         auto locks = asio::use_awaitable.as_default_on(lock_manager(context, {.nodes = {url}}));
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_manager_can_be_moved)
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     lock_manager first(context, {.nodes = {url}});
     lock held;
     first.async_acquire("stock", [&](error_code, lock l) { held = std::move(l); });
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_run_on_any_executor_type)
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     using loop = asio::io_context::executor_type;
     lock_manager erased(context, {.nodes = {url}});
     basic_lock_manager<loop> plain(context, {.nodes = {url}});
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_tol
 {
     asio::io_context context;
     auto const url = fresh_url();
-    auto const server = memory_node::at(url.substr(9));
+    auto const server = memory_server::at(url.substr(9));
     lock_manager locks(context, {.nodes = {url}});
     auto forever = [](lock&) -> asio::awaitable<int> {
         asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());

@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(the_manager_may_go_before_the_operation_begins)
 // Under the thread sanitizer this shows that a loss reaches a body that is running on another thread.
 BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
 {
-    auto const nodes = {memory_node::at("pool1"), memory_node::at("pool2"), memory_node::at("pool3")};
+    auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
     asio::thread_pool pool(4);
     lock_manager locks(pool, {.nodes = {"memory://pool1", "memory://pool2", "memory://pool3"}});
     auto const client = [&](int number) -> asio::awaitable<bool> {

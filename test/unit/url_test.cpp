@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(all_parts_are_understood)
     BOOST_TEST(parse_url("redis://h/").wrong == "");
 }
 
-BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_nodes)
+BOOST_AUTO_TEST_CASE(unix_sockets_and_memory_servers)
 {
     auto const u = parse_url("unix:///run/redis.sock?db=2");
     BOOST_TEST((u.transport == transport::unix_socket));
@@ -74,6 +74,8 @@ BOOST_AUTO_TEST_CASE(broken_urls_say_why)
     BOOST_TEST(wrong("redis://h:").find("port") != std::string::npos);
     BOOST_TEST(wrong("redis://h:12x").find("port") != std::string::npos);
     BOOST_TEST(wrong("redis://h/x").find("database") != std::string::npos);
+    for (auto const* text : {"redis://h?timeout=3", "redis://h:6379?db=2", "rediss://h/1?verify=no", "h?x", "redis://h#2"})
+        BOOST_TEST(wrong(text).find("config::connect_timeout") != std::string::npos);
     BOOST_TEST(wrong("redis://h/-1").find("database") != std::string::npos);
     BOOST_TEST(wrong("redis://[::1").find("']'") != std::string::npos);
     BOOST_TEST(wrong("redis://[::1]x").find("port") != std::string::npos);

@@ -11,7 +11,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(memory_nodes)
+BOOST_AUTO_TEST_SUITE(memory_servers)
 
 namespace {
 
@@ -57,49 +57,49 @@ BOOST_AUTO_TEST_CASE(managers_of_a_process_share_a_node_by_its_name)
     auto lost = second.async_acquire("stock", {}, asio::use_future);
 
     BOOST_CHECK_EXCEPTION(static_cast<void>(run(context, std::move(lost))), system_error, [](auto& e) { return e.code() == errc::contended; });
-    BOOST_TEST(memory_node::at("shared")->value("lock:stock").value() == held.token());
+    BOOST_TEST(memory_server::at("shared")->value("lock:stock").value() == held.token());
     run(context, held.async_release(asio::use_future));
     BOOST_TEST(run(context, second.async_acquire("stock", {}, asio::use_future)).held());
 }
 
-BOOST_AUTO_TEST_CASE(moods_make_failures_for_a_users_tests)
+BOOST_AUTO_TEST_CASE(faults_make_failures_for_a_users_tests)
 {
     asio::io_context context;
     lock_manager locks(context, {.nodes = {"memory://m1", "memory://m2", "memory://m3"}, .node_timeout = 20ms});
-    auto const outcome = [&](memory_node::mood a, memory_node::mood b) {
-        memory_node::at("m1")->set_mood(a);
-        memory_node::at("m2")->set_mood(b);
+    auto const outcome = [&](memory_server::fault a, memory_server::fault b) {
+        memory_server::at("m1")->set_fault(a);
+        memory_server::at("m2")->set_fault(b);
         attempt_report report;
         try {
             auto held = run(context, locks.async_acquire("stock", {.ttl = 5s, .report = &report}, asio::use_future));
             run(context, held.async_release(asio::use_future));
         } catch (system_error const&) {
         }
-        memory_node::at("m1")->set_mood(memory_node::mood::well);
-        memory_node::at("m2")->set_mood(memory_node::mood::well);
+        memory_server::at("m1")->set_fault(memory_server::fault::none);
+        memory_server::at("m2")->set_fault(memory_server::fault::none);
         return report;
     };
-    using mood = memory_node::mood;
-    BOOST_TEST(!outcome(mood::well, mood::well).outcome);
-    BOOST_TEST(!outcome(mood::well, mood::unreachable).outcome);
-    BOOST_TEST(!outcome(mood::hung, mood::well).outcome);
-    BOOST_TEST((outcome(mood::unreachable, mood::unreachable).outcome == errc::no_quorum));
-    auto const hung = outcome(mood::hung, mood::hung);
+    using fault = memory_server::fault;
+    BOOST_TEST(!outcome(fault::none, fault::none).outcome);
+    BOOST_TEST(!outcome(fault::none, fault::unreachable).outcome);
+    BOOST_TEST(!outcome(fault::hung, fault::none).outcome);
+    BOOST_TEST((outcome(fault::unreachable, fault::unreachable).outcome == errc::no_quorum));
+    auto const hung = outcome(fault::hung, fault::hung);
     BOOST_TEST((hung.outcome == errc::no_quorum));
     BOOST_TEST((hung.nodes[0].error == errc::node_timeout));
-    auto const deaf = outcome(mood::deaf, mood::deaf);
+    auto const deaf = outcome(fault::deaf, fault::deaf);
     BOOST_TEST((deaf.outcome == errc::no_quorum));
     BOOST_TEST((deaf.nodes[0].error == errc::connection_lost));
 
     run(context, locks.async_shutdown(asio::use_future));
     for (auto const* name : {"m1", "m2", "m3"})
-        BOOST_TEST(memory_node::at(name)->size() == 0u);
+        BOOST_TEST(memory_server::at(name)->size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_later_does_not_arrive_earlier)
 {
     asio::io_context context;
-    auto node = memory_node::at("slow");
+    auto node = memory_server::at("slow");
     lock_manager locks(context, {.nodes = {"memory://slow"}, .node_timeout = 20ms});
     auto connected = run(context, locks.async_acquire("warm-up", {}, asio::use_future));
     node->set_delay(200ms);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_later_does_not_arrive_earlier)
 
 BOOST_AUTO_TEST_CASE(who_waits_is_told_whoever_changes_the_key)
 {
-    auto const node = memory_node::at("telling");
+    auto const node = memory_server::at("telling");
     std::function<void()> const changes[] = {
         [&] { node->clear(); },
         [&] { node->set("lock:stock", "of another kind", 1ms); },
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_whoever_changes_the_key)
 
 BOOST_AUTO_TEST_CASE(who_waited_on_a_context_that_is_gone_is_not_told)
 {
-    auto const node = memory_node::at("telling");
+    auto const node = memory_server::at("telling");
     node->set("lock:stock", "of another kind", 60s);
     for (bool const shut_down : {false, true}) {
         asio::io_context context;
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(who_waited_on_a_context_that_is_gone_is_not_told)
 BOOST_AUTO_TEST_CASE(one_node_has_one_vote)
 {
     asio::io_context context;
-    memory_node::at("twice");
+    memory_server::at("twice");
     auto const refuses = [&](std::vector<std::shared_ptr<redlock::node>> nodes) {
         try {
             lock_manager locks(context.get_executor(), {}, std::move(nodes));
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(one_node_has_one_vote)
 
 BOOST_AUTO_TEST_CASE(keys_expire)
 {
-    auto node = memory_node::at("expiring");
+    auto node = memory_server::at("expiring");
     node->set("a", "1", 1ms);
     node->set("b", "2", 0ms);
     auto const end = clock::now() + 5ms;

@@ -14,36 +14,43 @@ namespace redlock {
 /** The lock server behind `memory://name`: in this process, for tests that need no server.
 
     All managers of the process that name it share it. It keeps time to live, answers through the manager's
-    executor, and can be told to misbehave.
+    executor, and can be told to fail. It goes by the `config::test_clock` of the manager that was made last for it, if that has one.
 
     @par Thread safety
     Safe on distinct and on shared objects.
 */
-class REDLOCK_API memory_node {
+class REDLOCK_API memory_server {
 public:
-    /// How the node treats requests.
-    enum class mood {
-        well,         ///< It answers.
+    /// How the server treats requests.
+    enum class fault {
+        none,         ///< It answers.
         unreachable,  ///< It refuses connections: requests are not sent.
-        hung,         ///< It takes requests and answers them when it is well again.
+        hung,         ///< It takes requests and answers them when the fault is over.
         deaf,         ///< It carries requests out, and the answers get lost.
     };
 
     /// The node called @p name; the first call makes it. It exists while somebody refers to it.
-    static std::shared_ptr<memory_node> at(std::string_view name);
+    static std::shared_ptr<memory_server> at(std::string_view name);
 
-    memory_node();
-    ~memory_node();
-    memory_node(memory_node const&) = delete;
-    memory_node& operator=(memory_node const&) = delete;
+    memory_server();
+    ~memory_server();
+    memory_server(memory_server const&) = delete;
+    memory_server& operator=(memory_server const&) = delete;
 
-    void set_mood(mood);
+    void set_fault(fault);
 
     /// Every answer takes this long. Zero, the default: one turn of the event loop.
     void set_delay(std::chrono::milliseconds);
 
-    /// Forgets all keys, as a restart without persistence does.
+    /// Forgets all keys, and nobody notices: as `FLUSHALL` does.
     void clear();
+
+    /// Stops and starts again without what it knew, tokens included: managers that knew it notice, and by `config::restart_guard` it
+    /// does not vote for `config::max_ttl`.
+    void restart();
+
+    /// Deletes @p key, as a foreign client would.
+    void erase(std::string_view key);
 
     /// The number of keys that have not expired.
     std::size_t size() const;

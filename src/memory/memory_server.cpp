@@ -1,4 +1,5 @@
-#include <redlock/memory_node.hpp>
+#include <redlock/memory_server.hpp>
+#include <redlock/testing.hpp>
 
 #include "core/key.hpp"
 #include "core/validity.hpp"
@@ -19,75 +20,106 @@
 
 namespace redlock {
 
-struct memory_node::state {
+struct memory_server::state {
     mutable std::mutex mutex;
     detail::lock_table keys;
-    memory_node::mood mood = memory_node::mood::well;
+    std::shared_ptr<testing::manual_clock> clock;  // empty: the system's
+    memory_server::fault fault = memory_server::fault::none;
+    std::uint32_t connection = 1;  // of all; another one after a restart
+    server_life life;
     std::chrono::milliseconds delay{0};
-    std::deque<std::function<void()>> held_back;  // what a hung node has not carried out yet
+    std::deque<std::function<void()>> held_back;  // what a hung server has not carried out yet
+
+    redlock::clock::time_point now() const { return clock ? clock->now() : redlock::clock::now(); }
+
+    void forget_locks()
+    {
+        for (auto const& [key, entry] : std::exchange(keys.entries, {}))
+            keys.tell(key);
+    }
 };
 
-memory_node::memory_node() : state_(std::make_unique<state>()) {}
+memory_server::memory_server() : state_(std::make_unique<state>()) {}
 
-memory_node::~memory_node() = default;
+memory_server::~memory_server() = default;
 
-std::shared_ptr<memory_node> memory_node::at(std::string_view name)
+std::shared_ptr<memory_server> memory_server::at(std::string_view name)
 {
     static std::mutex mutex;
-    static std::map<std::string, std::weak_ptr<memory_node>, std::less<>> nodes;
+    static std::map<std::string, std::weak_ptr<memory_server>, std::less<>> nodes;
     std::lock_guard guard(mutex);
     std::erase_if(nodes, [](auto& named) { return named.second.expired(); });
     auto& known = nodes[std::string(name)];
     auto n = known.lock();
     if (!n)
-        known = n = std::make_shared<memory_node>();
+        known = n = std::make_shared<memory_server>();
     return n;
 }
 
-void memory_node::set_mood(mood m)
+void memory_server::set_fault(fault f)
 {
     std::deque<std::function<void()>> due;
     {
         std::lock_guard guard(state_->mutex);
-        state_->mood = m;
-        if (m != mood::hung)
+        state_->fault = f;
+        if (f != fault::hung)
             due = std::exchange(state_->held_back, {});
     }
     for (auto& carry_out : due)
         carry_out();
 }
 
-void memory_node::set_delay(std::chrono::milliseconds delay)
+void memory_server::set_delay(std::chrono::milliseconds delay)
 {
     std::lock_guard guard(state_->mutex);
     state_->delay = delay;
 }
 
-void memory_node::clear()
+void memory_server::clear()
 {
     std::lock_guard guard(state_->mutex);
-    for (auto const& [key, entry] : std::exchange(state_->keys.entries, {}))
-        state_->keys.tell(key);
+    state_->forget_locks();
 }
 
-std::size_t memory_node::size() const
+void memory_server::restart()
 {
     std::lock_guard guard(state_->mutex);
-    std::erase_if(state_->keys.entries, [now = clock::now()](auto& e) { return e.second.expires <= now; });
+    state_->forget_locks();
+    state_->keys.counters.clear();
+    state_->keys.tombstones.clear();
+    state_->keys.wanted.clear();
+    state_->keys.turns.clear();
+    ++state_->connection;
+    state_->life = {.durable = false, .restarted = true, .began = state_->now()};
+}
+
+void memory_server::erase(std::string_view key)
+{
+    std::lock_guard guard(state_->mutex);
+    if (auto const e = state_->keys.entries.find(key); e != state_->keys.entries.end()) {
+        state_->keys.entries.erase(e);
+        state_->keys.tell(key);
+    }
+}
+
+std::size_t memory_server::size() const
+{
+    std::lock_guard guard(state_->mutex);
+    std::erase_if(state_->keys.entries, [now = state_->now()](auto& e) { return e.second.expires <= now; });
     return state_->keys.entries.size();
 }
 
-std::optional<std::string> memory_node::value(std::string_view key) const
+std::optional<std::string> memory_server::value(std::string_view key) const
 {
     std::lock_guard guard(state_->mutex);
-    auto const* e = state_->keys.find(key, clock::now());
+    auto const* e = state_->keys.find(key, state_->now());
     return e ? std::optional(e->value) : std::nullopt;
 }
 
-void memory_node::set(std::string_view key, std::string_view value, std::chrono::milliseconds ttl)
+void memory_server::set(std::string_view key, std::string_view value, std::chrono::milliseconds ttl)
 {
     std::lock_guard guard(state_->mutex);
-    auto const expires = ttl.count() > 0 ? core::later(clock::now(), ttl) : clock::time_point::max();
+    auto const expires = ttl.count() > 0 ? core::later(state_->now(), ttl) : clock::time_point::max();
     state_->keys.entries.insert_or_assign(std::string(key), detail::lock_table::entry{std::string(value), expires});
     state_->keys.tell(key);
 }
@@ -96,7 +128,14 @@ namespace {
 
 class memory_connection final : public node, public std::enable_shared_from_this<memory_connection> {
 public:
-    explicit memory_connection(std::string const& name) : name_("memory://" + name), server_(memory_node::at(name)) {}
+    memory_connection(std::string const& name, std::shared_ptr<testing::manual_clock> clock)
+        : name_("memory://" + name), server_(memory_server::at(name)), clock_(std::move(clock))
+    {
+        std::lock_guard guard(server_->internals().mutex);
+        server_->internals().clock = clock_;
+    }
+
+    ~memory_connection() override { stop_timer(); }
 
     std::string const& name() const noexcept override { return name_; }
 
@@ -104,10 +143,17 @@ public:
     {
         auto& s = server_->internals();
         std::lock_guard guard(s.mutex);
-        return s.mood != memory_node::mood::unreachable;
+        return s.fault != memory_server::fault::unreachable;
     }
 
     bool tells() const noexcept override { return ready(); }
+
+    server_life life() const override
+    {
+        auto& s = server_->internals();
+        std::lock_guard guard(s.mutex);
+        return s.life;
+    }
 
     void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
 
@@ -134,7 +180,7 @@ public:
     {
         arriving_.clear();
         sent_.clear();
-        timer_.reset();
+        stop_timer();
         tell_of_change_ = {};
         std::lock_guard guard(server_->internals().mutex);
         executor_ = {};
@@ -175,17 +221,17 @@ private:
         arriving_.pop_front();
         auto& s = server_->internals();
         std::unique_lock guard(s.mutex);
-        auto const now = clock::now();
-        if (o->withdrawn() || now > o->not_after || s.mood == memory_node::mood::unreachable) {
+        auto const now = this->now();
+        if (o->withdrawn() || now > o->not_after || s.fault == memory_server::fault::unreachable) {
             guard.unlock();
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         }
-        o->mark_sent(1);
+        o->mark_sent(s.connection);
         // As on a connection: what was sent later does not arrive earlier.
         auto const arrives = core::later(now, s.delay);
         sent_.push_back({o, sent_.empty() ? arrives : std::max(arrives, sent_.back().arrives)});
         guard.unlock();
-        if (!timer_ && !held_back_)
+        if (!due_ && !timer_ && !held_back_)
             carry_out();
     }
 
@@ -193,11 +239,11 @@ private:
     void carry_out()
     {
         auto& s = server_->internals();
-        timer_.reset();
+        stop_timer();
         held_back_ = false;
         while (!sent_.empty()) {
             std::unique_lock guard(s.mutex);
-            if (s.mood == memory_node::mood::hung) {
+            if (s.fault == memory_server::fault::hung) {
                 held_back_ = true;
                 s.held_back.push_back([weak = weak_from_this()] {
                     if (auto self = weak.lock())
@@ -205,17 +251,16 @@ private:
                 });
                 return;
             }
-            auto const now = clock::now();
-            if (auto const left = sent_.front().arrives - now; left > clock::duration::zero()) {
-                timer_.emplace(executor_, left);
-                timer_->async_wait([self = shared_from_this()](error_code ec) {
-                    if (!ec)
-                        self->carry_out();
-                });
-                return;
-            }
+            auto const now = this->now();
+            if (sent_.front().arrives > now)
+                return wake_at(sent_.front().arrives);
             auto const o = std::move(sent_.front().operation);
             sent_.pop_front();
+            if (o->sent_on() != s.connection) {  // it has restarted
+                guard.unlock();
+                o->complete({.error = errc::connection_lost});
+                continue;
+            }
             auto reply = s.keys.carry_out(*o, now);
             if (o->watch && reply.vote == vote::denied) {
                 reply.watched = true;
@@ -224,28 +269,55 @@ private:
                         self->tell(key);
                 });
             }
-            if (s.mood == memory_node::mood::deaf)
+            if (s.fault == memory_server::fault::deaf)
                 reply = {.error = errc::connection_lost};
             guard.unlock();
             o->complete(std::move(reply));
         }
     }
 
+    clock::time_point now() const { return clock_ ? clock_->now() : clock::now(); }
+
+    void wake_at(clock::time_point when)
+    {
+        if (clock_) {
+            due_ = clock_->at(when, [weak = weak_from_this()] {
+                if (auto const self = weak.lock())
+                    self->resume();
+            });
+            return;
+        }
+        timer_.emplace(executor_, when - now());
+        timer_->async_wait([self = shared_from_this()](error_code ec) {
+            if (!ec)
+                self->carry_out();
+        });
+    }
+
+    void stop_timer()
+    {
+        timer_.reset();
+        if (due_)
+            clock_->forget(*std::exchange(due_, std::nullopt));
+    }
+
     std::string const name_;
-    std::shared_ptr<memory_node> const server_;
+    std::shared_ptr<memory_server> const server_;
+    std::shared_ptr<testing::manual_clock> const clock_;
     std::function<void(std::string_view)> tell_of_change_;
     asio::any_io_executor executor_;  // guarded by the server's mutex once started
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
     std::deque<sent> sent_;
-    std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives
+    std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives; by the system's clock
+    std::optional<testing::manual_clock::event> due_;       ///< or by that of a test
     bool held_back_ = false;                                ///< by a hung server
 };
 
 }  // namespace
 
-std::shared_ptr<node> make_memory_connection(std::string const& name)
+std::shared_ptr<node> make_memory_connection(std::string const& name, std::shared_ptr<testing::manual_clock> clock)
 {
-    return std::make_shared<memory_connection>(name);
+    return std::make_shared<memory_connection>(name, std::move(clock));
 }
 
 }  // namespace redlock

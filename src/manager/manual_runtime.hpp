@@ -1,0 +1,14 @@
+#pragma once
+
+#include "manager/runtime.hpp"
+
+#include <redlock/testing.hpp>
+
+#include <memory>
+
+namespace redlock::detail {
+
+/// The real world but for the time, which a test sets by hand.
+std::unique_ptr<runtime> make_manual_runtime(asio::any_io_executor executor, std::shared_ptr<testing::manual_clock>);
+
+}  // namespace redlock::detail

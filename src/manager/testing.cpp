@@ -1,0 +1,145 @@
+#include <redlock/testing.hpp>
+
+#include "manager/held_lock.hpp"
+#include "manager/manual_runtime.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace redlock {
+
+namespace testing {
+
+struct manual_clock::state {
+    std::atomic<clock::time_point> now{clock::time_point(std::chrono::hours(24))};
+    std::mutex mutex;
+    std::map<event, std::function<void()>> events;
+    std::uint64_t last_event = 0;
+
+    /// Moves on to what is next, unless that comes after @p end. @return what it is
+    std::function<void()> step(clock::time_point end)
+    {
+        std::lock_guard guard(mutex);
+        if (events.empty() || events.begin()->first.first > end)
+            return {};
+        auto first = events.extract(events.begin());
+        now = std::max(now.load(), first.key().first);
+        return std::move(first.mapped());
+    }
+};
+
+manual_clock::manual_clock() : state_(std::make_unique<state>()) {}
+
+manual_clock::~manual_clock() = default;
+
+clock::time_point manual_clock::now() const noexcept
+{
+    return state_->now;
+}
+
+void manual_clock::advance(asio::io_context& context, clock::duration d)
+{
+    auto const end = now() + d;
+    auto const handle = [&] {
+        context.restart();
+        context.poll();
+    };
+    handle();
+    while (auto const happen = state_->step(end)) {
+        happen();
+        handle();
+    }
+    state_->now = end;
+}
+
+manual_clock::event manual_clock::at(clock::time_point when, std::function<void()> what)
+{
+    std::lock_guard guard(state_->mutex);
+    event const e(when, ++state_->last_event);
+    state_->events.emplace(e, std::move(what));
+    return e;
+}
+
+void manual_clock::forget(event const& e)
+{
+    std::function<void()> gone;  // not under the mutex: it may know of somebody who forgets another
+    std::lock_guard guard(state_->mutex);
+    if (auto const it = state_->events.find(e); it != state_->events.end()) {
+        gone = std::move(it->second);
+        state_->events.erase(it);
+    }
+}
+
+void lose(lock_handle const& l)
+{
+    auto const held = detail::access::held(l);
+    if (held && !held->engine->abandoned())
+        asio::dispatch(held->engine->strand(), [held] { held->lose_in_test(); });
+}
+
+}  // namespace testing
+
+namespace detail {
+
+namespace {
+
+/// As the system's in all but time.
+class manual_runtime final : public runtime {
+public:
+    manual_runtime(asio::any_io_executor executor, std::shared_ptr<testing::manual_clock> clock)
+        : clock_(std::move(clock)), system_(make_system_runtime(std::move(executor))), strand_(system_->strand()), began_(clock_->now())
+    {
+        wall_clock_ = system_->wall_clock();
+    }
+
+    ~manual_runtime() override { clock_->forget(due_); }
+
+    detail::strand strand() const override { return *strand_; }
+    clock::time_point now() const noexcept override { return clock_->now(); }
+
+    std::uint64_t wall_clock() const noexcept override
+    {
+        return wall_clock_ + static_cast<std::uint64_t>((clock_->now() - began_) / std::chrono::microseconds(1));
+    }
+
+    std::array<std::uint64_t, 2> random() override { return system_->random(); }
+
+    void wake_at(clock::time_point at, std::function<void()> ring) override
+    {
+        stop();
+        due_ = clock_->at(at, [strand = *strand_, ring = std::move(ring)] { asio::post(strand, ring); });
+    }
+
+    void stop() override { clock_->forget(due_); }
+
+    void abandon() override
+    {
+        stop();
+        strand_.reset();
+        system_->abandon();
+    }
+
+private:
+    std::shared_ptr<testing::manual_clock> const clock_;
+    std::unique_ptr<runtime> const system_;
+    std::optional<detail::strand> strand_;
+    clock::time_point const began_;
+    std::uint64_t wall_clock_ = 0;
+    testing::manual_clock::event due_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime> make_manual_runtime(asio::any_io_executor executor, std::shared_ptr<testing::manual_clock> clock)
+{
+    return std::make_unique<manual_runtime>(std::move(executor), std::move(clock));
+}
+
+}  // namespace detail
+}  // namespace redlock

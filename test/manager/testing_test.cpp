@@ -1,0 +1,169 @@
+// What the library offers to tests of its users.
+
+#include <redlock.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(testing_of_users)
+
+namespace {
+
+struct fixture {
+    explicit fixture(config c = {})
+    {
+        c.nodes = {"memory://a", "memory://b", "memory://c"};
+        c.test_clock = clock;
+        locks.emplace(context, std::move(c));
+    }
+
+    lock acquire(std::string const& resource, acquire_options options)
+    {
+        lock l;
+        locks->async_acquire(resource, options, [&](error_code ec, lock won) { last = ec, l = std::move(won); });
+        clock->advance(context, options.wait);
+        return l;
+    }
+
+    std::shared_ptr<memory_server> a = memory_server::at("a"), b = memory_server::at("b"), c = memory_server::at("c");
+    std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
+    boost::asio::io_context context;
+    std::optional<lock_manager> locks;
+    error_code last;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(hours_take_no_time)
+{
+    auto const begin = std::chrono::steady_clock::now();
+    fixture f;
+    auto const held = f.acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
+    auto const before = f.clock->now();
+    f.clock->advance(f.context, 12h);
+    BOOST_TEST((f.clock->now() - before == 12h));
+    BOOST_TEST(held.held());
+    BOOST_TEST(f.locks->stats().renewals > 10'000u);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < 1h));
+}
+
+BOOST_AUTO_TEST_CASE(keys_expire_by_the_clock_of_the_test)
+{
+    fixture f;
+    auto const held = f.acquire("stock", {.ttl = 3s});
+    BOOST_TEST(f.a->size() == 1u);
+    BOOST_TEST((held.remaining() > 2900ms));
+    f.clock->advance(f.context, 2999ms);
+    BOOST_TEST(f.a->value("lock:stock").has_value());
+    f.clock->advance(f.context, 1ms);
+    BOOST_TEST(!f.a->value("lock:stock"));
+    BOOST_TEST(!held.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_server_and_a_wait_go_by_the_clock_of_the_test)
+{
+    fixture f;
+    auto const first = f.acquire("stock", {.ttl = 10s});
+    for (auto& s : {f.a, f.b, f.c})
+        s->set_delay(20ms);
+    lock second;
+    f.locks->async_acquire("stock", {.wait = 1min}, [&](error_code, lock l) { second = std::move(l); });
+    f.clock->advance(f.context, 9s);
+    BOOST_TEST(!second.held());
+    f.clock->advance(f.context, 2s);
+    BOOST_TEST(second.held());
+    for (auto& s : {f.a, f.b, f.c})
+        s->set_delay(0ms);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_on_demand_is_told_and_counted_once)
+{
+    fixture f;
+    auto held = f.acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
+    int told = 0;
+    held.async_wait_lost([&](error_code ec) { told += ec == errc::lost; });
+    testing::lose(held);
+    testing::lose(held);
+    f.clock->advance(f.context, 0s);
+    BOOST_TEST(!held.held());
+    BOOST_TEST(told == 1);
+    BOOST_TEST(f.locks->stats().lost == 1u);
+    testing::lose(lock());
+    f.clock->advance(f.context, 1h);
+    BOOST_TEST(f.locks->stats().lost == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_restarts_is_in_quarantine_and_loses_what_was_under_way)
+{
+    fixture f({.max_ttl = 1min, .fencing = true});
+    auto const before = f.acquire("stock", {.ttl = 1s}).fencing_token();
+    f.a->restart(), f.b->restart();
+    auto const refused = f.acquire("stock", {});
+    BOOST_TEST(!refused.held());
+    BOOST_TEST((f.last == errc::quarantined));
+    f.clock->advance(f.context, 1min);
+    auto const after = f.acquire("stock", {});
+    BOOST_TEST(after.held());
+    BOOST_TEST(after.fencing_token() > before);
+
+    f.a->set_delay(10ms), f.b->set_delay(10ms);
+    attempt_report report;
+    f.locks->async_acquire("other", {.report = &report}, [&](error_code ec, lock const&) { f.last = ec; });
+    f.clock->advance(f.context, 5ms);
+    f.a->restart(), f.b->restart();
+    f.clock->advance(f.context, 1s);
+    BOOST_TEST((f.last == errc::no_quorum));
+    BOOST_TEST((report.nodes.at(0).error == errc::connection_lost));
+    f.a->set_delay(0ms), f.b->set_delay(0ms);
+}
+
+BOOST_AUTO_TEST_CASE(an_erased_key_is_noticed)
+{
+    fixture f({.heal = false});
+    auto const held = f.acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
+    f.a->erase("lock:stock"), f.b->erase("lock:stock"), f.b->erase("none");
+    f.clock->advance(f.context, 3s);
+    BOOST_TEST(!held.held());
+}
+
+BOOST_AUTO_TEST_CASE(real_servers_go_by_no_clock_of_a_test)
+{
+    boost::asio::io_context context;
+    config c{.nodes = {"memory://a", "redis://127.0.0.1"}, .test_clock = std::make_shared<testing::manual_clock>()};
+    BOOST_CHECK_EXCEPTION(lock_manager(context, c), std::invalid_argument, [](auto& e) {
+        return std::string(e.what()).find("nodes[1] is \"redis://127.0.0.1:6379\", but test_clock is set") != std::string::npos;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_clock_the_manager_and_the_context_may_go_in_any_order)
+{
+    for (int const order : {0, 1, 2}) {
+        auto clock = std::make_shared<testing::manual_clock>();
+        auto context = std::make_unique<boost::asio::io_context>();
+        auto locks = std::make_unique<lock_manager>(*context, config{.nodes = {"memory://lonely"}, .test_clock = clock});
+        lock held;
+        locks->async_acquire("stock", {.renew = renewal::automatic}, [&](error_code, lock l) { held = std::move(l); });
+        clock->advance(*context, 1s);
+        BOOST_TEST(held.held());
+        if (order == 0)
+            context.reset();
+        else if (order == 1)
+            locks.reset();
+        else
+            clock.reset();
+        if (context && clock)
+            clock->advance(*context, 1min);
+        if (order == 2)
+            context->poll();
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
