@@ -101,7 +101,7 @@ void body_run::ended(std::exception_ptr failure)
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
         return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
     start_release(lock, on_strand<error_handler>([self = shared_from_this(), lock](error_code ec) {
-        if (self->why_.empty())
+        if (lock && self->why_.empty())
             self->why_ = lock->lost_because();
         self->released(ec);
     }));

@@ -110,7 +110,7 @@ error_code held_lock::judge(round const& extension)
         lose("a majority of the nodes does not have it any more");
         return errc::lost;
     }
-    missing_votes_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
+    trouble_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
     return errc::no_quorum;
 }
 
@@ -122,11 +122,11 @@ void held_lock::renewed(error_code ec)
     auto const now = engine->now();
     if (ec) {
         bump(engine->count.renewals_failed);
-        engine->renewals().failed(renewal_fails_, resource, missing_votes_.empty() ? ec.message() : missing_votes_);
+        engine->renewals().failed(renewal_fails_, resource, trouble_.empty() ? ec.message() : trouble_);
         renew_at_ = core::renewal_retry(now, ttl_);
     } else {
         bump(engine->count.renewals);
-        missing_votes_.clear();
+        trouble_.clear();
         engine->renewals().succeeded(renewal_fails_);
         renew_at_ = core::renewal_due(now, ttl_, engine->random());
     }
@@ -143,7 +143,7 @@ void held_lock::lose(std::string_view why)
 {
     auto self = shared_from_this();
     try {
-        lost_because_ = missing_votes_.empty() ? std::string(why) : fmt::format("{}; {}", why, missing_votes_);
+        trouble_ = trouble_.empty() ? std::string(why) : fmt::format("{}; {}", why, trouble_);
     } catch (...) {  // out of memory: without a word
     }
     auto const before = give_up(standing::lost);
@@ -153,7 +153,7 @@ void held_lock::lose(std::string_view why)
         free_ = true;
         engine->set_free(*this);
         end_waits(errc::lost);
-        engine->log(log_level::warning, "lost \"{}\": {}", resource, lost_because_);
+        engine->log(log_level::warning, "lost \"{}\": {}", resource, trouble_);
     }
     if (before == standing::released || !engine->open())
         give_away_when_over();

@@ -44,7 +44,7 @@ public:
     error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
     /// Of one that was lost: why, for people. Any thread that knows of the loss.
-    std::string const& lost_because() const noexcept { return lost_because_; }
+    std::string const& lost_because() const noexcept { return trouble_; }
     void lose_in_test();
     bool let_go();                              ///< @return false if it was let go before
     void drop();                                ///< the execution context goes
@@ -95,8 +95,7 @@ private:
     bool has_body_ = false;
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_watch
-    std::string missing_votes_;      ///< of the latest extension that failed, since one succeeded
-    std::string lost_because_;
+    std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
     std::atomic<standing> standing_{standing::held};
     std::atomic<clock::rep> valid_until_;
     core::alarm<clock::time_point> alarm_;

@@ -270,6 +270,23 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_away)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    std::exception_ptr failure;
+    lock taken;
+    auto const body = [&](lock& held) -> asio::awaitable<void> {
+        taken = std::move(held);
+        throw std::runtime_error("out of hair dryers");
+        co_return;
+    };
+    asio::co_spawn(w.context, locks->with_lock("stock", body), [&](std::exception_ptr e) { failure = e; });
+    w.run_for(1s);
+    BOOST_TEST(words_of(failure) == "another exception: out of hair dryers");
+    BOOST_TEST(taken.held());
+}
+
 BOOST_AUTO_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines)
 {
     lock_world w(3);

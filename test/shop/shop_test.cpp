@@ -178,6 +178,19 @@ BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 0; }));
 }
 
+// A counter for each name that anybody makes up would stay for ever.
+BOOST_AUTO_TEST_CASE(what_there_is_not_is_not_locked)
+{
+    lock_servers nodes(1);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    for (int i = 0; i < 100; ++i)
+        is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})", {{"Idempotency-Key", "k" + std::to_string(i)}}), 422);
+    BOOST_TEST(nodes.all[0].ask({"DBSIZE"}) == "0");
+    BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
+    BOOST_TEST(eventually([&] { return nodes.all[0].ask({"DBSIZE"}) == "1"; }));  // the counter of what there is
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it)
 {
     lock_servers nodes(1);

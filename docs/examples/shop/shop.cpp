@@ -190,12 +190,17 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
     if (!wrong.empty())
         co_return problem(r, http::status::bad_request, "urn:shop:bad-order", "This is no order", wrong);
     auto const key = std::string(r["Idempotency-Key"]);
-    if (key.empty())
-        co_return co_await sell(r, w.item, w.count, key, deadline);
     if (key.size() > 128)
         co_return problem(r, http::status::bad_request, "urn:shop:bad-key", "This is no key", "Idempotency-Key is longer than 128 bytes.");
+    // Its name comes from the client. A lock, and with fencing a counter for ever, is only for what there is.
+    if (!co_await knows(w.item)) {
+        auto const said = answer_to({stock::sale::outcome::unknown_item}, w.item, w.count);
+        co_return make_response(r, static_cast<http::status>(said.status), "application/problem+json", said.body);
+    }
+    if (key.empty())
+        co_return co_await sell(r, w.item, w.count, 0, deadline);
 
-    stock::claimed const mine = co_await on_database([&](stock& s) { return s.begin(key, r.body()); });
+    stock::claimed const mine = co_await on_database([&](stock& s) { return s.begin(key, r.body(), 2 * settings_.request_timeout + 1min); });
     if (mine.what == stock::claim::in_flight)
         co_return problem(r, http::status::conflict, "urn:shop:in-flight", "Still at it", "A request with this Idempotency-Key is being worked at.");
     if (mine.what == stock::claim::other_body)
@@ -209,15 +214,15 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
     std::exception_ptr failure;
     std::optional<response> answer;
     try {
-        answer = co_await sell(r, w.item, w.count, key, deadline);
+        answer = co_await sell(r, w.item, w.count, mine.number, deadline);
     } catch (...) {
         failure = std::current_exception();
     }
     if (failure || (answer->result_int() != 201 && answer->result_int() != 410))
-        asio::post(database_, [this, key] {
+        asio::post(database_, [this, claim = mine.number] {
             try {
-                stock_.give_up(key);
-            } catch (std::exception const&) {  // its claim is void after a minute
+                stock_.give_up(claim);
+            } catch (std::exception const&) {  // it will be void by itself
             }
         });
     if (failure)
@@ -226,7 +231,7 @@ asio::awaitable<response> shop::place_order(request const& r, redlock::request_d
 }
 
 //[place_order
-asio::awaitable<response> shop::sell(request const& r, std::string item, std::int64_t count, std::string key,
+asio::awaitable<response> shop::sell(request const& r, std::string item, std::int64_t count, std::int64_t claim,
                                      redlock::request_deadline deadline)
 {
     redlock::attempt_report report;
@@ -247,7 +252,7 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
         asio::steady_timer others(co_await asio::this_coro::executor, settings_.work);
         co_await others.async_wait(asio::use_awaitable);  // what a real order takes: prices, payment, mail
         auto const waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked).count();
-        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, waited, key); });
+        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, waited, claim); });
     };
 
     std::optional<error_code> failed;
@@ -268,10 +273,27 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
     }
     auto const said = answer_to(*sale, item, count);
     ++(said.status == 201 ? this->count.orders : this->count.refused);
-    co_return make_response(r, static_cast<http::status>(said.status), said.status == 201 ? "application/json" : "application/problem+json",
-                            said.body);
+    auto reply = make_response(r, static_cast<http::status>(said.status), said.status == 201 ? "application/json" : "application/problem+json",
+                               said.body);
+    if (said.status == 503)
+        reply.set(http::field::retry_after, "1");
+    co_return reply;
 }
 //]
+
+asio::awaitable<bool> shop::knows(std::string const& item)
+{
+    {
+        std::scoped_lock const guard(mutex_);
+        if (known_.contains(item))
+            co_return true;
+    }
+    bool const there = co_await on_database([&](stock& s) { return s.knows(item); });
+    std::scoped_lock const guard(mutex_);
+    if (there)
+        known_.insert(item);
+    co_return there;
+}
 
 void shop::note_votes(redlock::attempt_report const& report)
 {

@@ -18,6 +18,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -67,7 +68,8 @@ public:
 
 private:
     asio::awaitable<response> place_order(request const&, redlock::request_deadline);
-    asio::awaitable<response> sell(request const&, std::string item, std::int64_t count, std::string key, redlock::request_deadline);
+    asio::awaitable<response> sell(request const&, std::string item, std::int64_t count, std::int64_t claim, redlock::request_deadline);
+    asio::awaitable<bool> knows(std::string const& item);
     asio::awaitable<response> control(request const&);
     response locks_json(request const&) const;
     response metrics(request const&) const;
@@ -102,6 +104,7 @@ private:
     mutable std::mutex mutex_;
     std::list<held_item> held_;
     std::map<std::string, int> waiting_;
+    std::set<std::string> known_;     ///< items: they come, and do not go
     std::vector<double> latency_ms_;  ///< of each node, the last that is known; negative: none
     std::string state_;
     std::chrono::steady_clock::time_point state_made_;

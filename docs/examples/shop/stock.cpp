@@ -88,12 +88,16 @@ stock::stock(std::string const& path) : path_(path)
     sqlite3_busy_timeout(db_, 5000);  // another process writes
     try {
         run("PRAGMA journal_mode = WAL");
-        run("PRAGMA synchronous = NORMAL");
+        run("PRAGMA synchronous = FULL");  // what was answered stays, also after a power cut
         run("CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, remaining INTEGER NOT NULL, was INTEGER NOT NULL,"
             " fence INTEGER NOT NULL DEFAULT 0)");
         run("CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, item TEXT NOT NULL, count INTEGER NOT NULL,"
             " fence INTEGER NOT NULL, ms INTEGER NOT NULL, at REAL NOT NULL)");
-        run("CREATE TABLE IF NOT EXISTS requests (key TEXT PRIMARY KEY, body TEXT NOT NULL, status INTEGER, answer TEXT, at REAL NOT NULL)");
+        // Numbers are never used again, so a claim that is void cannot be taken for a later one of the same key.
+        run("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL,"
+            " status INTEGER, answer TEXT, until REAL NOT NULL)");
+        run("CREATE INDEX IF NOT EXISTS requests_until ON requests (until)");
+        run("CREATE INDEX IF NOT EXISTS orders_item ON orders (item, count)");
     } catch (...) {
         sqlite3_close(db_);
         throw;
@@ -161,39 +165,45 @@ std::int64_t stock::oversold()
     return s.number(0);
 }
 
-stock::claimed stock::begin(std::string const& key, std::string const& body)
+stock::claimed stock::begin(std::string const& key, std::string const& body, std::chrono::milliseconds at_most)
 {
     transaction t(*this);
-    statement(*this, "DELETE FROM requests WHERE key = ? AND status IS NULL AND at < julianday('now') - 60.0 / 86400", key).step();
+    run("DELETE FROM requests WHERE until < julianday('now')");
     statement before(*this, "SELECT body, status, answer FROM requests WHERE key = ?", key);
     if (before.step()) {
         if (before.text(0) != body)
-            return {claim::other_body, {}};
+            return {claim::other_body, 0, {}};
         if (before.is_null(1))
-            return {claim::in_flight, {}};
-        return {claim::new_one, answer{static_cast<unsigned>(before.number(1)), before.text(2)}};
+            return {claim::in_flight, 0, {}};
+        return {claim::new_one, 0, answer{static_cast<unsigned>(before.number(1)), before.text(2)}};
     }
-    statement(*this, "INSERT INTO requests (key, body, at) VALUES (?, ?, julianday('now'))", key, body).step();
+    statement(*this, "INSERT INTO requests (key, body, until) VALUES (?, ?, julianday('now') + ? / 86400000.0)", key, body, at_most.count()).step();
+    auto const number = sqlite3_last_insert_rowid(db_);
     t.commit();
-    return {};
+    return {claim::new_one, number, {}};
 }
 
-void stock::give_up(std::string const& key)
+void stock::give_up(std::int64_t claim)
 {
     transaction t(*this);
-    statement(*this, "DELETE FROM requests WHERE key = ? AND status IS NULL", key).step();
+    statement(*this, "DELETE FROM requests WHERE number = ? AND status IS NULL", claim).step();
     t.commit();
+}
+
+bool stock::knows(std::string const& item)
+{
+    return statement(*this, "SELECT 1 FROM stock WHERE item = ?", item).step();
 }
 
 //[sell
-stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::string const& key)
+stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim)
 {
     transaction t(*this);
     statement now(*this, "SELECT remaining FROM stock WHERE item = ?", item);
     if (!now.step())
         return {sale::outcome::unknown_item};
     statement(*this, "UPDATE stock SET fence = ? WHERE item = ? AND fence <= ?", fence, item, fence).step();
-    if (fence != 0 && sqlite3_changes(db_) == 0)
+    if (sqlite3_changes(db_) == 0)
         return {sale::outcome::superseded};  // a later holder was here
     sale s{.left = now.number(0)};
     if (s.left < count) {
@@ -205,8 +215,12 @@ stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64
         s.number = sqlite3_last_insert_rowid(db_);
     }
     auto const said = answer_to(s, item, count);
-    if (!key.empty())
-        statement(*this, "UPDATE requests SET status = ?, answer = ? WHERE key = ?", std::int64_t{said.status}, said.body, key).step();
+    if (claim != 0) {
+        statement(*this, "UPDATE requests SET status = ?, answer = ?, until = julianday('now') + 1 WHERE number = ? AND status IS NULL",
+                  std::int64_t{said.status}, said.body, claim).step();
+        if (sqlite3_changes(db_) == 0)
+            return {sale::outcome::claim_is_void};  // it took so long that the key was free again: nothing is sold
+    }
     t.commit();
     return s;
 }
@@ -225,6 +239,8 @@ answer answer_to(stock::sale const& s, std::string const& item, std::int64_t cou
         return problem(410, "urn:shop:sold-out", "Sold out", "There are " + std::to_string(s.left) + " left.");
     case outcome::unknown_item:
         return problem(422, "urn:shop:unknown-item", "No such item", "GET /stock lists what there is.");
+    case outcome::claim_is_void:
+        return problem(409, "urn:shop:in-flight", "Too late", "Another request with this Idempotency-Key has taken its place.");
     case outcome::superseded:
         break;
     }

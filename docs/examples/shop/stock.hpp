@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,24 +58,29 @@ public:
     enum class claim { new_one, in_flight, other_body };
     struct claimed {
         claim what = claim::new_one;
+        std::int64_t number = 0;       ///< of the new claim
         std::optional<answer> before;  ///< it has been answered: this is the answer
     };
-    /// Claims @p key for a request with this @p body, unless somebody has. A claim whose process died is void after a minute.
-    claimed begin(std::string const& key, std::string const& body);
+    /** Claims @p key for a request with this @p body, unless somebody has. A claim whose process died is void after @p at_most; who
+        comes back later finds that it is void. Answers are kept for a day. */
+    claimed begin(std::string const& key, std::string const& body, std::chrono::milliseconds at_most);
     /// The request came to nothing: it may be tried again.
-    void give_up(std::string const& key);
+    void give_up(std::int64_t claim);
+
+    /// Whether there is such an item. Before anything is kept, or locked, for it: names come from clients.
+    bool knows(std::string const& item);
 
     struct sale {
-        enum class outcome { sold, sold_out, unknown_item, superseded } what = outcome::sold;
+        enum class outcome { sold, sold_out, unknown_item, superseded, claim_is_void } what = outcome::sold;
         std::int64_t number = 0;
         std::int64_t left = 0;
     };
     /** Sells, and keeps the answer to the request with it: both or nothing.
 
-        @param fence the fencing token of the lock. Who has a smaller one than a later holder is superseded. 0: there is none.
-        @param key of the request; empty: none
+        @param fence the fencing token of the lock. Who has a smaller one than a later holder is superseded, also who has none: 0.
+        @param claim of the request; 0: it has no key
     */
-    sale sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::string const& key);
+    sale sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim);
 
     /// How many pieces more than there were have been sold, over all items. The database's own sum: 0, or something is wrong.
     std::int64_t oversold();

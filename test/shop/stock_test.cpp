@@ -1,0 +1,73 @@
+// The shop's database by itself: what it refuses, whoever asks.
+
+#include "stock.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace std::chrono_literals;
+using shop::stock;
+using outcome = stock::sale::outcome;
+
+BOOST_AUTO_TEST_SUITE(shop_stock)
+
+namespace {
+
+struct fixture {
+    fixture() { s.fill({{.name = "espresso", .was = 3}}); }
+
+    outcome sell(std::uint64_t fence, std::int64_t claim) { return s.sell("espresso", 1, fence, 0, claim).what; }
+    std::int64_t left() { return s.items().at(0).left; }
+
+    stock s{":memory:"};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_claim_that_is_void_sells_nothing, fixture)
+{
+    auto const slow = s.begin("k", "body", -1ms);
+    BOOST_TEST(slow.number != 0);
+    auto const next = s.begin("k", "body", 1min);
+    BOOST_TEST((next.what == stock::claim::new_one && !next.before && next.number != slow.number));
+    BOOST_TEST((s.begin("k", "body", 1min).what == stock::claim::in_flight));
+
+    BOOST_TEST((sell(1, slow.number) == outcome::claim_is_void));
+    BOOST_TEST(left() == 3);
+    s.give_up(slow.number);  // not the other's
+    BOOST_TEST((s.begin("k", "body", 1min).what == stock::claim::in_flight));
+    BOOST_TEST((sell(2, next.number) == outcome::sold));
+    BOOST_TEST((sell(3, next.number) == outcome::claim_is_void));  // it has been answered
+    BOOST_TEST(left() == 2);
+    BOOST_TEST(s.begin("k", "body", 1min).before.value().status == 201u);
+    BOOST_TEST((s.begin("k", "another", 1min).what == stock::claim::other_body));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_came_to_nothing_may_be_tried_again, fixture)
+{
+    auto const first = s.begin("k", "body", 1min);
+    s.give_up(first.number);
+    auto const again = s.begin("k", "body", 1min);
+    BOOST_TEST((again.number != 0 && again.number != first.number));
+    BOOST_TEST((sell(1, first.number) == outcome::claim_is_void));
+    BOOST_TEST((sell(1, again.number) == outcome::sold));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_comes_later_with_a_lower_token_or_none_is_superseded, fixture)
+{
+    BOOST_TEST((sell(0, 0) == outcome::sold));
+    BOOST_TEST((sell(7, 0) == outcome::sold));
+    BOOST_TEST((sell(6, 0) == outcome::superseded));
+    BOOST_TEST((sell(0, 0) == outcome::superseded));
+    BOOST_TEST((sell(7, 0) == outcome::sold));
+    BOOST_TEST(left() == 0);
+    BOOST_TEST((sell(8, 0) == outcome::sold_out));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_known, fixture)
+{
+    BOOST_TEST(s.knows("espresso"));
+    BOOST_TEST(!s.knows("tea"));
+    BOOST_TEST(!s.knows(""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
