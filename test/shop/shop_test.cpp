@@ -220,6 +220,64 @@ BOOST_AUTO_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it)
     is_problem(wide.read(), 431);
 }
 
+BOOST_AUTO_TEST_CASE(head_has_no_body_and_expectations_are_met)
+{
+    lock_servers nodes(1);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    for (auto const* target : {"/", "/stock", "/healthz", "/metrics", "/nothing"}) {
+        c.send(http::verb::head, target);
+        http::response_parser<http::empty_body> parser;
+        parser.skip(true);
+        http::read(c.socket, c.input, parser);
+        BOOST_TEST(parser.get().result_int() == (target == std::string("/nothing") ? 404u : 200u));
+        BOOST_TEST(std::stoi(std::string(parser.get()[http::field::content_length])) > 0);
+    }
+    BOOST_TEST(c.get("/stock").result_int() == 200u);  // nothing was left on the connection
+
+    client polite(s);
+    asio::write(polite.socket, asio::buffer("POST /orders HTTP/1.1\r\nHost: shop\r\nExpect: 100-continue\r\nContent-Length: "
+                                            + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n"));
+    std::string interim(25, ' ');
+    asio::read(polite.socket, asio::buffer(interim));
+    BOOST_TEST(interim == "HTTP/1.1 100 Continue\r\n\r\n");
+    asio::write(polite.socket, asio::buffer(std::string(one_espresso)));
+    BOOST_TEST(polite.read().result_int() == 201u);
+
+    client events(s);
+    events.send(http::verb::get, "/events?since=7");
+    http::response_parser<http::empty_body> stream;
+    http::read_header(events.socket, events.input, stream);
+    BOOST_TEST(stream.get()[http::field::content_type] == "text/event-stream");
+}
+
+BOOST_AUTO_TEST_CASE(a_page_of_another_site_may_not_order)
+{
+    lock_servers nodes(1);
+    service s({"--nodes", nodes.urls()});
+    client c(s);
+    for (auto const& [name, value] : headers{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}})
+        is_problem(c.post("/orders", one_espresso, {{name, value}}), 403);
+    BOOST_TEST(left(s, "espresso") == 25);
+    BOOST_TEST(c.post("/orders", one_espresso, {{"Origin", "http://shop"}}).result_int() == 201u);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_when_all_places_are_taken_waits)
+{
+    lock_servers nodes(1);
+    service s({"--nodes", nodes.urls(), "--connections", "2"});
+    auto first = std::make_unique<client>(s);
+    client second(s);
+    BOOST_TEST(first->get("/healthz").result_int() == 200u);
+    BOOST_TEST(second.get("/healthz").result_int() == 200u);
+    client third(s);
+    third.send(http::verb::get, "/healthz");
+    BOOST_TEST(second.get("/metrics").body().find("shop_connections 2\n") != std::string::npos);
+    BOOST_TEST(third.socket.available() == 0u);
+    first.reset();
+    BOOST_TEST(third.read().result_int() == 200u);
+}
+
 BOOST_AUTO_TEST_CASE(what_operators_look_at)
 {
     lock_servers nodes(3);

@@ -2,7 +2,13 @@
 
 #include "stock.hpp"
 
+#include "testbed/local_server.hpp"
+
 #include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 using namespace std::chrono_literals;
 using shop::stock;
@@ -68,6 +74,20 @@ BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_known, fixture)
     BOOST_TEST(s.knows("espresso"));
     BOOST_TEST(!s.knows("tea"));
     BOOST_TEST(!s.knows(""));
+}
+
+BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
+{
+    redlock::testbed::temporary_folder folder;
+    auto const file = folder.path + "/shop.db";
+    BOOST_TEST_REQUIRE(std::system(("sqlite3 " + file + " 'CREATE TABLE stock (item TEXT)'").c_str()) == 0);
+    BOOST_CHECK_EXCEPTION(stock{file}, std::runtime_error, [](auto& e) { return std::string(e.what()).find("another version") != std::string::npos; });
+    auto const good = folder.path + "/good.db";
+    stock first(good), second(good);  // and again
+    first.fill({{.name = "tea", .was = 2}});
+    BOOST_TEST((second.sell("tea", 1, 1, 0, 0).what == outcome::sold));
+    BOOST_TEST(first.items().at(0).sold == 1);
+    BOOST_TEST(first.oversold() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

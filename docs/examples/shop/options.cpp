@@ -28,6 +28,7 @@ An order service on http://127.0.0.1, whose orders hold a lock for the item that
   --node-timeout MS
                    how long one lock server is waited for, 1 to 4000, and below the ttl (50)
   --timeout MS     of a request, at most, 1 to 600000 (5000)
+  --connections N  at a time, 1 to 100000 (4096); the others wait until one has gone
   --threads N      1 to 256 (2)
   --no-fencing     without fencing tokens, which need Redis 6.2 or newer, or Valkey
   --no-locks       without locks, to compare
@@ -96,6 +97,8 @@ std::optional<options> parse(std::vector<std::string_view> const& arguments)
                 good = take<std::int64_t>(option, value, 1, 1'000'000, o.pieces);
             } else if (option == "--threads") {
                 good = take<std::size_t>(option, value, 1, 256, o.threads);
+            } else if (option == "--connections") {
+                good = take<std::size_t>(option, value, 1, 100'000, o.how.connections_max);
             } else if (option == "--work") {
                 good = take(option, value, 0, 60'000, o.how.work);
                 work_given = true;

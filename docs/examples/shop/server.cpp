@@ -28,11 +28,29 @@ constexpr auto patience = 30s;  // for a request to arrive, and for an answer to
 constexpr std::size_t body_max = 16 * 1024;
 constexpr std::uint32_t header_max = 8 * 1024;
 
+bool is_same(std::string_view a, std::string_view b) { return boost::beast::iequals(a, b); }
+
+// Whether a page of another site has made the browser send it: that must not order anything in the name of whoever looks at it.
+bool comes_from_elsewhere(request const& r)
+{
+    auto const origin = r[http::field::origin];
+    if (origin.empty())  // no browser
+        return is_same(r["Sec-Fetch-Site"], "cross-site");
+    auto const host = origin.find("://");
+    return host == origin.npos || !is_same(origin.substr(host + 3), r[http::field::host]);
+}
+
+std::string_view path_of(request const& r)
+{
+    auto const target = std::string_view(r.target());
+    return target.substr(0, target.find('?'));
+}
+
 }  // namespace
 
 server::server(asio::io_context& context, shop& s, settings const& how, std::uint16_t port)
     : context_(context), strand_(asio::make_strand(context)), shop_(s), settings_(how),
-      acceptor_(strand_, {asio::ip::address_v4::loopback(), port}), all_gone_(strand_, asio::steady_timer::time_point::max())
+      acceptor_(strand_, {asio::ip::address_v4::loopback(), port}), place_is_free_(strand_), all_gone_(strand_, asio::steady_timer::time_point::max())
 {
 }
 
@@ -45,6 +63,11 @@ asio::awaitable<void> server::accept()
 {
     while (!stopping_) {
         error_code ec;
+        if (connections_.size() >= settings_.connections_max) {  // the others wait where the system keeps them
+            place_is_free_.expires_at(asio::steady_timer::time_point::max());
+            co_await place_is_free_.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+            continue;
+        }
         tcp::socket socket = co_await acceptor_.async_accept(asio::make_strand(context_), asio::redirect_error(asio::use_awaitable, ec));
         if (ec == asio::error::operation_aborted || stopping_)
             co_return;
@@ -65,6 +88,7 @@ asio::awaitable<void> server::accept()
 void server::finish(std::shared_ptr<connection> const& c)
 {
     connections_.remove(c);
+    place_is_free_.cancel();
     --shop_.count.connections;
     if (connections_.empty() && stopping_)
         all_gone_.cancel();
@@ -78,7 +102,12 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
         parser.header_limit(header_max);
         c->stream.expires_after(patience);
         error_code ec;
-        co_await http::async_read(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
+        co_await http::async_read_header(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
+        if (!ec && !parser.is_done() && is_same(parser.get()[http::field::expect], "100-continue"))  // it waits before it sends its body
+            co_await asio::async_write(c->stream, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
+                                       asio::redirect_error(asio::use_awaitable, ec));
+        if (!ec)
+            co_await http::async_read(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
         c->stream.expires_never();
         if (ec == http::error::body_limit || ec == http::error::header_limit || ec == http::error::buffer_overflow) {
             auto r = problem(parser.get(), ec == http::error::body_limit ? http::status::payload_too_large : http::status::request_header_fields_too_large,
@@ -100,13 +129,19 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
         ++shop_.count.requests;
         request const r = parser.release();
         c->works = true;
-        if (r.method() == http::verb::get && r.target() == "/events") {
+        if (r.method() == http::verb::get && path_of(r) == "/events") {
             co_await stream_events(*c, r);
             break;
         }
-        co_await answer(*c, r);
+        if (r.method() == http::verb::post && comes_from_elsewhere(r)) {
+            auto const refusal = problem(r, http::status::forbidden, "about:blank", "From elsewhere", "Another site's page may not order here.");
+            c->stream.expires_after(patience);
+            co_await http::async_write(c->stream, refusal, asio::redirect_error(asio::use_awaitable, ec));
+        } else {
+            co_await answer(*c, r);
+        }
         c->works = false;
-        goes_on = r.keep_alive() && c->stream.socket().is_open();
+        goes_on = !ec && r.keep_alive() && c->stream.socket().is_open();
     }
     error_code ignored;
     c->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -140,6 +175,8 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
         reply = redlock::problem_response(r, failed);
     if (stopping_)
         reply->keep_alive(false);
+    if (r.method() == http::verb::head)  // its length stays
+        reply->body().clear();
     c.stream.expires_after(patience);
     co_await http::async_write(c.stream, *reply, asio::redirect_error(asio::use_awaitable, failed));
     if (failed)
@@ -181,6 +218,7 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
     asio::post(strand_, [this, grace] {
         error_code ignored;
         acceptor_.close(ignored);
+        place_is_free_.cancel();
         for (auto const& c : connections_) {
             asio::post(c->stream.get_executor(), [c] {
                 if (!c->works)

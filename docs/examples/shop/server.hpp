@@ -56,6 +56,7 @@ private:
     shop& shop_;
     settings const settings_;
     tcp::acceptor acceptor_;
+    asio::steady_timer place_is_free_;  ///< for another connection
     asio::steady_timer all_gone_;
     std::list<std::shared_ptr<connection>> connections_;
     std::atomic<bool> stopping_{false};

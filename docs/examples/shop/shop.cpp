@@ -143,7 +143,8 @@ asio::awaitable<void> shop::close()
 asio::awaitable<response> shop::handle(request const& r, redlock::request_deadline deadline)
 {
     auto const path = r.target().substr(0, r.target().find('?'));
-    auto const is = [&](http::verb verb, std::string_view target) { return r.method() == verb && path == target; };
+    auto const verb_of = [&] { return r.method() == http::verb::head ? http::verb::get : r.method(); };  // the server leaves the body out
+    auto const is = [&](http::verb verb, std::string_view target) { return verb_of() == verb && path == target; };
     if (is(http::verb::get, "/")) {
         auto answer = make_response(r, http::status::ok, "text/html; charset=utf-8", std::string(page));
         answer.set("Content-Security-Policy",
@@ -170,7 +171,7 @@ asio::awaitable<response> shop::handle(request const& r, redlock::request_deadli
     for (auto const* known : {"/", "/events", "/orders", "/stock", "/healthz", "/locks.json", "/metrics"}) {
         if (path == known) {
             auto answer = problem(r, http::status::method_not_allowed, "about:blank", "Method not allowed", "See the header Allow.");
-            answer.set(http::field::allow, path == "/orders" ? "POST" : "GET");
+            answer.set(http::field::allow, path == "/orders" ? "POST" : path == "/events" ? "GET" : "GET, HEAD");
             co_return answer;
         }
     }

@@ -38,6 +38,7 @@ struct settings {
     std::chrono::milliseconds ttl{2000};             ///< of a lock; it is renewed while the order is worked at
     std::chrono::milliseconds request_timeout{5000}; ///< at most, whatever the client asks for
     std::chrono::milliseconds work{0};               ///< what an order takes beside the database, so that there is something to see
+    std::size_t connections_max = 4096;
     bool unguarded = false;                          ///< without locks, to compare
 };
 

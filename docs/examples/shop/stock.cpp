@@ -78,6 +78,13 @@ private:
     bool committed_ = false;
 };
 
+std::int64_t stock::value_of(char const* sql)
+{
+    statement s(*this, sql);
+    s.step();
+    return s.number(0);
+}
+
 stock::stock(std::string const& path) : path_(path)
 {
     if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) {
@@ -89,15 +96,19 @@ stock::stock(std::string const& path) : path_(path)
     try {
         run("PRAGMA journal_mode = WAL");
         run("PRAGMA synchronous = FULL");  // what was answered stays, also after a power cut
+        transaction t(*this);  // another process may be about to do the same
+        if (value_of("PRAGMA user_version") != layout && value_of("SELECT COUNT(*) FROM sqlite_master") > 0)
+            throw std::runtime_error("database " + path + ": its tables are those of another version; name another file");
+        run(("PRAGMA user_version = " + std::to_string(layout)).c_str());
         run("CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, remaining INTEGER NOT NULL, was INTEGER NOT NULL,"
-            " fence INTEGER NOT NULL DEFAULT 0)");
+            " sold INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0)");
         run("CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY, item TEXT NOT NULL, count INTEGER NOT NULL,"
             " fence INTEGER NOT NULL, ms INTEGER NOT NULL, at REAL NOT NULL)");
         // Numbers are never used again, so a claim that is void cannot be taken for a later one of the same key.
         run("CREATE TABLE IF NOT EXISTS requests (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, body TEXT NOT NULL,"
             " status INTEGER, answer TEXT, until REAL NOT NULL)");
         run("CREATE INDEX IF NOT EXISTS requests_until ON requests (until)");
-        run("CREATE INDEX IF NOT EXISTS orders_item ON orders (item, count)");
+        t.commit();
     } catch (...) {
         sqlite3_close(db_);
         throw;
@@ -133,14 +144,13 @@ void stock::restock()
     transaction t(*this);
     run("DELETE FROM orders");
     run("DELETE FROM requests");
-    run("UPDATE stock SET remaining = was");
+    run("UPDATE stock SET remaining = was, sold = 0");
     t.commit();
 }
 
 std::vector<item> stock::items()
 {
-    statement s(*this, "SELECT item, remaining, was, (SELECT COALESCE(SUM(count), 0) FROM orders WHERE orders.item = stock.item) FROM stock"
-                       " ORDER BY item");
+    statement s(*this, "SELECT item, remaining, was, sold FROM stock ORDER BY item");
     std::vector<item> all;
     while (s.step())
         all.push_back({s.text(0), s.number(1), s.number(2), s.number(3)});
@@ -159,8 +169,7 @@ std::vector<order> stock::latest_orders(int count)
 
 std::int64_t stock::oversold()
 {
-    statement s(*this, "SELECT COALESCE(SUM(MAX(0, -remaining, (SELECT COALESCE(SUM(count), 0) FROM orders WHERE orders.item = stock.item) - was)), 0)"
-                       " FROM stock");
+    statement s(*this, "SELECT COALESCE(SUM(MAX(0, -remaining, sold - was)), 0) FROM stock");
     s.step();
     return s.number(0);
 }
@@ -210,7 +219,7 @@ stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64
         s.what = sale::outcome::sold_out;
     } else {
         s.left -= count;
-        statement(*this, "UPDATE stock SET remaining = ? WHERE item = ?", s.left, item).step();
+        statement(*this, "UPDATE stock SET remaining = ?, sold = sold + ? WHERE item = ?", s.left, count, item).step();
         statement(*this, "INSERT INTO orders (item, count, fence, ms, at) VALUES (?, ?, ?, ?, julianday('now'))", item, count, fence, ms).step();
         s.number = sqlite3_last_insert_rowid(db_);
     }

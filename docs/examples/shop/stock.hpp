@@ -90,6 +90,9 @@ private:
     class transaction;
     [[noreturn]] void fail(std::string const& what);
     void run(char const* sql);
+    std::int64_t value_of(char const* sql);
+
+    static constexpr std::int64_t layout = 1;  ///< of the tables
 
     std::string const path_;
     sqlite3* db_ = nullptr;
