@@ -76,6 +76,11 @@ void body_run::acquired(reported_error ec, lock_handle won)
     }
 }
 
+void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> body)
+{
+    asio::co_spawn(on, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(on, end())));
+}
+
 // The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released the lock.
 void body_run::wait_ended(held_lock const& lock, error_code why)
 {

@@ -74,6 +74,11 @@ protected:
     virtual void complete(std::exception_ptr) = 0;   ///< the user's handler
     asio::cancellation_slot slot() noexcept { return signal_.slot(); }
     void ended(std::exception_ptr);
+    auto end()  // as a handler
+    {
+        return [self = shared_from_this()](std::exception_ptr failure) { self->ended(std::move(failure)); };
+    }
+    void spawn_on(asio::any_io_executor const&, asio::awaitable<void>);
 
 private:
     template <class Completion, class F>
@@ -201,11 +206,11 @@ private:
 
     void spawn() override
     {
-        auto ended = [self = std::static_pointer_cast<body_run_of>(shared_from_this())](std::exception_ptr failure) {
-            self->ended(std::move(failure));
-        };
-        asio::co_spawn(executor_, keep_result<result_type, executor_type>(body_(held_), result_),
-                       asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, std::move(ended))));
+        auto body = keep_result<result_type, executor_type>(body_(held_), result_);
+        if constexpr (std::is_same_v<executor_type, asio::any_io_executor>)
+            spawn_on(executor_, std::move(body));  // compiled once, in the library
+        else
+            asio::co_spawn(executor_, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(executor_, end())));
     }
 
     void complete(std::exception_ptr failure) override { finish<result_type>(done_, std::move(failure), std::move(result_)); }
