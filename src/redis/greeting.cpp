@@ -26,8 +26,8 @@ struct trial_operation final : node_operation {
 constexpr std::size_t trial_steps = 5;
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
-// whoever else is connected.
-std::array<trial_operation, trial_steps> trial_at(std::string_view key, bool fencing)
+// whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and not one for each connection.
+std::array<trial_operation, trial_steps> trial_at(std::string_view key, std::string_view counter, bool fencing)
 {
     std::array<trial_operation, trial_steps> all;
     using kind = node_operation::kind;
@@ -38,8 +38,10 @@ std::array<trial_operation, trial_steps> trial_at(std::string_view key, bool fen
         o.key = key;
         o.value = "trial";
         o.ttl = i == 0 ? 1s : 2s;  // so that there is something to extend
-        if (fencing && (o.what == kind::acquire || o.what == kind::raise))
+        if (fencing && o.what == kind::raise) {
+            o.key = counter;
             o.fence = 1;
+        }
     }
     all[0].contender = "trial";
     return all;
@@ -110,7 +112,8 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     for (auto const& script : all_scripts)
         r.push("SCRIPT", "LOAD", script.source);
 
-    auto const key = prefix_ + "=trial:" + std::string(life);
+    auto const counter = prefix_ + "=trial";
+    auto const key = counter + ':' + std::string(life);
     // What the scripts do, one by one: a refusal of the whole does not always say of what.
     r.push("SET", key, "trial", "NX", "PX", 1000);
     r.push("GET", key);
@@ -118,13 +121,13 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     r.push("PEXPIRE", key, 1000);
     r.push("DEL", key);
     encoder e;
-    for (auto const& o : redis::trial_at(key, fencing_)) {
+    for (auto const& o : redis::trial_at(key, counter, fencing_)) {
         if (is_tried(o))
             r.append(e.encode(o, {.by = deletion::script}));
         e.forget();
     }
     if (fencing_)
-        r.push("DEL", core::fence_key(key));
+        r.push("DEL", core::fence_key(counter));
 }
 
 void greeting::ask_for_log(boost::redis::request& r)

@@ -1,3 +1,4 @@
+#include "core/key.hpp"
 #include "support/real_servers.hpp"
 
 #include "testbed/plain_client.hpp"
@@ -101,6 +102,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
         BOOST_TEST(!granted(p, false).ec);
         BOOST_TEST(granted(p, true).report.message.find(p) != std::string::npos);
     }
+    for (int i = 0; i < 3; ++i)
+        BOOST_TEST((granted("del", true).report.nodes[0].error == errc::permission_denied));
+    BOOST_TEST(r[0].ask({"DEL", core::fence_key("lock:=trial")}) == "1");  // one for all connections
     for (auto const* optional : {"ping", "info", "command|list", ""})
         BOOST_TEST(!granted(optional, true).ec);
     r[0].ask({"SCRIPT", "FLUSH"});
