@@ -40,12 +40,6 @@ bool comes_from_elsewhere(request const& r)
     return host == origin.npos || !is_same(origin.substr(host + 3), r[http::field::host]);
 }
 
-std::string_view path_of(request const& r)
-{
-    auto const target = std::string_view(r.target());
-    return target.substr(0, target.find('?'));
-}
-
 }  // namespace
 
 server::server(asio::io_context& context, shop& s, settings const& how, std::uint16_t port)

@@ -142,9 +142,9 @@ asio::awaitable<void> shop::close()
 
 asio::awaitable<response> shop::handle(request const& r, redlock::request_deadline deadline)
 {
-    auto const path = r.target().substr(0, r.target().find('?'));
-    auto const verb_of = [&] { return r.method() == http::verb::head ? http::verb::get : r.method(); };  // the server leaves the body out
-    auto const is = [&](http::verb verb, std::string_view target) { return verb_of() == verb && path == target; };
+    auto const path = path_of(r);
+    auto const asked = r.method() == http::verb::head ? http::verb::get : r.method();  // the server leaves the body out
+    auto const is = [&](http::verb verb, std::string_view target) { return asked == verb && path == target; };
     if (is(http::verb::get, "/")) {
         auto answer = make_response(r, http::status::ok, "text/html; charset=utf-8", std::string(page));
         answer.set("Content-Security-Policy",

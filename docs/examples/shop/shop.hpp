@@ -112,6 +112,13 @@ private:
     bool making_state_ = false;
 };
 
+/// Its target without the query.
+inline std::string_view path_of(request const& r)
+{
+    auto const target = std::string_view(r.target());
+    return target.substr(0, target.find('?'));
+}
+
 response make_response(request const&, http::status, std::string_view type, std::string body);
 response problem(request const&, http::status, std::string_view type, std::string_view title, std::string_view detail);
 
