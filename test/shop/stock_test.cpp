@@ -90,4 +90,18 @@ BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
     BOOST_TEST(first.oversold() == 0);
 }
 
+// However many there are: the one thread of the database would not do anything else meanwhile.
+BOOST_AUTO_TEST_CASE(what_is_in_stock_is_told_without_reading_the_orders)
+{
+    redlock::testbed::temporary_folder folder;
+    auto const file = folder.path + "/shop.db";
+    stock s(file);
+    s.fill({{.name = "tea", .was = 3}});
+    BOOST_TEST((s.sell("tea", 2, 1, 0, 0).what == outcome::sold));
+    BOOST_TEST_REQUIRE(std::system(("sqlite3 " + file + " 'DELETE FROM orders'").c_str()) == 0);
+    BOOST_TEST(s.items().at(0).left == 1);
+    BOOST_TEST(s.items().at(0).sold == 2);
+    BOOST_TEST(s.oversold() == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

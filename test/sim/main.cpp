@@ -2,6 +2,7 @@
 
 #include "sim/profile.hpp"
 #include "sim/world.hpp"
+#include "support/stated.hpp"
 
 #include <fmt/format.h>
 
@@ -119,13 +120,16 @@ private:
             return;
         fmt::print("{:<12}{:>8}{:>14}{:>14}{:>10}{:>12}  {}\n", "profile", "worlds", "virtual time", "acquired", "faults",
                    "per minute", "two holders, tokens out of order");
-        double hours_in_all = 0;
+        double hours_in_all = 0, acquired_in_all = 0;
+        std::uint64_t worlds_in_all = 0;
         for (std::size_t i = 0; i < summaries_.size(); ++i) {
             auto const& p = settings_.profiles[i];
             auto const& s = summaries_[i];
             auto const minutes = static_cast<double>(s.milliseconds) / 60'000;
             auto const rate = minutes > 0 ? static_cast<double>(s.acquired) / minutes : 0;
             hours_in_all += minutes / 60;
+            acquired_in_all += static_cast<double>(s.acquired);
+            worlds_in_all += s.worlds;
             fmt::print("{:<12}{:>8}{:>12.1f} h{:>14}{:>10}{:>12.0f}  {}\n", p.name, s.worlds.load(), minutes / 60, s.acquired.load(),
                        s.faults.load(), rate,
                        (p.exclusive ? std::string("never") : fmt::format("in {} worlds, not promised", s.overlaps.load())) + "; "
@@ -146,6 +150,9 @@ private:
             }
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
+        if (!redlock::test::stated(fmt::format("{} worlds in {} kinds of weather, {:.0f} virtual hours, {:.1f} million acquisitions",
+                                      redlock::test::grouped(worlds_in_all), summaries_.size(), hours_in_all, acquired_in_all / 1e6)))
+            ++failures_;
     }
 
     settings const settings_;

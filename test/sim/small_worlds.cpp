@@ -4,6 +4,7 @@
 // The code that decides is the one that ships.
 
 #include "memory/lock_table.hpp"
+#include "support/stated.hpp"
 #include "support/virtual_world.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -495,5 +496,5 @@ int main(int argc, char** argv)
         total += played;
     }
     fmt::print("{} worlds in all\n", total);
-    return 0;
+    return test::stated(test::grouped(total) + " worlds") ? 0 : 1;
 }

@@ -1,0 +1,14 @@
+# Installs the pages, with links that lead to where the headers are then. Wants source, prefix, and the folders includes and pages,
+# below the prefix or absolute.
+get_filename_component(to "${pages}" ABSOLUTE BASE_DIR "${prefix}")
+get_filename_component(headers "${includes}" ABSOLUTE BASE_DIR "${prefix}")
+file(RELATIVE_PATH up "${to}" "${headers}")
+set(to "$ENV{DESTDIR}${to}")
+file(GLOB all RELATIVE ${source} ${source}/README.md ${source}/CHANGELOG.md ${source}/docs/*.md)
+foreach(page IN LISTS all)
+    file(READ ${source}/${page} text)
+    string(REPLACE "](../include/" "](../${up}/" text "${text}")
+    string(REPLACE "](include/" "](${up}/" text "${text}")
+    file(WRITE "${to}/${page}" "${text}")
+    message(STATUS "Installing: ${to}/${page}")
+endforeach()

@@ -1,0 +1,47 @@
+#!/usr/bin/env perl
+# The links of the pages that are named, or lie in the folders that are named, lead to files that are there, and to headings in them.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use File::Find;
+
+sub text_of {  # without code
+    my ($file) = @_;
+    open my $in, '<', $file or die "$file: $!\n";
+    local $/;
+    my $text = <$in>;
+    $text =~ s/^```.*?^```//gms;
+    return $text =~ s/`[^`\n]*`//gr, $text;
+}
+
+sub anchors_of {
+    my ($file) = @_;
+    my (undef, $text) = text_of($file);
+    my %known;
+    while ($text =~ /^#+ +(.*?) *$/gm) {
+        my $name = lc $1;
+        $name =~ s/[^\w\- ]//g;
+        $name =~ s/ /-/g;
+        $known{$name} = 1;
+    }
+    return \%known;
+}
+
+my @pages;
+find({no_chdir => 1, wanted => sub { push @pages, $_ if /\.md$/ && -f }}, @ARGV);
+my ($links, $dead) = (0, 0);
+for my $page (sort @pages) {
+    my ($text) = text_of($page);
+    while ($text =~ /\]\(([^)\s]+)\)/g) {
+        my $link = $1;
+        next if $link =~ m{^[a-z]+:};
+        ++$links;
+        my ($path, $anchor) = split /#/, $link, 2;
+        my $file = $path eq '' ? $page : dirname($page) . "/$path";
+        if (!-e $file) { print "$page: $link is not there\n"; ++$dead; }
+        elsif (defined $anchor && !anchors_of($file)->{$anchor}) { print "$page: $link: there is no such heading\n"; ++$dead; }
+    }
+}
+die "no links were found\n" unless $links;
+print "$links links in " . @pages . " pages\n";
+exit($dead ? 1 : 0);
