@@ -39,8 +39,10 @@ void user_log::add(log_level level, std::string_view text, clock::time_point now
     try {
         auto& a = level == log_level::debug ? debug_ : others_;
         if (a.since == clock::time_point::min() || now - a.since >= std::chrono::seconds(1)) {
-            if (auto const left_out = std::exchange(a, {.since = now}).left_out)
+            if (auto const left_out = std::exchange(a, {.since = now}).left_out) {
                 put(level, fmt::format("{} lines were left out", left_out));
+                ++a.used;
+            }
         }
         if (++a.used < lines_max)
             put(level, text);
@@ -76,6 +78,10 @@ void user_log::deliver() noexcept
 
 void user_log::end(std::function<void()> then)
 {
+    for (auto const& [level, kind] : {std::pair(log_level::debug, &debug_), std::pair(log_level::warning, &others_)}) {
+        if (kind->left_out > 0)
+            put(level, fmt::format("{} lines were left out", std::exchange(kind->left_out, 0)));
+    }
     ended_ = true;
     if (lines_.empty())
         then();

@@ -201,6 +201,12 @@ void strand::abandon() noexcept
     state_->abandon();
 }
 
+void strand::weak::abandon() const noexcept
+{
+    if (auto const s = state_.lock())
+        s->abandon();
+}
+
 asio::execution_context& strand::query(asio::execution::context_t) const noexcept
 {
     return state_->context;

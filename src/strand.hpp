@@ -43,6 +43,9 @@ public:
     /// executor. Who is handing a function to that on another thread is waited for.
     void abandon() noexcept;
 
+    /// Refers to a strand without keeping it.
+    class weak;
+
     /// A function for which memory was taken in advance: it can be run when there is none.
     class prepared;
     template <class F>
@@ -145,6 +148,19 @@ private:
 
     std::shared_ptr<state> state_;
     bool may_block_ = true;
+};
+
+class strand::weak {
+public:
+    explicit weak(strand const& s) noexcept : state_(s.state_) {}
+
+    bool expired() const noexcept { return state_.expired(); }
+
+    /// Abandons it if it is still there.
+    void abandon() const noexcept;
+
+private:
+    std::weak_ptr<state> state_;
 };
 
 class strand::prepared {

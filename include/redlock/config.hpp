@@ -74,7 +74,9 @@ struct config {
     std::chrono::milliseconds node_timeout{50};
 
     /// For name resolution, for connecting and for the TLS handshake; each. 1 ms to a minute. After three times this (four
-    /// with TLS) the server must have answered for the first time.
+    /// with TLS) the server must have answered for the first time. Of a name with several addresses, the next is tried when one
+    /// fails, or after 250 ms (RFC 8305), each for this long; then the one that answered is connected to. So a name with n
+    /// addresses has once more this, and n - 1 times 250 ms.
     std::chrono::milliseconds connect_timeout{1000};
 
     /// Clock drift between client and servers, 0 to 0.5: a lock's validity is shortened by
@@ -112,8 +114,8 @@ struct config {
 
     /// Called with each log line, on the manager's own strand: it must neither block nor throw.
     /// Lines never hold passwords or lock tokens. It is called until the shutdown has completed, which a destroyed
-    /// manager does in the background. Whatever happens, it is called at most 200 times a second, of which 100 are of the level
-    /// debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
+    /// manager does in the background. Whatever happens, it is called at most 200 times in a second that begins with a line, of which
+    /// 100 are of the level debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
 
     /// Of a test: the time by which the manager goes, and its nodes, which must all be `memory://` or objects. See redlock/testing.hpp.

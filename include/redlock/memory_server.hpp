@@ -14,7 +14,8 @@ namespace redlock {
 /** The lock server behind `memory://name`: in this process, for tests that need no server.
 
     All managers of the process that name it share it. It keeps time to live, answers through the manager's
-    executor, and can be told to fail. It goes by the `config::test_clock` of the manager that was made last for it, if that has one.
+    executor, and can be told to fail. A request goes by the `config::test_clock` of the manager that sends it, and what is called here by
+    that of the manager that was made last: give all of them the same.
 
     @par Thread safety
     Safe on distinct and on shared objects.

@@ -23,8 +23,11 @@ struct acquire_options {
     std::chrono::milliseconds ttl{10'000};
 
     /// For how long new rounds are started, counted from the call. Zero: one round, win or fail at once.
-    /// The operation takes at most `wait` plus `config::node_timeout`; as long as the manager has never been
-    /// connected to a majority, also `config::connect_timeout`. @ref wait_forever: until cancelled.
+    /// The operation takes at most `wait` plus `config::node_timeout`. As long as the manager has never been connected to a
+    /// majority, `config::connect_timeout` and another `node_timeout` come on top. With `config::fencing` the last round may
+    /// need a second one to draw its token, and is repeated at once where another client was ahead, at most once for each node
+    /// beyond the quorum and once more: in all 2 * (nodes - quorum + 2) * `node_timeout` after `wait`. @ref wait_forever: until
+    /// cancelled.
     std::chrono::milliseconds wait{0};
 
     redlock::renewal renew = renewal::none;

@@ -36,7 +36,7 @@ public:
     clock::time_point now() const noexcept;
 
     /** Moves the time on by @p d, and lets everything happen that is due meanwhile: each at its moment, and before that whatever
-        @p context has to do. With zero, what can happen now. Not to be called by what runs in @p context. */
+        @p context has to do. With zero, or less, what can happen now. Not to be called by what runs in @p context. */
     void advance(asio::io_context& context, clock::duration d);
 
     // For the library itself.

@@ -152,7 +152,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
         if (a.stopped())
             break;
-        if (a.round_->started >= a.give_up_at_)
+        if (e.now() >= a.give_up_at_)
             co_return lost;
         // Its ttl may be too short for ever; those behind it are not to share its fate.
         if (a.place_ && lost == errc::validity_exhausted)

@@ -9,20 +9,21 @@
 
 namespace redlock::detail {
 
-void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<engine> const& e)
+void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<engine> const& e, strand const& s)
 {
     auto& context = boost::asio::query(executor, boost::asio::execution::context);
     auto& guard = boost::asio::use_service<context_guard>(context);
     std::lock_guard lock(guard.mutex_);
-    std::erase_if(guard.engines_, [](auto& weak) { return weak.expired(); });
-    guard.engines_.push_back(e);
+    std::erase_if(guard.all_, [](auto& w) { return w.engine.expired() && w.strand.expired(); });
+    guard.all_.push_back({e, detail::strand::weak(s)});
 }
 
 void context_guard::shutdown()
 {
-    for (auto& weak : engines_) {
-        if (auto e = weak.lock())
+    for (auto& w : all_) {
+        if (auto e = w.engine.lock())
             e->abandon();
+        w.strand.abandon();
     }
 }
 

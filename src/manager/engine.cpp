@@ -60,7 +60,7 @@ std::shared_ptr<engine> engine::make(asio::any_io_executor user_executor, std::u
         e->nodes_[i]->start(e->strand_);
     }
     e->last_will_ = e->strand_.prepare(last_will(*e));
-    context_guard::watch(user_executor, e);
+    context_guard::watch(user_executor, e, e->strand_);
     return e;
 }
 

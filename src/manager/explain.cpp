@@ -11,19 +11,49 @@ namespace redlock::detail {
 
 namespace {
 
-constexpr std::size_t resource_shown = 64;
 constexpr std::size_t nodes_shown = 9;
+
+// How many bytes the character takes with which the text begins; 0: it is none in UTF-8, or one that controls something.
+std::size_t printable_size(std::string_view text) noexcept
+{
+    auto const byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+    auto const first = byte(0);
+    if (first < 0x80)
+        return first >= 0x20 && first != 0x7f;
+    std::size_t const size = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xc0) != 0x80)
+            return 0;
+    }
+    bool const c1 = first == 0xc2 && byte(1) < 0xa0;
+    return c1 ? 0 : size;
+}
 
 }  // namespace
 
+shown_name::shown_name(std::string_view resource) noexcept
+{
+    while (!resource.empty()) {
+        auto const size = printable_size(resource);
+        auto const piece = size > 0 ? resource.substr(0, size) : std::string_view("?");
+        if (size_ + piece.size() > size_max) {
+            add("…");
+            return;
+        }
+        add(piece);
+        resource.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+}
+
+void shown_name::add(std::string_view piece) noexcept
+{
+    std::copy(piece.begin(), piece.end(), text_ + size_);
+    size_ += piece.size();
+}
+
 std::string about(std::string_view resource, std::string_view what)
 {
-    std::string name(resource.substr(0, resource_shown));
-    for (auto& c : name) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    }
-    return fmt::format("redlock: {} \"{}{}\"", what, name, resource.size() > resource_shown ? "…" : "");
+    return fmt::format("redlock: {} \"{}\"", what, std::string_view(shown_name(resource)));
 }
 
 std::string explain(engine const& e, std::string const& resource, acquire_options const& options, attempt_report const& r)

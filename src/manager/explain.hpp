@@ -13,6 +13,20 @@ namespace redlock::detail {
 
 class engine;
 
+/// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
+class shown_name {
+public:
+    explicit shown_name(std::string_view resource) noexcept;
+    operator std::string_view() const noexcept { return {text_, size_}; }
+
+private:
+    void add(std::string_view) noexcept;
+
+    static constexpr std::size_t size_max = 64;
+    char text_[size_max + 3];  // and "…"
+    std::size_t size_ = 0;
+};
+
 /// For people: which resource, and what became of it. Without what could disturb a terminal.
 std::string about(std::string_view resource, std::string_view what);
 

@@ -153,7 +153,7 @@ void held_lock::lose(std::string_view why)
         free_ = true;
         engine->set_free(*this);
         end_waits(errc::lost);
-        engine->log(log_level::warning, "lost \"{}\": {}", resource, trouble_);
+        engine->log(log_level::warning, "lost \"{}\": {}", std::string_view(shown_name(resource)), trouble_);
     }
     if (before == standing::released || !engine->open())
         give_away_when_over();

@@ -1,6 +1,7 @@
 #include "manager/renewal_watch.hpp"
 
 #include "manager/engine.hpp"
+#include "manager/explain.hpp"
 
 #include <utility>
 
@@ -15,13 +16,14 @@ constexpr std::chrono::seconds at_least{1};
 
 void renewal_watch::failed(bool& note, std::string_view resource, std::string_view why) noexcept
 {
+    shown_name const name(resource);
     if (!std::exchange(note, true))
         ++failing_;
-    engine_.log(log_level::debug, "the renewal of \"{}\" failed, and will be tried again: {}", resource, why);
+    engine_.log(log_level::debug, "the renewal of \"{}\" failed, and will be tried again: {}", std::string_view(name), why);
     if (!std::exchange(told_, true)) {
         since_ = engine_.now();
         failures_ = lost_ = 0;
-        engine_.log(log_level::warning, "renewals have begun to fail, the first that of \"{}\": {}", resource, why);
+        engine_.log(log_level::warning, "renewals have begun to fail, the first that of \"{}\": {}", std::string_view(name), why);
     }
     ++failures_;
 }

@@ -45,7 +45,8 @@ clock::time_point manual_clock::now() const noexcept
 
 void manual_clock::advance(asio::io_context& context, clock::duration d)
 {
-    auto const end = now() + d;
+    auto const begun = now();
+    auto const end = begun + std::clamp(d, clock::duration::zero(), clock::time_point::max() - begun);
     auto const handle = [&] {
         context.restart();
         context.poll();

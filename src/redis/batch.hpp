@@ -31,6 +31,7 @@ public:
         std::size_t answer;  ///< the first, if there are two
         bool script_loaded;  ///< the script was sent along: not to be repaired a second time
         bool native;         ///< a release without a script
+        bool checks_type;    ///< see manner
         bool tracked;        ///< the reply before says whether the server will tell of changes
         bool changed = false;  ///< the key, since the server has answered
         bool turn_over = false;  ///< since then

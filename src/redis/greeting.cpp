@@ -24,6 +24,7 @@ struct trial_operation final : node_operation {
 };
 
 constexpr std::size_t trial_steps = 5;
+constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
 // whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and not one for each connection.
@@ -114,6 +115,8 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
 
     auto const counter = prefix_ + "=trial";
     auto const key = counter + ':' + std::string(life);
+    for (auto const* value : {"trial", "another"})
+        r.push("SET", key, value, "NX", "PX", 1000, "GET");
     // What the scripts do, one by one: a refusal of the whole does not always say of what.
     r.push("SET", key, "trial", "NX", "PX", 1000);
     r.push("GET", key);
@@ -178,9 +181,18 @@ introduction greeting::read(std::span<reply const> replies) const
         i.no_tracking = shown(replies[tracking].text);
 
     i.refusal = unfit(replies);
+    auto const trial = replies.subspan(trial_at());
     if (!i.refusal.error)
-        i.refusal = fails_trial(replies.subspan(trial_at()));
+        i.refusal = fails_trial(trial.subspan(type_trial));
+    i.checks_type = checks_type(trial);
     return i;
+}
+
+// The first is granted, and the second is denied with what the first has set; otherwise the server does not know it, and is not asked so.
+bool greeting::checks_type(std::span<reply const> trial)
+{
+    auto const& value = trial[type_trial + 1];  // the answer to GET, after both
+    return trial[0].type == type::null && trial[1].type == type::blob_string && trial[1].text == "trial" && value.text == "trial";
 }
 
 node_reply greeting::refusal_of_welcome(reply const& welcome) const
@@ -251,12 +263,15 @@ node_reply greeting::unfit(std::span<reply const> replies) const
 
 node_reply greeting::fails_trial(std::span<reply const> replies) const
 {
+    bool const may_set = !replies[0].is_error();
     for (auto const& r : replies) {
         if (!r.is_error())
             continue;
         auto refusal = interpret_error(r.text, {server_.password});
-        // An access list may allow some locks only: whether those are ours each vote will tell.
-        if (passes(refusal.error) || (refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos))
+        // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be set, it must
+        // be possible to do the rest with it.
+        bool const about_keys = refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos;
+        if (passes(refusal.error) || (about_keys && !may_set))
             continue;
         if (refusal.error == errc::script_missing)
             refusal = {.error = errc::permission_denied, .text = "it does not take our scripts (SCRIPT LOAD)"};

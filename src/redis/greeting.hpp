@@ -28,6 +28,7 @@ struct introduction {
     bool tells_of_log = false;         ///< and it may be asked again
     std::string client_id;             ///< by which it knows the connection
     deletion by = deletion::script;
+    bool checks_type = false;          ///< see manner
     std::string no_tracking;           ///< why it does not tell of changes; empty: it does
 };
 
@@ -59,6 +60,7 @@ private:
     bool answers_questions(std::span<reply const> replies) const;
     node_reply not_now(std::span<reply const> replies) const;
     node_reply unfit(std::span<reply const> replies) const;
+    static bool checks_type(std::span<reply const> trial);
     node_reply fails_trial(std::span<reply const> replies) const;
     bool selects_database() const noexcept { return server_.database != 0; }
     std::size_t scripts_at() const noexcept;

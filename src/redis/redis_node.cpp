@@ -1,6 +1,7 @@
 #include "redis/redis_node.hpp"
 
 #include "core/key.hpp"
+#include "redis/addresses.hpp"
 #include "redis/batch.hpp"
 #include "redis/greeting.hpp"
 #include "redis/reply.hpp"
@@ -27,6 +28,7 @@
 #include <atomic>
 #include <deque>
 #include <random>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -136,6 +138,8 @@ public:
         patience_.reset();
         if (auto const link = std::exchange(link_, {}))
             link->cancel();
+        if (auto const search = search_.lock())
+            search->cancel();
         auto queue = std::exchange(queue_, {});
         auto in_flight = std::exchange(in_flight_, {});
         for (auto& q : queue)
@@ -175,35 +179,71 @@ private:
     static asio::awaitable<void, strand> run(std::shared_ptr<redis_node> self)
     {
         for (unsigned failures = 0; !self->closed_;) {
-            auto const link = std::make_shared<connection>(
-                *self->strand_, self->tls_.context(), boost::redis::logger(boost::redis::logger::level::disabled));
-            self->link_ = link;
-            self->refused_ = false;
-            self->greet(link);
-            auto const settings = self->connection_settings();
-            auto [ec] = co_await link->async_run(settings, asio::as_tuple(asio::deferred));
-            link->cancel();  // what waits for it comes back
+            auto where = co_await self->find_address();
             if (self->closed_)
                 co_return;
-            error_code ignored;
-            socket_of(*link).close(ignored);  // what a destructor closes is flushed in the background, whatever SO_LINGER says
-
-            bool const worked = self->up_ && clock::now() - self->up_since_ > reconnect_pause_max;
-            failures = worked ? 0 : failures + 1;
-            self->went_down(ec);
-            self->link_.reset();
+            if (where.failure.empty()) {
+                failures = co_await self->connect(std::move(where.address)) ? 0 : failures + 1;
+                if (self->closed_)
+                    co_return;
+            } else {
+                ++failures;
+                self->set_trouble(errc::node_unreachable, std::move(where.failure));
+                self->flush_soon();
+            }
             self->pause_->expires_after(self->reconnect_pause(failures));
             co_await self->pause_->async_wait(asio::as_tuple(asio::deferred));
         }
     }
 
-    boost::redis::config connection_settings() const
+    asio::awaitable<reached, strand> find_address()
+    {
+        if (url_.transport == transport::unix_socket || is_address(url_.host))
+            co_return reached{.address = url_.host};
+        if (!lookup_ || lookup_->done()) {  // another thread would hang as the one before does
+            try {
+                lookup_ = name_lookup::start(url_.host, url_.port);
+            } catch (std::system_error const& e) {
+                co_return reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
+            }
+        }
+        auto search = std::make_shared<address_search>(*strand_, connect_timeout_);
+        search_ = search;
+        auto find = search->async_find(lookup_, addresses_, asio::deferred);
+        search.reset();  // it is to know us, and not we it: the context may go before it has ended
+        co_return co_await std::move(find);
+    }
+
+    // One connection, from its beginning to its end. @return whether it worked for a while
+    asio::awaitable<bool, strand> connect(std::string address)
+    {
+        auto const link = std::make_shared<connection>(
+            *strand_, tls_.context(), boost::redis::logger(boost::redis::logger::level::disabled));
+        link_ = link;
+        refused_ = false;
+        greet(link);
+        auto const settings = connection_settings(address);
+        auto [ec] = co_await link->async_run(settings, asio::as_tuple(asio::deferred));
+        link->cancel();  // what waits for it comes back
+        if (closed_)
+            co_return false;
+        error_code ignored;
+        socket_of(*link).close(ignored);  // what a destructor closes is flushed in the background, whatever SO_LINGER says
+
+        addresses_.note(std::move(address), up_);
+        bool const worked = up_ && clock::now() - up_since_ > reconnect_pause_max;
+        went_down(ec);
+        link_.reset();
+        co_return worked;
+    }
+
+    boost::redis::config connection_settings(std::string address) const
     {
         boost::redis::config c;
         c.use_ssl = url_.transport == transport::tls;
         if (url_.transport == transport::unix_socket)
             c.unix_socket = url_.path;
-        c.addr = {url_.host, url_.port};
+        c.addr = {std::move(address), url_.port};
         c.resolve_timeout = connect_timeout_;
         c.connect_timeout = connect_timeout_;
         c.ssl_handshake_timeout = connect_timeout_;
@@ -240,8 +280,8 @@ private:
         auto pushes = pushes_.adapter([this](std::string_view key) { note_change(key); });
         link->set_receive_response(pushes);
         receive_pushes(link);
-        // Name resolution, connecting and TLS have their own limits; this one is for a server that says nothing.
-        patience_->expires_after((url_.transport == transport::tls ? 4 : 3) * connect_timeout_);
+        // Connecting and TLS have their own limits; this one is for a server that says nothing.
+        patience_->expires_after((url_.transport == transport::tls ? 3 : 2) * connect_timeout_);
         patience_->async_wait([self = shared_from_this(), weak = std::weak_ptr(link)](error_code ec) {
             auto const alive = weak.lock();
             if (!ec && alive && self->link_ == alive && !self->up_)
@@ -377,6 +417,7 @@ private:
         if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id); !other.empty())
             return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
         deletion_ = server.by;
+        checks_type_ = server.checks_type;
         tracking_ = server.no_tracking.empty();
         if (!tracking_ && !std::exchange(told_of_tracking_, true))
             log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
@@ -508,14 +549,17 @@ private:
     {
         auto& o = *q.operation;
         auto const unanswered_on = o.unanswered_on();
-        manner how{.by = deletion_, .tombstone = unanswered_on != 0 && unanswered_on != link_number_, .tracking = o.watch && tracking_};
+        manner how{.by = deletion_,
+                   .tombstone = unanswered_on != 0 && unanswered_on != link_number_,
+                   .checks_type = checks_type_,
+                   .tracking = o.watch && tracking_};
         auto const* const script = script_for(o, how);
         bool const native = o.what == node_operation::kind::release && !script;
         bool const loaded = how.load_script = q.load_script && script;
         auto const answer = b.request.get_commands();
         b.request.append(e.encode(o, how));
         o.mark_sent(link_number_);
-        b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0) + (how.tracking ? 1 : 0), loaded, native, how.tracking});
+        b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0) + (how.tracking ? 1 : 0), loaded, native, how.checks_type, how.tracking});
     }
 
     void answered(std::shared_ptr<batch> const& b)
@@ -527,7 +571,7 @@ private:
                 e.operation->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto r = interpret(*e.operation, {&b->replies[e.answer], replies}, url_.password);
+            auto r = interpret(*e.operation, {&b->replies[e.answer], replies}, url_.password, e.checks_type);
             if (r.untouched && try_again(e, r.error))
                 continue;
             r.watched = e.tracked && r.vote == vote::denied && !b->replies[e.answer - 1].is_error();
@@ -616,6 +660,9 @@ private:
     std::optional<strand> strand_;
     std::optional<timer> pause_;
     std::optional<timer> patience_;
+    std::shared_ptr<name_lookup> lookup_;
+    std::weak_ptr<address_search> search_;
+    known_addresses addresses_;
     std::shared_ptr<connection> link_;
     std::shared_ptr<batch> asked_; ///< when the connection began
     std::uint32_t link_number_ = 0;
@@ -624,6 +671,7 @@ private:
     server_history history_;
     bool tells_of_log_ = false;    ///< we may ask for its state
     deletion deletion_ = deletion::script;
+    bool checks_type_ = false;
     bool running_ = false;
     bool closed_ = false;
     bool up_ = false;

@@ -15,6 +15,7 @@ namespace {
 using boost::redis::resp3::type;
 
 constexpr std::size_t words_max = 160;
+constexpr std::size_t short_secret = 4;
 constexpr std::size_t searched_max = 2048;  // for secrets, which may become shorter
 
 struct meaning {
@@ -46,10 +47,17 @@ meaning const* find_refusal(std::string_view text)
         if (first_word(text) == m.code)
             return &m;
     }
-    // Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: -OOM …".
-    if (auto const dash = text.find(": -"); text.substr(0, 24) == "ERR Error running script" && dash != text.npos) {
+    // Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: -OOM …", or WRONGTYPE
+    // without the dash.
+    constexpr std::string_view wrapped = "ERR Error running script", where = "@user_script:";
+    if (auto const at = text.find(where); text.starts_with(wrapped) && at != text.npos) {
+        auto inner = text.substr(at + where.size());
+        auto const line_end = inner.find(": ");
+        inner = line_end == inner.npos ? std::string_view() : inner.substr(line_end + 2);
+        if (inner.starts_with('-'))
+            inner.remove_prefix(1);
         for (auto const& m : refusals) {
-            if (first_word(text.substr(dash + 3)) == m.code)
+            if (first_word(inner) == m.code)
                 return &m;
         }
     }
@@ -84,6 +92,14 @@ node_reply interpret_set(reply const& r)
     if (r.type == type::null)
         return decided(false);
     return r.type == type::simple_string && r.text == "OK" ? decided(true) : unexpected();
+}
+
+// It answers with what was there before.
+node_reply interpret_set_get(reply const& r)
+{
+    if (r.type == type::blob_string)
+        return decided(false);
+    return r.type == type::null ? decided(true) : unexpected();
 }
 
 node_reply interpret_contention(reply const& r)
@@ -160,8 +176,12 @@ std::string presentable(std::string_view text, std::initializer_list<std::string
     // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.
     text = text.substr(0, text.find(", with args beginning with"));
     std::string words(text.substr(0, searched_max));
-    for (auto const& s : secrets)
-        words = without(std::move(words), s);
+    for (auto const& s : secrets) {
+        auto rest = without(words, s);
+        if (rest != words && s.size() < short_secret)  // the gaps would tell it
+            return "(its words are left out: the password, which is short, may be in them)";
+        words = std::move(rest);
+    }
     words.resize(std::min(words.size(), words_max));
     for (auto& c : words) {
         if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
@@ -187,14 +207,18 @@ node_reply interpret_error(std::string_view text, std::initializer_list<std::str
     return r;
 }
 
-node_reply interpret(node_operation const& o, std::span<reply const> replies, std::string_view password)
+node_reply interpret(node_operation const& o, std::span<reply const> replies, std::string_view password, bool checks_type)
 {
     auto const& r = replies.front();
-    if (r.is_error())
-        return interpret_error(r.text, {password, o.value});
+    if (r.is_error()) {
+        auto refusal = interpret_error(r.text, {password, o.value});
+        // What is no string is not our value.
+        bool const compares = o.what == node_operation::kind::extend || o.what == node_operation::kind::release;
+        return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
+    }
     switch (o.what) {
     case node_operation::kind::acquire: {
-        auto result = o.looks_for_others() ? interpret_contention(r) : interpret_set(r);
+        auto result = o.looks_for_others() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
         return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, std::move(result), replies.back(), password)
                                                                 : result;
     }

@@ -16,7 +16,7 @@ struct script {
 
 /// An acquisition that looks for others. Keys: the lock, the list of who has been denied lately, the turn of a process. Arguments:
 /// value, ttl in milliseconds, who asks, how long a turn is remembered, and that somebody was denied after the lock's own end, in
-/// milliseconds, 1 if more of the same process follow. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an
+/// milliseconds, 1 if more of the same process follow. Fails if the lock is no string. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an
 /// array of the times to live of lock and turn in milliseconds. Reading them is what the server remembers, to tell us when they
 /// change. A user who may not keep the list and the turn can lock all the same; and where a stranger keeps a string under one of
 /// these names, that is left alone.
@@ -27,14 +27,14 @@ inline constexpr script contend_script{
     "redis.pcall('HDEL', KEYS[2], ARGV[3]) "
     "local others = redis.pcall('HLEN', KEYS[2]) "
     "return type(others) == 'number' and others > 0 and 2 or 1 end "
-    "local left = redis.call('PTTL', KEYS[1]) "
+    "redis.call('GET', KEYS[1]) local left = redis.call('PTTL', KEYS[1]) "
     "local others = redis.pcall('HLEN', KEYS[2]) "
     "if type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[2], ARGV[3], '1')) == 'number' then "
     "local life = tonumber(ARGV[4]) + math.max(left, 0) "
     "if redis.call('PTTL', KEYS[2]) < life then redis.pcall('PEXPIRE', KEYS[2], life) end end "
     "local turn = redis.pcall('SISMEMBER', KEYS[3], '1') == 1 and redis.call('PTTL', KEYS[3]) or -2 "
     "return {left, turn}",
-    "31545795c82d0889374314381c03a218cbac3c1b"};
+    "81c078d5ee82fcb65d618640f6b372537a0302a0"};
 
 /// Keys: the lock; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal. Answers 1 if it is ours, 2 if it
 /// was missing and has been set, 0 otherwise. The ttl is never shortened: an extension that was delayed on its way must not cut

@@ -83,6 +83,8 @@ boost::redis::request const& encoder::encode(node_operation const& o, manner how
             push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
         if (o.looks_for_others())
             contend(o, s->sha1);
+        else if (how.checks_type)
+            push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl, "GET"sv);
         else
             push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
         if (o.fence != 0)

@@ -25,6 +25,7 @@ struct manner {
     deletion by = deletion::script;
     bool load_script = false;  ///< the server does not know the script: send it along
     bool tombstone = false;    ///< of a release: leave one
+    bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails where the key is no string
     bool tracking = false;     ///< the server tells of changes to what is read behind `CLIENT CACHING YES`
 
     friend bool operator==(manner, manner) = default;

@@ -59,10 +59,11 @@ std::string shown(std::string_view text)
             rest = {};
         }
     }
-    if (auto const query = rest.find_first_of("?#"); query != std::string_view::npos)
-        result += std::string(rest.substr(0, query + 1)) + "***";
-    else
-        result += rest;
+    // Behind these, and where a number is expected, anything may have been meant.
+    auto end = rest.find_first_of("?#,;&= \t");
+    if (auto const path = rest.find('/'); scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)
+        end = path;
+    result += end == std::string_view::npos ? std::string(rest) : std::string(rest.substr(0, end + 1)) + "***";
     for (auto& c : result) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
             c = '?';

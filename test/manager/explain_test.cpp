@@ -1,5 +1,6 @@
 // What a person is told when something goes wrong: in errors, in reports, and in the log.
 
+#include "manager/explain.hpp"
 #include "support/virtual_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -350,6 +351,41 @@ BOOST_AUTO_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded)
     auto won = w.acquire(*locks, "another", {.ttl = 1s});
     w.run_for(10s);  // it is lost: a line
     BOOST_TEST(count(lines, "lines were left out") >= 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest)
+{
+    lock_world w(3);
+    std::vector<line> lines;
+    auto locks = w.manager(logging_into(lines, w));
+    std::deque<lock_world::outcome> held(300);
+    for (std::size_t i = 0; i < held.size(); ++i)
+        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 1s});
+    w.run_for(2s);
+    BOOST_TEST(count(lines, "lines were left out") == 0u);
+    held.clear();
+    w.shutdown(*locks);
+    BOOST_TEST(count(lines, "lines were left out") == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal)
+{
+    auto const shown = [](std::string_view name) { return std::string(std::string_view(detail::shown_name(name))); };
+    BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92") == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
+    BOOST_TEST(shown("a\x1b[31m\nb\x7f") == "a?[31m?b?");
+    BOOST_TEST(shown("\xc2\x9b" "31m") == "??31m");  // the same in one character
+    BOOST_TEST(shown("\xff\xc3") == "??");
+    BOOST_TEST(shown(std::string(64, 'a')) == std::string(64, 'a'));
+    BOOST_TEST(shown(std::string(65, 'a')) == std::string(64, 'a') + "\xe2\x80\xa6");
+    BOOST_TEST(shown(std::string(63, 'a') + "\xc3\xa4") == std::string(63, 'a') + "\xe2\x80\xa6");
+
+    lock_world w(3);
+    std::vector<line> lines;
+    auto locks = w.manager(logging_into(lines, w));
+    auto won = w.acquire(*locks, "bad\x1b\nforged", {.ttl = 1s});
+    w.run_for(2s);
+    BOOST_TEST(count(lines, "bad??forged") == 1u);
+    BOOST_TEST(count(lines, "\n") == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

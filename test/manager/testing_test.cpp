@@ -55,6 +55,17 @@ BOOST_AUTO_TEST_CASE(hours_take_no_time)
     BOOST_TEST((std::chrono::steady_clock::now() - begin < 1h));
 }
 
+BOOST_AUTO_TEST_CASE(time_does_not_go_back_and_ends_somewhere)
+{
+    asio::io_context context;
+    testing::manual_clock clock;
+    auto const begun = clock.now();
+    clock.advance(context, -1h);
+    BOOST_TEST((clock.now() == begun));
+    clock.advance(context, clock::duration::max());
+    BOOST_TEST((clock.now() == clock::time_point::max()));
+}
+
 BOOST_AUTO_TEST_CASE(keys_expire_by_the_clock_of_the_test)
 {
     fixture f;

@@ -125,6 +125,18 @@ BOOST_AUTO_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away)
     BOOST_TEST((q.release_to_win() < 5ms));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_connection_that_ended_did_not_tell_is_asked)
+{
+    queue_at_a_lock q;
+    q.w.run_for(30s);
+    for (auto& s : q.w.servers)
+        s->break_connections();
+    auto const asked = q.asked();
+    q.w.run_for(1s);
+    BOOST_TEST(q.asked() > asked);
+    BOOST_TEST((q.release_to_win() < 5ms));
+}
+
 BOOST_AUTO_TEST_CASE(fewer_than_a_quorum_wake_nobody)
 {
     queue_at_a_lock q;
@@ -593,6 +605,30 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
 #else
     static_cast<void>(in_use);
 #endif
+}
+
+// A round takes up to a node_timeout, and none is begun when the wait is over; whenever the last one began.
+BOOST_AUTO_TEST_CASE(an_acquisition_ends_a_node_timeout_after_its_wait_at_the_latest)
+{
+    auto const node_timeout = config().node_timeout, connect_timeout = config().connect_timeout;
+    for (bool const connected : {true, false}) {
+        auto longest = clock::duration(0);
+        for (auto wait = 0ms; wait <= 400ms; wait += 3ms) {
+            lock_world w(3);
+            auto locks = w.manager();
+            if (connected)
+                w.acquire(*locks, "warm-up");
+            for (auto& s : w.servers)
+                (connected ? s->hung : s->connecting) = true;
+            auto const begun = w.now;
+            auto const lost = w.acquire(*locks, "stock", {.wait = wait});
+            BOOST_TEST((lost.ec == errc::no_quorum));
+            longest = std::max(longest, lost.when - begun - wait);
+        }
+        auto const promised = connected ? node_timeout : connect_timeout + 2 * node_timeout;
+        BOOST_TEST((longest <= promised), longest / 1ms << " ms");
+        BOOST_TEST((longest > promised - 5ms), longest / 1ms << " ms");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

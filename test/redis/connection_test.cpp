@@ -5,6 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
+#include <iterator>
+
 using namespace redlock;
 using namespace redlock::test;
 
@@ -37,6 +40,28 @@ BOOST_AUTO_TEST_CASE(they_are_opened_on_first_use)
     BOOST_TEST(!locks.stats().nodes[0].connected);
 }
 
+// What a manager that is gone has left on its strand must not keep the strand.
+BOOST_AUTO_TEST_CASE(nothing_stays_of_a_manager_that_went_shortly_before_its_context)
+{
+    real_servers r(1);
+    auto const descriptors = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()); };
+    auto const before = descriptors();
+    for (int turns = 0; turns < 16; ++turns) {
+        for (int more = 0; more < 16; ++more) {
+            asio::io_context context;
+            {
+                lock_manager locks(context, {.nodes = {r[0].url()}});
+                locks.async_acquire("stock", {.ttl = 100ms, .wait = 1s}, [](error_code, lock) {});
+                for (int i = 0; i < turns; ++i)
+                    context.run_one_for(20ms);
+            }
+            for (int i = 0; i < more; ++i)
+                context.run_one_for(5ms);
+        }
+    }
+    BOOST_TEST(descriptors() == before);
+}
+
 BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
 {
     real_servers r(1, {"--requirepass", "se:cr@t"});
@@ -52,6 +77,7 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         BOOST_TEST(client.ask({"EXISTS", "lock:stock"}) == "1");
         client.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
                     "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+select"});
+        won.held = {};
         r.shutdown(locks);
     }
     {
@@ -60,7 +86,6 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         BOOST_TEST(!won.ec);
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
-        auto const foreign_prefix = r.acquire(locks, "x");
         r.shutdown(locks);
         lock_manager wrong_prefix(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
         auto refused = r.acquire(wrong_prefix, "stock");
@@ -97,6 +122,14 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
             BOOST_TEST(refused.report.message.find("a lock was tried there and refused: ") != std::string::npos);
             BOOST_TEST(refused.report.message.find(p) != std::string::npos);
         }
+    }
+    // Who may write a key and not read it, either.
+    r[0].ask({"ACL", "SETUSER", "writer", "reset", "on", ">pw", "%W~lock:*", "+@all"});
+    if (r[0].ask({"ACL", "GETUSER", "writer"}).find("%W~lock:*") != std::string::npos) {  // Redis 7
+        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = patience});
+        auto const refused = r.acquire(locks, "stock");
+        BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied), refused.report.message);
+        r.shutdown(locks);
     }
     for (auto const* p : {"zadd", "zincrby"}) {
         BOOST_TEST(!granted(p, false).ec);
@@ -233,6 +266,7 @@ BOOST_AUTO_TEST_CASE(idle_connections_stay_and_are_used_again)
     auto won = r.acquire(locks, "b");
     BOOST_TEST(!won.ec);
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);
+    won.held = {};
     r.shutdown(locks);
 }
 

@@ -114,13 +114,34 @@ BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_left_alone)
+// Nobody will ever release it, so it is not taken for a lock that somebody holds.
+BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
 {
     real_servers r(3);
+    bool const says_so = r[0].ask({"SET", "probe", "x", "NX", "PX", "1", "GET"}) == "(nil)";  // Redis 7, Valkey
     for (auto& s : r.servers)
         s->ask({"RPUSH", "lock:stock", "a", "b"});
+    for (bool const fencing : {false, true}) {
+        auto settings = r.settings();
+        settings.fencing = fencing;
+        lock_manager locks(r.context, settings);
+        auto const at_once = r.acquire(locks, "stock");
+        auto const waited = r.acquire(locks, "stock", {.wait = 50ms});  // by a script
+        for (auto const* lost : {&at_once, &waited}) {
+            if (lost == &at_once && !says_so) {
+                BOOST_TEST((lost->ec == errc::contended));
+                continue;
+            }
+            BOOST_TEST((lost->ec == errc::no_quorum), lost->report.message);
+            BOOST_TEST(std::count_if(lost->report.nodes.begin(), lost->report.nodes.end(), [](auto& n) { return n.error == errc::wrong_type; }) >= 2);
+            BOOST_TEST(lost->report.message.find("WRONGTYPE") != std::string::npos, lost->report.message);
+        }
+        auto const other = r.acquire(locks, "other");
+        BOOST_TEST(other.held.held());
+        BOOST_TEST((r.acquire(locks, "other").ec == errc::contended));
+        r.shutdown(locks);
+    }
     lock_manager locks(r.context, r.settings());
-    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
     BOOST_TEST((ec == errc::no_quorum));
     BOOST_TEST((info.nodes[0].error == errc::wrong_type));
@@ -183,7 +204,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
                     + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : redis::all_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
-    for (int i = 0; i < (with_fencing ? 12 : 9); ++i)  // the trial
+    for (int i = 0; i < (with_fencing ? 14 : 11); ++i)  // the trial
         all += ":1\r\n";
     return all;
 }

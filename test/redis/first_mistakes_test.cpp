@@ -192,6 +192,11 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     add("a permission is missing", {.nodes = {"redis://locker:pw@" + address(strict.port())}},
         "[the list of permissions](guarantees.md#access-control)", {"access control list", "a lock was tried there", "'pexpire'"});
 
+    local_server shared;
+    o.call(address(shared.port()), "10.0.0.1:6379");
+    shared.ask({"RPUSH", "lock:stock", "a list"});
+    add("the key of the lock is something else", {.nodes = {shared.url()}}, "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
+
     local_server well;
     o.call(address(well.port()), "10.0.0.1:6379");
     lock_manager locks(o.r.context, {.nodes = {well.url()}});

@@ -97,6 +97,7 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent)
 
     BOOST_TEST(won.held.held());
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
+    won.held = {};
     r.shutdown(locks);
 }
 
@@ -145,9 +146,10 @@ BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_
     BOOST_TEST((r.acquire(locks, "stock").report.nodes[0].error == errc::node_loading));
     r.server.persistence = good;
 
-    auto const won = r.acquire(locks, "stock", {.wait = 10s});
+    auto won = r.acquire(locks, "stock", {.wait = 10s});
     BOOST_TEST(won.held.held());
     BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
+    won.held = {};
     r.shutdown(locks);
 }
 

@@ -244,6 +244,14 @@ BOOST_AUTO_TEST_CASE(head_has_no_body_and_expectations_are_met)
     asio::write(polite.socket, asio::buffer(std::string(one_espresso)));
     BOOST_TEST(polite.read().result_int() == 201u);
 
+    client old(s);
+    asio::write(old.socket, asio::buffer("POST /orders HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: "
+                                         + std::to_string(sizeof one_espresso - 1) + "\r\n\r\n" + one_espresso));
+    BOOST_TEST(old.read().result_int() == 201u);  // and not 100
+
+    BOOST_TEST(client(s).get("http://shop/stock").result_int() == 200u);
+    BOOST_TEST(client(s).get("http://shop").result_int() == 200u);
+
     client events(s);
     events.send(http::verb::get, "/events?since=7");
     http::response_parser<http::empty_body> stream;

@@ -237,7 +237,7 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
             return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
     }
     server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
-        if (r->watch && reply.vote == vote::denied && self->world_.servers_tell) {
+        if (r->watch && r->looks_for_others() && reply.vote == vote::denied && self->world_.servers_tell) {
             reply.watched = true;
             auto watched = reply.turn ? core::turn_key(r->key) : std::string(r->key);
             self->world_.tell("{} will tell {} of {}, in {} ms at the latest", self->server_.name, self->process_.name(), watched,

@@ -244,6 +244,9 @@ public:
                 if (o->sent_on() != 0)
                     self->answer(o, failed(errc::connection_lost, false));
             }
+            for (auto& [key, list] : self->server_.watchers)
+                std::erase_if(list, [&](auto& w) { return w.first == self.get(); });
+            self->tell({});  // whatever it would have told is lost
         });
     }
 
@@ -323,7 +326,7 @@ private:
     void carry_out(std::shared_ptr<node_operation> const& o)
     {
         auto reply = server_.carry_out(*o);
-        if (o->watch && reply.vote == vote::denied && server_.tells) {
+        if (o->watch && o->looks_for_others() && reply.vote == vote::denied && server_.tells) {  // a plain SET reads nothing
             reply.watched = true;
             server_.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.deaf)

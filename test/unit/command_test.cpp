@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     auto const tombstone = "key:=gone:{key}:value", counter = "key:=fence:{key}";
 
     BOOST_TEST(encoded(kind::acquire) == expected("SET", "key", "value", "NX", "PX", "5000"));
+    BOOST_TEST(encoded(kind::acquire, {.checks_type = true}) == expected("SET", "key", "value", "NX", "PX", "5000", "GET"));
     BOOST_TEST(encoded(kind::acquire, {}, 7)
                == expected("SET", "key", "value", "NX", "PX", "5000") + expected("ZADD", counter, "GT", "CH", "7", "token"));
     auto const contend_as = [&](char const* turn) {

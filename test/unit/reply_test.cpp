@@ -54,6 +54,46 @@ BOOST_AUTO_TEST_CASE(what_servers_answer_becomes_a_vote)
     BOOST_TEST((answer(kind::inspect, make(type::null, "")).vote == vote::denied));
 }
 
+// The other way round: what was there before.
+BOOST_AUTO_TEST_CASE(the_answer_to_an_acquisition_that_checks_the_type)
+{
+    auto const answered = [](redis::reply const& r) { return redis::interpret(question(kind::acquire), {&r, 1}, {}, true); };
+    BOOST_TEST((answered(make(type::null, "")).vote == vote::granted));
+    BOOST_TEST((answered(make(type::blob_string, "the value of another")).vote == vote::denied));
+    BOOST_TEST((answered(make(type::blob_string, "")).vote == vote::denied));
+    BOOST_TEST((answered(make(type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
+    for (auto const& odd : {make(type::simple_string, "OK"), make(type::number, "1"), make(type::boolean, "f"), make(type::array, "")}) {
+        BOOST_TEST((answered(odd).vote == vote::unknown));
+        BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+        BOOST_TEST(!answered(odd).untouched);
+    }
+    // Neither is an answer to the other question.
+    BOOST_TEST((answer(kind::acquire, make(type::blob_string, "x")).error == errc::unexpected_reply));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_in_a_script_that_is_cut_short_is_none_that_we_know)
+{
+    for (auto const* text : {"ERR Error running script", "ERR Error running script @user_script:", "ERR Error running script @user_script:1:",
+                             "ERR Error running script @user_script:1: ", "ERR Error running script @user_script:1: -"})
+        BOOST_TEST((interpret_error(text).error == errc::server_error));
+}
+
+// The gaps would tell it.
+BOOST_AUTO_TEST_CASE(words_in_which_a_short_password_may_be_are_left_out)
+{
+    auto const words = redis::presentable("WRONGPASS invalid username-password pair", {"a"});
+    BOOST_TEST(words.find("WRONGP") == std::string::npos);
+    BOOST_TEST(words.find("left out") != std::string::npos);
+    BOOST_TEST(redis::presentable("WRONGPASS invalid username-password pair", {"zz"}) == "WRONGPASS invalid username-password pair");
+}
+
+BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
+{
+    for (auto k : {kind::extend, kind::release})
+        BOOST_TEST((answer(k, make(type::simple_error, "WRONGTYPE no")).vote == vote::denied));
+    BOOST_TEST((answer(kind::inspect, make(type::simple_error, "WRONGTYPE no")).error == errc::wrong_type));
+}
+
 BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
 {
     question q(kind::acquire);
@@ -180,6 +220,7 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"MISCONF Redis is configured to save RDB snapshots", errc::node_refuses_writes},
         {"NOREPLICAS Not enough good replicas to write.", errc::node_refuses_writes},
         {"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", errc::node_out_of_memory},
+        {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
     for (auto const& [text, error] : refusals) {
         auto const r = interpret_error(text);

@@ -98,7 +98,9 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
                              "redis://h?password=hunter2", "redis://h:70000#hunter2", "rediss://u:hunter2/0",
                              "unix:///s?password=hunter2", "unix:///s?db=1&password=hunter2", "unix:///s?db=hunter2", "unix://u:hunter2@s",
                              "unix://u:hunter2@/s?x", "unix://u:hunter2/s", "unix://:hunter2", "unix://u:hunter2%zz@/s",
-                             "unix:///s?username=u&password=hunter2@x", "unix:///s#hunter2?db=x"}) {
+                             "unix:///s?username=u&password=hunter2@x", "unix:///s#hunter2?db=x",
+                             "cache.example.com,password=hunter2,ssl=true", "redis://host/0&password=hunter2", "host password=hunter2",
+                             "redis://host/hunter2", "host/hunter2", "redis://host;hunter2"}) {
         auto const u = parse_url(text);
         BOOST_TEST(u.wrong != "");
         BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);

@@ -97,7 +97,8 @@ asio::awaitable<void> server::serve(std::shared_ptr<connection> c)
         c->stream.expires_after(patience);
         error_code ec;
         co_await http::async_read_header(c->stream, c->input, parser, asio::redirect_error(asio::use_awaitable, ec));
-        if (!ec && !parser.is_done() && is_same(parser.get()[http::field::expect], "100-continue"))  // it waits before it sends its body
+        // It waits before it sends its body. (A client of HTTP/1.0 cannot mean it.)
+        if (!ec && !parser.is_done() && parser.get().version() >= 11 && is_same(parser.get()[http::field::expect], "100-continue"))
             co_await asio::async_write(c->stream, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
                                        asio::redirect_error(asio::use_awaitable, ec));
         if (!ec)

@@ -308,7 +308,7 @@ void shop::note_votes(redlock::attempt_report const& report)
 asio::awaitable<response> shop::control(request const& r)
 {
     // /demo/restock or /demo/nodes/NUMBER/WHAT
-    auto const path = std::string(r.target());
+    auto const path = std::string(path_of(r));
     if (path == "/demo/restock") {
         co_await on_database([](stock& s) { return s.restock(), true; });
         co_return make_response(r, http::status::no_content, "text/plain", {});

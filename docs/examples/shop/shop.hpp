@@ -112,10 +112,15 @@ private:
     bool making_state_ = false;
 };
 
-/// Its target without the query.
+/// Its target without the query, and without the server's name, which a client may send along.
 inline std::string_view path_of(request const& r)
 {
-    auto const target = std::string_view(r.target());
+    auto target = std::string_view(r.target());
+    if (target.starts_with("http://")) {
+        target.remove_prefix(std::min(target.find('/', 7), target.size()));
+        if (target.empty())
+            return "/";
+    }
     return target.substr(0, target.find('?'));
 }
 

@@ -1,0 +1,325 @@
+// Names that have several addresses, and resolvers that do not answer. What a name means is up to the test.
+
+#include "redis/addresses.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <dlfcn.h>
+#include <netdb.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+// The resolver of this program.
+struct {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::string, std::vector<std::string>, std::less<>> names;
+    bool hangs = false;
+} resolver;
+
+}  // namespace
+
+extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const* hints, addrinfo** result)
+{
+    static auto const real = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+    std::unique_lock lock(resolver.mutex);
+    auto const known = node ? resolver.names.find(std::string_view(node)) : resolver.names.end();
+    if (known == resolver.names.end())
+        return real(node, service, hints, result);
+    resolver.changed.wait(lock, [] { return !resolver.hangs; });
+    auto** next = result;
+    *next = nullptr;
+    for (auto const& address : known->second) {
+        if (auto const failed = real(address.c_str(), service, hints, next))
+            return failed;
+        next = &(*next)->ai_next;
+    }
+    return 0;
+}
+
+using namespace redlock;
+using namespace redlock::test;
+using asio::ip::tcp;
+
+BOOST_AUTO_TEST_SUITE(addresses)
+
+namespace {
+
+constexpr auto* host = "several.test";
+
+class meaning {
+public:
+    explicit meaning(std::vector<std::string> addresses, bool hangs = false)
+    {
+        std::lock_guard const lock(resolver.mutex);
+        resolver.names[host] = std::move(addresses);
+        resolver.hangs = hangs;
+    }
+
+    ~meaning() { wake(); }
+
+    void wake()
+    {
+        std::lock_guard const lock(resolver.mutex);
+        resolver.hangs = false;
+        resolver.changed.notify_all();
+    }
+};
+
+tcp::endpoint at(std::string const& address, std::uint16_t port)
+{
+    return {asio::ip::make_address(address), port};
+}
+
+// An address that answers nothing: as many connections as are kept for it have been made, and nobody accepts them.
+class black_hole {
+public:
+    black_hole(asio::io_context& context, tcp::endpoint const& where) : acceptor_(context)
+    {
+        acceptor_.open(where.protocol());
+        acceptor_.bind(where);
+        acceptor_.listen(0);
+        for (int i = 0; i < 4; ++i)
+            sockets_.emplace_back(context).async_connect(where, [](error_code) {});
+    }
+
+private:
+    tcp::acceptor acceptor_;
+    std::deque<tcp::socket> sockets_;
+};
+
+// An address behind which somebody hangs up.
+class refusing {
+public:
+    refusing(asio::io_context& context, tcp::endpoint const& where) : acceptor_(context, where) { accept(); }
+
+    int connections = 0;
+
+private:
+    void accept()
+    {
+        acceptor_.async_accept([this](error_code ec, tcp::socket) {
+            if (ec)
+                return;
+            ++connections;
+            accept();
+        });
+    }
+
+    tcp::acceptor acceptor_;
+};
+
+config settings_for(std::uint16_t port)
+{
+    return {.nodes = {"redis://" + std::string(host) + ":" + std::to_string(port)}, .node_timeout = patience};
+}
+
+// Behind a bar: only when the others have failed.
+std::vector<std::string> order(std::vector<std::string> const& resolved, redis::known_addresses const& known = {})
+{
+    std::vector<tcp::endpoint> endpoints;
+    for (auto const& a : resolved)
+        endpoints.push_back(at(a, 6379));
+    std::vector<std::string> all;
+    for (auto const& a : redis::order_of_attempts(endpoints, known))
+        all.push_back((a.last_resort ? "| " : "") + a.to.address().to_string());
+    return all;
+}
+
+using list = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(families_are_tried_in_turn)
+{
+    BOOST_TEST(order({"10.0.0.1"}) == list({"10.0.0.1"}));
+    BOOST_TEST(order({"fd00::1", "fd00::2", "fd00::3", "10.0.0.1"}) == list({"fd00::1", "10.0.0.1", "fd00::2", "fd00::3"}));
+    BOOST_TEST(order({"10.0.0.1", "10.0.0.2", "fd00::1"}) == list({"10.0.0.1", "fd00::1", "10.0.0.2"}));
+    BOOST_TEST(order({"10.0.0.1", "10.0.0.1", "10.0.0.2"}) == list({"10.0.0.1", "10.0.0.2"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_good_comes_first_and_what_was_bad_comes_last)
+{
+    list const all{"10.0.0.1", "10.0.0.2", "10.0.0.3"};
+    redis::known_addresses known;
+    known.note("10.0.0.2", true);
+    BOOST_TEST(order(all, known) == list({"10.0.0.2", "10.0.0.1", "10.0.0.3"}));
+    known.note("10.0.0.2", false);
+    BOOST_TEST(order(all, known) == list({"10.0.0.1", "10.0.0.3", "| 10.0.0.2"}));
+    known.note("10.0.0.1", false);
+    known.note("10.0.0.9", false);
+    BOOST_TEST(order(all, known) == list({"10.0.0.3", "| 10.0.0.1", "| 10.0.0.2"}));
+    known.note("10.0.0.3", false);
+    BOOST_TEST(order(all, known) == all);  // all are to be tried again
+    known.note("10.0.0.3", true);
+    BOOST_TEST(order(all, known) == list({"10.0.0.3", "10.0.0.1", "10.0.0.2"}));
+    BOOST_TEST(order({}, known) == list());
+}
+
+BOOST_AUTO_TEST_CASE(a_black_hole_does_not_hide_the_others)
+{
+    real_servers r(1);
+    black_hole const first(r.context, at("127.0.0.2", r[0].port()));
+    meaning const name({"127.0.0.2", "127.0.0.1"});
+    lock_manager locks(r.context, settings_for(r[0].port()));
+
+    auto won = r.acquire(locks, "stock", {.wait = 20s});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!r.release(won.held));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(an_address_on_which_nobody_listens_is_passed_over_at_once)
+{
+    real_servers r(1);
+    meaning const name({"127.0.0.3", "127.0.0.1"});
+    lock_manager locks(r.context, settings_for(r[0].port()));
+    BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_will_not_talk_does_not_hide_the_one_behind_the_next_address)
+{
+    real_servers r(1);
+    refusing const first(r.context, at("127.0.0.2", r[0].port()));
+    meaning const name({"127.0.0.2", "127.0.0.1"});
+    lock_manager locks(r.context, settings_for(r[0].port()));
+    BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
+    BOOST_TEST(first.connections >= 1);
+
+    // Once it has worked, it is the first to be tried.
+    auto const before = first.connections;
+    r[0].ask({"CLIENT", "KILL", "TYPE", "normal"});
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2; }));
+    BOOST_TEST(first.connections == before);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
+{
+    real_servers r(1);
+    auto const port = r[0].port();
+    r[0].kill();
+    black_hole const first(r.context, at("127.0.0.2", port));
+    meaning const name({"127.0.0.2", "127.0.0.1"});
+    auto settings = settings_for(port);
+    settings.connect_timeout = 300ms;
+    lock_manager locks(r.context, settings);
+
+    auto const lost = r.acquire(locks, "stock");
+
+    BOOST_TEST(lost.report.message.find("127.0.0.2: Connection timed out, 127.0.0.1: Connection refused") != std::string::npos,
+               lost.report.message);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_longer_than_promised)
+{
+    real_servers r(1);
+    meaning name({"127.0.0.1"}, true);
+    auto settings = settings_for(r[0].port());
+    settings.connect_timeout = 100ms;
+    lock_manager locks(r.context, settings);
+
+    auto const lost = r.acquire(locks, "stock");
+    BOOST_TEST((lost.ec == errc::no_quorum));
+    BOOST_TEST(lost.report.message.find("its name was not resolved within 100 ms") != std::string::npos, lost.report.message);
+
+    name.wake();
+    BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_keeps_nobody_else_waiting)
+{
+    real_servers r(2);
+    meaning name({"127.0.0.1"}, true);
+    auto settings = r.settings();
+    settings.nodes.push_back("redis://" + std::string(host));
+    settings.connect_timeout = 100ms;
+    lock_manager locks(r.context, settings);
+
+    auto won = r.acquire(locks, "stock");
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].last_message.find("not resolved") != std::string::npos; }));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.shutdown(locks));
+    r.context.restart();
+    r.context.run();  // returns: it does not wait for the resolver, which hangs to the end of this case
+}
+
+BOOST_AUTO_TEST_CASE(the_context_may_go_while_the_resolver_hangs)
+{
+    meaning name({"127.0.0.1"}, true);
+    {
+        asio::io_context context;
+        lock_manager locks(context, settings_for(1));
+        locks.async_acquire("stock", {.wait = 1h}, [](error_code, lock) { BOOST_TEST(false); });
+        context.run_for(50ms);
+    }
+    name.wake();
+}
+
+BOOST_AUTO_TEST_CASE(a_name_without_an_address_is_told)
+{
+    real_servers r(0);
+    meaning const name({});
+    lock_manager locks(r.context, settings_for(1));
+    auto const lost = r.acquire(locks, "stock");
+    BOOST_TEST(lost.report.message.find("its name has no address") != std::string::npos, lost.report.message);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
+{
+    real_servers r(0);
+    auto const port = testbed::free_port();
+    std::optional<black_hole> first(std::in_place, r.context, at("127.0.0.2", port));
+    std::optional<black_hole> second(std::in_place, r.context, at("127.0.0.3", port));
+    meaning const name({"127.0.0.2", "127.0.0.3"});
+    auto settings = settings_for(port);
+    settings.connect_timeout = 60s;
+    lock_manager locks(r.context, settings);
+    real_servers::outcome waiting;
+    r.start_acquire(waiting, locks, "stock", {.wait = 1h});
+    r.context.run_for(400ms);
+    BOOST_TEST(!r.shutdown(locks));
+    BOOST_TEST(waiting.done);
+    first.reset();
+    second.reset();
+    r.context.restart();
+    r.context.run_for(20s);
+    BOOST_TEST(r.context.stopped());  // nothing is left to do
+}
+
+BOOST_AUTO_TEST_CASE(the_context_may_go_during_the_search)
+{
+    auto context = std::make_unique<asio::io_context>();
+    auto const port = testbed::free_port();
+    std::optional<black_hole> first(std::in_place, *context, at("127.0.0.2", port));
+    std::optional<black_hole> second(std::in_place, *context, at("127.0.0.3", port));
+    meaning const name({"127.0.0.2", "127.0.0.3"});
+    lock_manager locks(*context, settings_for(port));
+    int calls = 0;
+    locks.async_acquire("stock", {.wait = 1h}, [&](error_code, lock) { ++calls; });
+    context->run_for(400ms);
+    first.reset();
+    second.reset();
+    context.reset();
+    BOOST_TEST(calls == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
