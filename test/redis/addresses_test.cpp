@@ -287,8 +287,8 @@ BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
 {
     real_servers r(0);
     auto const port = testbed::free_port();
-    std::optional<black_hole> first(std::in_place, r.context, at("127.0.0.2", port));
-    std::optional<black_hole> second(std::in_place, r.context, at("127.0.0.3", port));
+    asio::io_context elsewhere;
+    black_hole const first(elsewhere, at("127.0.0.2", port)), second(elsewhere, at("127.0.0.3", port));
     meaning const name({"127.0.0.2", "127.0.0.3"});
     auto settings = settings_for(port);
     settings.connect_timeout = 60s;
@@ -298,8 +298,6 @@ BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
     r.context.run_for(400ms);
     BOOST_TEST(!r.shutdown(locks));
     BOOST_TEST(waiting.done);
-    first.reset();
-    second.reset();
     r.context.restart();
     r.context.run_for(20s);
     BOOST_TEST(r.context.stopped());  // nothing is left to do

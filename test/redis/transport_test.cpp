@@ -101,6 +101,25 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent)
     r.shutdown(locks);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more)
+{
+    one_of_three r;
+    lock_manager locks(r.context, r.settings());
+    r.release(r.acquire(locks, "warm-up").held);
+    BOOST_TEST(r.run_to([&] { return r.is_connected(locks); }));
+    r.server.stand_still();
+
+    auto first = r.acquire(locks, "first");
+    auto const silent = clock::now() + r.settings().node_timeout;
+    BOOST_TEST(r.run_to([&] { return clock::now() > silent; }));
+    BOOST_TEST(!r.release(r.acquire(locks, "second").held));
+    r.catch_up(locks);
+
+    BOOST_TEST(r.server.count({"SET", "lock:second"}) == 0u);
+    first.held = {};
+    r.shutdown(locks);
+}
+
 BOOST_AUTO_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing)
 {
     one_server r;
