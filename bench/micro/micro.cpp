@@ -176,11 +176,9 @@ void parse_url(State& state, char const* text)
     repeat(state, [=] { return redis::parse_url(unknown(text)).wrong.empty(); });
 }
 
-void interpret(State& state, redlock::node_operation::kind what, redis::reply const& reply)
+void interpret(State& state, redlock::node_command::kind what, redis::reply const& reply)
 {
-    struct question final : redlock::node_operation {
-        void complete(redlock::node_reply) override {}
-    } asked;
+    redlock::node_command asked;
     repeat(state, [&] {
         asked.what = unknown(what);
         return redis::interpret(asked, {&reply, 1}).vote == redlock::vote::granted;
@@ -193,7 +191,7 @@ void interpret_error(State& state)
     repeat(state, [&] { return redis::interpret_error(text).error == redlock::errc::node_out_of_memory; });
 }
 
-using kind = redlock::node_operation::kind;
+using kind = redlock::node_command::kind;
 using type = boost::redis::resp3::type;
 
 BENCHMARK(validity);

@@ -6,10 +6,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,16 +29,16 @@ struct node_reply {
     error_code error{};   ///< Why the vote is unknown.
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text{};
-    /// A granted inspection, and a denied acquisition that looks for others: the key's time to live. Negative: it has no end.
+    /// A granted inspection, and a denied acquisition that contends: the key's time to live. Negative: it has no end.
     std::chrono::milliseconds remaining{0};
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
     bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
-    /// A denied acquisition that looks for others: the process that has it keeps it for its own waiters. Then `remaining` and
+    /// A denied acquisition that contends: the manager that has the lock hands it on to its own waiters. Then `remaining` and
     /// `watched` are about the end of that, and not about each time that the lock changes hands.
-    bool turn = false;
-    bool wanted = false;      ///< A granted acquisition that looks for others: some have been denied lately.
+    bool handed_on = false;
+    bool wanted = false;      ///< A granted acquisition that contends: others have been denied lately.
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
@@ -46,40 +48,64 @@ struct server_life {
     clock::time_point began{};  ///< It has been running since then at the latest.
 };
 
-/** One request to one lock server.
+/// The keys of a command, in the order of their bytes: a view.
+struct key_view : std::span<std::string const> {
+    using span::span;
+    friend bool operator==(key_view a, key_view b) noexcept { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+};
 
-    The manager owns it together with the node, waits for it, and may lose interest at any moment; the node
-    carries it out or refuses. Everything happens on the executor that the node was started on.
-*/
-class REDLOCK_API node_operation {
-public:
+/// What a node is to do: a value. What it views lives as long as the operation that carries it.
+struct node_command {
     enum class kind : std::uint8_t {
         acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`. If @ref fence is not 0: set
                   ///< the key's counter to it if that is lower, in either case.
         raise,    ///< Set the key's counter to @ref fence if it is lower; then add one. Granted, with the counter.
         extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
                   ///< is no tombstone, and @ref heal: set it.
-        release,  ///< If key holds value, delete it. Leave a tombstone for ten minutes, for this key with this value, if sent
-                  ///< on another connection than @ref unanswered_on.
+        release,  ///< If key holds value, delete it. Leave a tombstone for ten minutes, for this key with this value, if
+                  ///< @ref node_operation::leaves_tombstone.
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
     };
 
-    virtual ~node_operation() = default;
+    /// Whether the lock goes on to waiters of the same manager. Waiters of others hear of the end of that only.
+    enum class handovers : std::uint8_t {
+        unsaid,  ///< Nothing changes.
+        follow,  ///< Of an acquisition that contends: more waiters follow.
+        end,     ///< No more do.
+    };
 
-    std::string_view key;                ///< Both views live as long as the operation.
-    std::string_view value;
-    std::string_view contender;          ///< Of an acquisition: who asks, the same for all of one process; empty: see below.
+    kind what = kind::connect;
+    handovers handed_on = handovers::unsaid;
+    bool heal = false;           ///< Of an extension: see there.
+    bool watch = false;          ///< Of an acquisition that contends and is denied: notify of the next change of the key.
+    key_view keys{};             ///< One, unless it is to connect.
+    std::string_view value{};
+    std::string_view contender{};  ///< Of an acquisition: who asks, the same for all of one manager; empty: it does not contend.
     std::chrono::milliseconds ttl{0};
-    clock::time_point not_after;         ///< The node must not send it later than this.
-    std::uint64_t fence = 0;             ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
-    kind what{};
-    bool heal = false;
-    bool turn = false;                   ///< Of one that looks for others: more of this process follow. Of a release: none follows.
-    bool watch = false;                  ///< Of one that looks for others and is denied: tell when the key changes.
+    std::uint64_t fence = 0;     ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
+
+    std::string const& key() const noexcept { return keys.front(); }
 
     /// Whether an acquisition asks if others have been denied the same key lately, and for how long it is denied itself.
-    bool looks_for_others() const noexcept { return !contender.empty(); }
+    bool contends() const noexcept { return !contender.empty(); }
+
+    friend bool operator==(node_command const&, node_command const&) = default;
+};
+
+/** One command to one node, and who waits for its reply.
+
+    The manager owns it together with the node, waits for it, and may lose interest at any moment; the node
+    carries it out or refuses. Everything happens on the executor that the node was started on.
+*/
+class REDLOCK_API node_operation {
+public:
+    virtual ~node_operation() = default;
+
+    /// The same from @ref node::submit on, and as long as the operation lives.
+    virtual node_command const& command() const noexcept = 0;
+
+    clock::time_point not_after;         ///< The node must not send it later than this.
 
     /// Whether nobody wants it sent any more. A node asks right before sending.
     bool withdrawn() const noexcept { return withdrawn_; }
@@ -89,6 +115,13 @@ public:
 
     /// Of a release: the first connection on which a request to set the key to the value is unanswered. 0: there is none.
     virtual std::uint32_t unanswered_on() const noexcept { return 0; }
+
+    /// Whether a release that is sent on @p connection leaves a tombstone: that request may be carried out after it.
+    bool leaves_tombstone(std::uint32_t connection) const noexcept
+    {
+        auto const unanswered = unanswered_on();
+        return unanswered != 0 && unanswered != connection;
+    }
 
     /// A node calls this before the first byte may leave. @p connection is not 0 and differs after a reconnection.
     void mark_sent(std::uint32_t connection) noexcept { sent_on_ = connection; }

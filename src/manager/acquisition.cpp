@@ -28,7 +28,7 @@ void look_ahead(round const& r, clock::time_point now, core::outlook<clock::time
             continue;
         if (b.reply.vote == vote::granted)
             to.expect(b.node, now);  // we give it back
-        else if (b.looks_for_others() && b.reply.remaining.count() >= 0)
+        else if (b.command().contends() && b.reply.remaining.count() >= 0)
             to.expect(b.node, now + b.reply.remaining + 2ms);
     }
 }
@@ -104,7 +104,7 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         }
         // The first connections take longer than a vote may; later ones are made while the others vote.
         if (!e.connected() && !a.round_) {
-            a.round_ = make_recycled<round>(e, node_operation::kind::connect, std::string(), std::string(), a.options_.ttl);
+            a.round_ = make_recycled<round>(e, node_command::kind::connect, std::string(), std::string(), a.options_.ttl);
             co_await a.round_->gather();
             if (a.round_->votes.verdict() == core::verdict::won)
                 e.set_connected();
@@ -114,20 +114,20 @@ flow<error_code> acquisition::ask_nodes(std::shared_ptr<acquisition> self)
         }
 
         // A fresh token for each round: a round never meets its own leftovers, nor frees its successor.
-        a.round_ = make_recycled<round>(e, node_operation::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
+        a.round_ = make_recycled<round>(e, node_command::kind::acquire, e.settings().prefix + a.resource, e.make_token(),
                                         a.options_.ttl);
         a.round_->timed = a.options_.report != nullptr;
         // Otherwise it is plain: most do not meet anybody. Who takes over from this process does not expect to be denied.
         bool const lost_before = a.rounds_ > 0;
         bool const takes_over = a.queued_ && !a.gave_way_ && !lost_before;
         if (a.queued_ || comes_often || a.gave_way_ || lost_before)
-            a.round_->look_for_others(takes_over || e.others_queue(a.resource));
+            a.round_->contend(takes_over || e.others_queue(a.resource));
         if (a.gave_way_ || lost_before) {
             a.round_->watch();
             a.outlook_.emplace(e.nodes().size(), e.quorum());
         }
         if (e.settings().fencing)
-            a.round_->proposal = a.propose();
+            a.round_->command.fence = a.propose();
         ++a.rounds_;
         bump(e.count.rounds);
         a.leaves_traces_ = true;
@@ -214,7 +214,7 @@ clock::time_point acquisition::chance(clock::time_point at_the_latest) const
 
 bool acquisition::awaits_turn(std::size_t node) const
 {
-    return outlook_ && round_->ballots[node].reply.turn;
+    return outlook_ && round_->ballots[node].reply.handed_on;
 }
 
 void acquisition::may_be_free(std::size_t node)
@@ -235,14 +235,14 @@ flow<error_code> acquisition::draw_token(std::shared_ptr<acquisition> self)
     auto& a = *self;
     auto& e = *a.engine_;
     auto& token = a.round_->grant()->fence;
-    token = a.round_->proposal;
+    token = a.round_->command.fence;
     auto const took = [&](ballot const& b) { return b.has_granted() && b.reply.fence == token; };
     if (static_cast<std::size_t>(std::count_if(a.round_->ballots.begin(), a.round_->ballots.end(), took)) >= e.quorum())
         co_return error_code();
 
     // Another client's clock is ahead of ours, or it asked at the same moment. So the nodes count on from what they have.
-    auto const raise = make_recycled<round>(e, node_operation::kind::raise, a.round_->grant(), a.options_.ttl);
-    raise->proposal = a.propose();
+    auto const raise = make_recycled<round>(e, node_command::kind::raise, a.round_->grant(), a.options_.ttl);
+    raise->command.fence = a.propose();
     for (auto const& b : a.round_->ballots) {
         if (!b.has_granted())
             raise->skip(b.node, b.answered ? b.cast() : vote::unknown);

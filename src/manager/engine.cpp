@@ -258,7 +258,7 @@ void engine::set_free(held_lock& held)
             t->second.others_until = now() + t->second.courtesy;
         }
         if (follows)
-            held.grant()->turn = false;  // it is the next one's to end
+            held.grant()->hands_on = false;  // it is the next one's to end
         if (queue != contenders_.end())
             queue->second.front()->wake();
     }
@@ -443,7 +443,8 @@ void engine::abandon()
 void engine::observe(ballot const& b)
 {
     auto& c = node_counters_[b.node];
-    if (b.what == node_operation::kind::acquire || b.what == node_operation::kind::extend)
+    auto const what = b.command().what;
+    if (what == node_command::kind::acquire || what == node_command::kind::extend)
         bump(b.cast() == vote::granted ? c.granted : b.cast() == vote::denied ? c.denied : c.unknown);
     if (b.reply.healed)
         bump(count.healed);
@@ -469,7 +470,7 @@ void engine::get_to_know(ballot const& b)
         c.last_connection = b.sent_on();
         bump(c.connections);
         judge_life(b.node);
-    } else if (b.what == node_operation::kind::connect && b.reply.vote == vote::granted) {
+    } else if (b.command().what == node_command::kind::connect && b.reply.vote == vote::granted) {
         judge_life(b.node);
     }
 }

@@ -50,12 +50,11 @@ flow<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 
     held.may_live_for(self->ttl_);
     auto const& grant = held.grant();
-    auto const extension = make_recycled<round>(e, node_operation::kind::extend, grant, self->ttl_);
-    bool const heal = self->renewal_ && e.settings().heal;
+    auto const extension = make_recycled<round>(e, node_command::kind::extend, grant, self->ttl_);
+    extension->command.heal = self->renewal_ && e.settings().heal;
     for (std::size_t i = 0; i < grant->nodes(); ++i) {
-        if (heal)
+        if (extension->command.heal)
             grant->ask_to_heal(i);
-        extension->ballots[i].heal = heal;
         if (!grant->may_hold(i))
             extension->skip(i, vote::denied);
     }

@@ -62,7 +62,7 @@ public:
     std::string const key;
     std::string const value;
     std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
-    bool turn = false;        ///< more of this process were to follow: the release ends that, unless one does
+    bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
 
 private:
     friend class round;

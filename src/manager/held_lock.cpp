@@ -97,11 +97,11 @@ error_code held_lock::judge(round const& extension)
     if (auto const ec = check())
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
-        auto const until = valid_until(extension.started, extension.ttl);
+        auto const until = valid_until(extension.started, extension.command.ttl);
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
             margin_ = core::stop_margin(
-                std::min(extension.ttl, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
+                std::min(extension.command.ttl, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
         }
         keep();
         return {};

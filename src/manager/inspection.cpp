@@ -35,7 +35,7 @@ public:
             co_return errc::invalid_argument;
 
         auto const key = e.settings().prefix + self->resource_;
-        auto const answers = make_recycled<round>(e, node_operation::kind::inspect, key, std::string(), 0ms);
+        auto const answers = make_recycled<round>(e, node_command::kind::inspect, key, std::string(), 0ms);
         self->round_ = answers;
         co_await answers->gather();
 

@@ -46,9 +46,10 @@ janitor::janitor(engine& e) : engine_(e), alarm_([this] { try_again(); }) {}
 
 std::shared_ptr<round> janitor::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    auto release = make_recycled<round>(engine_, node_operation::kind::release, taken, ttl);
+    auto release = make_recycled<round>(engine_, node_command::kind::release, taken, ttl);
+    if (taken->hands_on)
+        release->command.handed_on = node_command::handovers::end;
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
-        release->ballots[i].turn = taken->turn;
         if (!taken->may_hold(i)) {
             taken->withdraw(i);
             release->skip(i, vote::denied);
@@ -68,7 +69,7 @@ void janitor::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds t
 void janitor::settle(ballot& b)
 {
     auto const now = engine_.now();
-    auto const ttl_over = b.round->started + engine_.key_lifetime(b.ttl);
+    auto const ttl_over = b.round->started + engine_.key_lifetime(b.command().ttl);
     bool const settled = is_settled(b, *engine_.nodes()[b.node], b.asked >= ttl_over);
     // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
     if (b.unanswered_on() != 0)

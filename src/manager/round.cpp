@@ -19,15 +19,22 @@ namespace {
 // How long a process that overslept a deadline takes at most to read what has arrived.
 constexpr clock::duration grace = std::chrono::milliseconds(5);
 
-bool asks_for_quorum(node_operation::kind what)
+bool asks_for_quorum(node_command::kind what)
 {
-    return what == node_operation::kind::acquire || what == node_operation::kind::raise;
+    return what == node_command::kind::acquire || what == node_command::kind::raise;
 }
 
 }  // namespace
 
+node_command const& ballot::command() const noexcept
+{
+    return round->command;
+}
+
 void ballot::complete(node_reply r)
 {
+    using kind = node_command::kind;
+    auto const what = command().what;
     reply = std::move(r);
     answered = true;
     if (round->timed)
@@ -43,7 +50,7 @@ void ballot::complete(node_reply r)
         reply.error = errc::quarantined;
     if (what == kind::release)
         round->engine.janitor().settle(*this);
-    if (what == kind::extend && heal && reply.vote == vote::unknown && !reply.untouched)
+    if (command().heal && reply.vote == vote::unknown && !reply.untouched)
         round->grant()->heal_unanswered(node, sent_on());
     finish(cast());
 }
@@ -55,14 +62,14 @@ grant::trace ballot::trace() const noexcept
 
 std::uint32_t ballot::unanswered_on() const noexcept
 {
-    return what == kind::release ? round->grant()->unanswered_on(node) : 0;
+    return command().what == node_command::kind::release ? round->grant()->unanswered_on(node) : 0;
 }
 
 void ballot::stop_waiting()
 {
     // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
     // key more is a failure more that the lock survives. The release withdraws it.
-    if (what != kind::acquire || round->votes.verdict() != core::verdict::won)
+    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won)
         withdraw();
     finish(vote::unknown);
 }
@@ -83,22 +90,24 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(detail::engine& e, node_operation::kind what, std::string key, std::string value, std::chrono::milliseconds t)
+round::round(detail::engine& e, node_command::kind what, std::string key, std::string value, std::chrono::milliseconds t)
     : round(e, what, make_recycled<detail::grant>(std::move(key), std::move(value), e.nodes().size()), t)
 {
     grant_->asked_ = this;
 }
 
-round::round(detail::engine& e, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds t)
+round::round(detail::engine& e, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl)
     : engine(e),
-      ttl(t),
+      command{.what = what, .keys = {&about->key, 1}, .value = about->value, .ttl = ttl},
       votes(about->nodes(), asks_for_quorum(what) ? e.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
-      what_(what),
       grant_(std::move(about)),
       deadline_([this] { out_of_time(); })
 {
-    fill_in_ballots();
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        ballots[i].round = this;
+        ballots[i].node = static_cast<std::uint32_t>(i);
+    }
 }
 
 round::~round()
@@ -110,19 +119,6 @@ round::~round()
     grant_->asked_ = nullptr;
 }
 
-void round::fill_in_ballots()
-{
-    for (std::size_t i = 0; i < ballots.size(); ++i) {
-        auto& b = ballots[i];
-        b.round = this;
-        b.node = static_cast<std::uint32_t>(i);
-        b.what = what_;
-        b.key = grant_->key;
-        b.value = grant_->value;
-        b.ttl = ttl;
-    }
-}
-
 void round::skip(std::size_t i, vote known)
 {
     ballots[i].skipped = true;
@@ -130,19 +126,11 @@ void round::skip(std::size_t i, vote known)
     count(known);
 }
 
-void round::look_for_others(bool more_follow)
+void round::contend(bool more_follow)
 {
-    grant_->turn = more_follow;
-    for (auto& b : ballots) {
-        b.contender = engine.contender();
-        b.turn = more_follow;
-    }
-}
-
-void round::watch()
-{
-    for (auto& b : ballots)
-        b.watch = true;
+    grant_->hands_on = more_follow;
+    command.contender = engine.contender();
+    command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
 }
 
 bool round::wanted() const noexcept
@@ -153,14 +141,13 @@ bool round::wanted() const noexcept
 clock::duration round::patience() const
 {
     auto const& c = engine.settings();
-    return what_ == node_operation::kind::connect ? c.connect_timeout + c.node_timeout : c.node_timeout;
+    return command.what == node_command::kind::connect ? c.connect_timeout + c.node_timeout : c.node_timeout;
 }
 
 void round::prepare()
 {
     started = engine.now();  // before the first byte leaves: validity counts from here
     for (auto& b : ballots) {
-        b.fence = proposal;
         b.asked = started;
         b.not_after = started + useful_for(b) + patience();
     }
@@ -170,10 +157,10 @@ void round::prepare()
 // whose answer is missing may be carried out as late as that, and the key then lives for another ttl.
 clock::duration round::useful_for(ballot const& b) const
 {
-    if (what_ != node_operation::kind::release)
+    if (command.what != node_command::kind::release)
         return clock::duration::zero();
     auto const acquired = grant_->on(b.node);
-    return engine.key_lifetime(ttl) * (acquired.answered && !acquired.is_unknown() ? 1 : 2);
+    return engine.key_lifetime(command.ttl) * (acquired.answered && !acquired.is_unknown() ? 1 : 2);
 }
 
 void round::submit(std::size_t i)
@@ -305,7 +292,7 @@ void round::drop()
 bool round::decided() const noexcept
 {
     // An inspection wants to hear everybody.
-    return what_ != node_operation::kind::inspect && votes.verdict() != core::verdict::open;
+    return command.what != node_command::kind::inspect && votes.verdict() != core::verdict::open;
 }
 
 void round::count(vote v)

@@ -39,10 +39,11 @@ struct cast_vote {
 /// One node's part in a round. It may outlast the round's decision: late answers are still of use.
 class ballot final : public node_operation {
 public:
+    node_command const& command() const noexcept override;
     void complete(node_reply reply) override;
 
     /// What was not sent yet will not be, unless it is a release: that is always wanted.
-    void withdraw() noexcept { withdrawn_ = withdrawn_ || what != kind::release; }
+    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
 
     /// Nobody waits any more.
     void stop_waiting();
@@ -81,11 +82,11 @@ private:
 */
 class round : public std::enable_shared_from_this<round> {
 public:
-    round(detail::engine& engine, node_operation::kind what, std::string key, std::string value,
+    round(detail::engine& engine, node_command::kind what, std::string key, std::string value,
           std::chrono::milliseconds ttl);
 
     /// About the key and value of @p about.
-    round(detail::engine&, node_operation::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
+    round(detail::engine&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
 
     ~round();
 
@@ -94,10 +95,10 @@ public:
 
     /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins, and
     /// @p more_follow in this process, those who are denied are told of the end of all that.
-    void look_for_others(bool more_follow);
+    void contend(bool more_follow);
 
-    /// Of one that looks for others: asks the nodes that deny to tell of the next change.
-    void watch();
+    /// Of one that contends: asks the nodes that deny to tell of the next change.
+    void watch() noexcept { command.watch = true; }
 
     /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
     auto gather()
@@ -119,7 +120,7 @@ public:
 
     bool decided() const noexcept;
 
-    /// Of an acquisition that looks for others: whether some want it, too.
+    /// Of an acquisition that contends: whether some want it, too.
     bool wanted() const noexcept;
 
     /// The nodes that would have granted, were they not quarantined.
@@ -132,8 +133,7 @@ public:
     std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
 
     detail::engine& engine;
-    std::chrono::milliseconds const ttl;
-    std::uint64_t proposal = 0;          ///< the fencing token that it proposes; 0: none
+    node_command command;                ///< the same for all nodes; complete before it is sent
     clock::time_point started;           ///< before the first byte left
     core::tally votes;
     std::vector<ballot, recycler<ballot>> ballots;
@@ -157,11 +157,9 @@ private:
     clock::duration patience() const;
     void prepare();
     clock::duration useful_for(ballot const&) const;
-    void fill_in_ballots();
     void submit(std::size_t i);
     void count(vote);
 
-    node_operation::kind const what_;
     std::shared_ptr<detail::grant> const grant_;
     suspended waiting_;                  ///< in @ref gather
     core::alarm<clock::time_point> deadline_;

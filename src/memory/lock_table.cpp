@@ -35,46 +35,46 @@ lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
 }
 
 // Whether a tombstone says that the key must not be set to the value any more.
-bool lock_table::is_dead(node_operation const& o, clock::time_point now) const
+bool lock_table::is_dead(node_command const& c, clock::time_point now) const
 {
-    auto const t = tombstones.find({std::string(o.key), std::string(o.value)});
+    auto const t = tombstones.find({c.key(), std::string(c.value)});
     return t != tombstones.end() && t->second > now;
 }
 
 // Whether it was lower.
-bool lock_table::raise_counter(node_operation const& o)
+bool lock_table::raise_counter(node_command const& c)
 {
-    if (o.fence == 0)
+    if (c.fence == 0)
         return false;
-    auto& counter = counters[std::string(o.key)];
-    return o.fence > std::exchange(counter, std::max(counter, o.fence));
+    auto& counter = counters[c.key()];
+    return c.fence > std::exchange(counter, std::max(counter, c.fence));
 }
 
 // Whether others want the key, too, of one that is granted.
-bool lock_table::note_contender(node_operation const& o, bool granted, clock::time_point now)
+bool lock_table::note_contender(node_command const& c, bool granted, clock::time_point now)
 {
-    auto const known = wanted.find(o.key);
+    auto const known = wanted.find(c.key());
     if (known != wanted.end() && granted)
-        known->second.first.erase(std::string(o.contender));
+        known->second.first.erase(std::string(c.contender));
     if (known != wanted.end() && (known->second.first.empty() || known->second.second <= now))
         wanted.erase(known);
     if (granted)
-        return wanted.contains(o.key);
-    auto& [who, until] = wanted[std::string(o.key)];
+        return wanted.contains(c.key());
+    auto& [who, until] = wanted[c.key()];
     if (who.size() < wanted_max) {
-        auto const* const e = find(o.key, now);
-        who.emplace(o.contender);
+        auto const* const e = find(c.key(), now);
+        who.emplace(c.contender);
         until = std::max(until, (e && e->expires != clock::time_point::max() ? e->expires : now) + core::wanted_life);
     }
     return false;
 }
 
 // More of this process follow, or nobody.
-void lock_table::begin_turn(node_operation const& o, clock::time_point now)
+void lock_table::begin_turn(node_command const& c, clock::time_point now)
 {
-    if (!o.turn)
-        return end_turn(o.key);
-    auto const [t, is_new] = turns.emplace(o.key, now + core::wanted_life);
+    if (c.handed_on != node_command::handovers::follow)
+        return end_turn(c.key());
+    auto const [t, is_new] = turns.emplace(c.key(), now + core::wanted_life);
     if (!is_new && t->second <= now)
         t->second = now + core::wanted_life;
 }
@@ -105,78 +105,78 @@ void lock_table::tell(std::string_view key)
         changed(told.key());
 }
 
-node_reply lock_table::carry_out(node_operation const& o, clock::time_point now)
+node_reply lock_table::carry_out(node_command const& c, clock::time_point now, bool tombstone)
 {
-    if (!watchers.contains(o.key))
-        return apply(o, now);
+    if (!watchers.contains(c.key()))
+        return apply(c, now, tombstone);
     auto const state = [&] {
-        auto const* const e = find(o.key, now);
+        auto const* const e = find(c.key(), now);
         return e ? std::optional(std::pair(e->value, e->expires)) : std::nullopt;
     };
     auto const before = state();
-    auto r = apply(o, now);
+    auto r = apply(c, now, tombstone);
     if (state() != before)
-        tell(o.key);
+        tell(c.key());
     return r;
 }
 
-node_reply lock_table::apply(node_operation const& o, clock::time_point now)
+node_reply lock_table::apply(node_command const& c, clock::time_point now, bool tombstone)
 {
-    auto* const e = find(o.key, now);
-    bool const ours = e && e->value == o.value;
+    auto* const e = find(c.key(), now);
+    bool const ours = e && e->value == c.value;
     auto const vote_if = [](bool yes) { return yes ? vote::granted : vote::denied; };
     node_reply r;
-    switch (o.what) {
-    case node_operation::kind::acquire: {
+    switch (c.what) {
+    case node_command::kind::acquire: {
         r.vote = vote_if(!e);
         if (!e)
-            entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
-        bool const taken = raise_counter(o);
-        r.fence = !e && taken ? o.fence : 0;
-        if (!o.looks_for_others())
+            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + c.ttl});
+        bool const taken = raise_counter(c);
+        r.fence = !e && taken ? c.fence : 0;
+        if (!c.contends())
             break;
-        r.wanted = note_contender(o, !e, now);
+        r.wanted = note_contender(c, !e, now);
         if (e) {
             r.remaining = remaining(*e, now);
-            auto const t = turns.find(o.key);
-            r.turn = t != turns.end() && t->second > now;
-            if (r.turn && (r.remaining.count() < 0 || t->second < e->expires))
+            auto const t = turns.find(c.key());
+            r.handed_on = t != turns.end() && t->second > now;
+            if (r.handed_on && (r.remaining.count() < 0 || t->second < e->expires))
                 r.remaining = remaining({{}, t->second}, now);
         } else {
-            begin_turn(o, now);
+            begin_turn(c, now);
         }
         break;
     }
-    case node_operation::kind::raise:
-        raise_counter(o);
+    case node_command::kind::raise:
+        raise_counter(c);
         r.vote = vote::granted;
-        r.fence = ++counters[std::string(o.key)];
+        r.fence = ++counters[c.key()];
         break;
-    case node_operation::kind::extend:
+    case node_command::kind::extend:
         r.vote = vote_if(ours);
-        r.healed = !e && o.heal && !is_dead(o, now);
+        r.healed = !e && c.heal && !is_dead(c, now);
         if (ours && e->expires != clock::time_point::max())
-            e->expires = std::max(e->expires, now + o.ttl);
+            e->expires = std::max(e->expires, now + c.ttl);
         if (r.healed)
-            entries.insert_or_assign(std::string(o.key), entry{std::string(o.value), now + o.ttl});
+            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + c.ttl});
         break;
-    case node_operation::kind::release:
+    case node_command::kind::release:
         r.vote = vote_if(ours);
         if (ours)
-            entries.erase(entries.find(o.key));
-        if (ours && o.turn)
-            end_turn(o.key);
-        if (auto const on = o.unanswered_on(); on != 0 && on != o.sent_on())
-            tombstones.insert_or_assign({std::string(o.key), std::string(o.value)}, now + core::tombstone_life);
+            entries.erase(entries.find(c.key()));
+        if (ours && c.handed_on == node_command::handovers::end)
+            end_turn(c.key());
+        if (tombstone)
+            tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
         break;
-    case node_operation::kind::inspect:
+    case node_command::kind::inspect:
         r.vote = vote_if(e);
         if (e) {
             r.text = e->value;
             r.remaining = remaining(*e, now);
         }
         break;
-    case node_operation::kind::connect:
+    case node_command::kind::connect:
         r.vote = vote::granted;
         break;
     }

@@ -22,7 +22,8 @@ public:
         clock::time_point expires;  ///< max: never
     };
 
-    node_reply carry_out(node_operation const&, clock::time_point now);
+    /// @p tombstone: of a release: leave one.
+    node_reply carry_out(node_command const&, clock::time_point now, bool tombstone = false);
 
     /// Null if the key is not there or its time is over.
     entry* find(std::string_view key, clock::time_point now);
@@ -43,12 +44,12 @@ public:
     std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>> watchers;
 
 private:
-    node_reply apply(node_operation const&, clock::time_point now);
-    bool note_contender(node_operation const&, bool granted, clock::time_point now);
-    void begin_turn(node_operation const&, clock::time_point now);
+    node_reply apply(node_command const&, clock::time_point now, bool tombstone);
+    bool note_contender(node_command const&, bool granted, clock::time_point now);
+    void begin_turn(node_command const&, clock::time_point now);
     void end_turn(std::string_view key);
-    bool is_dead(node_operation const&, clock::time_point now) const;
-    bool raise_counter(node_operation const&);
+    bool is_dead(node_command const&, clock::time_point now) const;
+    bool raise_counter(node_command const&);
 };
 
 }  // namespace redlock::detail

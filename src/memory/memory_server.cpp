@@ -261,10 +261,11 @@ private:
                 o->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto reply = s.keys.carry_out(*o, now);
-            if (o->watch && reply.vote == vote::denied) {
+            auto const& c = o->command();
+            auto reply = s.keys.carry_out(c, now, o->leaves_tombstone(s.connection));
+            if (c.watch && reply.vote == vote::denied) {
                 reply.watched = true;
-                s.keys.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
+                s.keys.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {
                     if (auto const self = weak.lock())
                         self->tell(key);
                 });

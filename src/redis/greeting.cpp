@@ -18,39 +18,26 @@ using boost::redis::resp3::type;
 // scripts, and the trial.
 enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
 
-/// An operation of the trial: nobody waits for it.
-struct trial_operation final : node_operation {
-    void complete(node_reply) override {}
-};
-
 constexpr std::size_t trial_steps = 5;
 constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
 // whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and not one for each connection.
-std::array<trial_operation, trial_steps> trial_at(std::string_view key, std::string_view counter, bool fencing)
+std::array<node_command, trial_steps> trial_at(std::string const& key, std::string const& counter)
 {
-    std::array<trial_operation, trial_steps> all;
-    using kind = node_operation::kind;
+    std::array<node_command, trial_steps> all;
+    using kind = node_command::kind;
     constexpr std::array kinds{kind::acquire, kind::extend, kind::inspect, kind::raise, kind::release};
     for (std::size_t i = 0; i < all.size(); ++i) {
-        auto& o = all[i];
-        o.what = kinds[i];
-        o.key = key;
-        o.value = "trial";
-        o.ttl = i == 0 ? 1s : 2s;  // so that there is something to extend
-        if (fencing && o.what == kind::raise) {
-            o.key = counter;
-            o.fence = 1;
-        }
+        auto const what = kinds[i];
+        all[i] = {.what = what,
+                  .keys = {what == kind::raise ? &counter : &key, 1},
+                  .value = "trial",
+                  .contender = what == kind::acquire ? "trial" : "",
+                  .ttl = i == 0 ? 1s : 2s,  // so that there is something to extend
+                  .fence = what == kind::raise ? 1u : 0u};
     }
-    all[0].contender = "trial";
     return all;
-}
-
-bool is_tried(trial_operation const& o)
-{
-    return o.what != node_operation::kind::raise || o.fence != 0;
 }
 
 // Whether ZADD does not know GT.
@@ -124,10 +111,9 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     r.push("PEXPIRE", key, 1000);
     r.push("DEL", key);
     encoder e;
-    for (auto const& o : redis::trial_at(key, counter, fencing_)) {
-        if (is_tried(o))
-            r.append(e.encode(o, {.by = deletion::script}));
-        e.forget();
+    for (auto const& c : redis::trial_at(key, counter)) {
+        if (c.what != node_command::kind::raise || fencing_)
+            r.append(e.encode(c, {.by = deletion::script}));
     }
     if (fencing_)
         r.push("DEL", core::fence_key(counter));

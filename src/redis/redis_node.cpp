@@ -311,8 +311,8 @@ private:
             for (auto& e : b->entries) {
                 if (!e.tracked || !b->has(e.answer))
                     continue;
-                e.changed = e.changed || key.empty() || e.operation->key == key;
-                e.turn_over = e.turn_over || key.empty() || e.operation->key == turn;
+                e.changed = e.changed || key.empty() || e.operation->command().key() == key;
+                e.turn_over = e.turn_over || key.empty() || e.operation->command().key() == turn;
             }
         }
     }
@@ -507,7 +507,7 @@ private:
         if (i >= taken_.size())
             return false;
         auto& o = *taken_[i].operation;
-        if (o.what == node_operation::kind::connect)
+        if (o.command().what == node_command::kind::connect)
             o.complete({.vote = vote::granted});
         else if (o.withdrawn() || now > o.not_after)
             o.complete({.untouched = true, .error = errc::node_unreachable});
@@ -548,16 +548,16 @@ private:
     void add(batch& b, queued q, encoder& e)
     {
         auto& o = *q.operation;
-        auto const unanswered_on = o.unanswered_on();
+        auto const& c = o.command();
         manner how{.by = deletion_,
-                   .tombstone = unanswered_on != 0 && unanswered_on != link_number_,
+                   .tombstone = o.leaves_tombstone(link_number_),
                    .checks_type = checks_type_,
-                   .tracking = o.watch && tracking_};
-        auto const* const script = script_for(o, how);
-        bool const native = o.what == node_operation::kind::release && !script;
+                   .tracking = c.watch && tracking_};
+        auto const* const script = script_for(c, how);
+        bool const native = c.what == node_command::kind::release && !script;
         bool const loaded = how.load_script = q.load_script && script;
         auto const answer = b.request.get_commands();
-        b.request.append(e.encode(o, how));
+        b.request.append(e.encode(c, how));
         o.mark_sent(link_number_);
         b.entries.push_back({std::move(q.operation), answer + (loaded ? 1 : 0) + (how.tracking ? 1 : 0), loaded, native, how.checks_type, how.tracking});
     }
@@ -566,21 +566,22 @@ private:
     {
         std::erase(in_flight_, b);
         for (auto& e : b->entries) {
-            auto const replies = commands_for(*e.operation);
+            auto const& c = e.operation->command();
+            auto const replies = commands_for(c);
             if (!b->has(e.answer + replies - 1)) {
                 e.operation->complete({.error = errc::connection_lost});
                 continue;
             }
-            auto r = interpret(*e.operation, {&b->replies[e.answer], replies}, url_.password, e.checks_type);
+            auto r = interpret(c, {&b->replies[e.answer], replies}, url_.password, e.checks_type);
             if (r.untouched && try_again(e, r.error))
                 continue;
             r.watched = e.tracked && r.vote == vote::denied && !b->replies[e.answer - 1].is_error();
-            bool const turn = r.turn;
+            bool const handed_on = r.handed_on;
             e.operation->complete(std::move(r));
-            if (turn && e.turn_over)
-                tell_of_change(core::turn_key(e.operation->key));
-            else if (!turn && e.changed)
-                tell_of_change(e.operation->key);
+            if (handed_on && e.turn_over)
+                tell_of_change(core::turn_key(c.key()));
+            else if (!handed_on && e.changed)
+                tell_of_change(c.key());
         }
         b->clear();
         if (spare_.size() < spare_max)
@@ -616,7 +617,7 @@ private:
     {
         auto queue = std::exchange(queue_, {});
         for (auto& q : queue) {
-            if (q.operation->what == node_operation::kind::release && clock::now() <= q.operation->not_after)
+            if (q.operation->command().what == node_command::kind::release && clock::now() <= q.operation->not_after)
                 queue_.push_back(std::move(q));
             else
                 q.operation->complete({.untouched = true, .error = trouble_, .text = trouble_message_});

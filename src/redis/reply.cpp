@@ -109,26 +109,26 @@ node_reply interpret_contention(reply const& r)
         result.wanted = r.text == "2";
         return result;
     }
-    long long lock = 0, turn = 0;
-    if (r.type != type::array || r.elements.size() != 2 || !read_number(r.elements[0], lock) || !read_number(r.elements[1], turn))
+    long long lock = 0, handovers = 0;
+    if (r.type != type::array || r.elements.size() != 2 || !read_number(r.elements[0], lock) || !read_number(r.elements[1], handovers))
         return unexpected();
     auto result = decided(false);
-    result.turn = turn >= 0;
-    result.remaining = std::chrono::milliseconds(result.turn && (lock < 0 || turn < lock) ? turn : lock);
+    result.handed_on = handovers >= 0;
+    result.remaining = std::chrono::milliseconds(result.handed_on && (lock < 0 || handovers < lock) ? handovers : lock);
     return result;
 }
 
 // The key is set by now, whatever became of the proposal.
-node_reply interpret_proposal(node_operation const& o, node_reply granted, reply const& r, std::string_view password)
+node_reply interpret_proposal(node_command const& c, node_reply granted, reply const& r, std::string_view password)
 {
     if (r.is_error()) {
-        auto result = interpret_error(r.text, {password, o.value});
+        auto result = interpret_error(r.text, {password, c.value});
         result.untouched = false;
         return result;
     }
     if (r.type != type::number || (r.text != "1" && r.text != "0"))
         return unexpected();
-    granted.fence = r.text == "1" ? o.fence : 0;
+    granted.fence = r.text == "1" ? c.fence : 0;
     return granted;
 }
 
@@ -207,37 +207,37 @@ node_reply interpret_error(std::string_view text, std::initializer_list<std::str
     return r;
 }
 
-node_reply interpret(node_operation const& o, std::span<reply const> replies, std::string_view password, bool checks_type)
+node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password, bool checks_type)
 {
     auto const& r = replies.front();
     if (r.is_error()) {
-        auto refusal = interpret_error(r.text, {password, o.value});
+        auto refusal = interpret_error(r.text, {password, c.value});
         // What is no string is not our value.
-        bool const compares = o.what == node_operation::kind::extend || o.what == node_operation::kind::release;
+        bool const compares = c.what == node_command::kind::extend || c.what == node_command::kind::release;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
-    switch (o.what) {
-    case node_operation::kind::acquire: {
-        auto result = o.looks_for_others() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
-        return result.vote == vote::granted && o.fence != 0 ? interpret_proposal(o, std::move(result), replies.back(), password)
-                                                                : result;
+    switch (c.what) {
+    case node_command::kind::acquire: {
+        auto result = c.contends() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
+        return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password)
+                                                            : result;
     }
-    case node_operation::kind::raise:
-        return replies.back().is_error() ? interpret_error(replies.back().text, {password, o.value}) : interpret_counter(replies.back());
-    case node_operation::kind::extend:
-        if (o.heal && r.type == type::number && r.text == "2") {
+    case node_command::kind::raise:
+        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back());
+    case node_command::kind::extend:
+        if (c.heal && r.type == type::number && r.text == "2") {
             auto result = decided(false);
             result.healed = true;
             return result;
         }
         [[fallthrough]];
-    case node_operation::kind::release:
+    case node_command::kind::release:
         if (r.type == type::number && (r.text == "1" || r.text == "0"))
             return decided(r.text == "1");
         return unexpected();
-    case node_operation::kind::inspect:
+    case node_command::kind::inspect:
         return interpret_inspection(r);
-    case node_operation::kind::connect:
+    case node_command::kind::connect:
         break;
     }
     return unexpected();

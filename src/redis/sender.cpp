@@ -18,119 +18,106 @@ using namespace std::string_view_literals;
 
 constexpr auto fence_member = "token"sv;  // of the sorted set that is a counter
 
-bool same(std::string_view a, std::string_view b) noexcept
-{
-    return a.data() == b.data() && a.size() == b.size();
-}
-
 }  // namespace
 
-script const* script_for(node_operation const& o, manner how)
+script const* script_for(node_command const& c, manner how)
 {
-    switch (o.what) {
-    case node_operation::kind::acquire:
-        return o.looks_for_others() ? &contend_script : nullptr;
-    case node_operation::kind::extend:
+    switch (c.what) {
+    case node_command::kind::acquire:
+        return c.contends() ? &contend_script : nullptr;
+    case node_command::kind::extend:
         return &extend_script;
-    case node_operation::kind::release:
+    case node_command::kind::release:
         if (how.tombstone)
             return &bury_script;
-        return o.turn || how.by == deletion::script ? &release_script : nullptr;
-    case node_operation::kind::inspect:
+        return c.handed_on == node_command::handovers::end || how.by == deletion::script ? &release_script : nullptr;
+    case node_command::kind::inspect:
         return &inspect_script;
-    case node_operation::kind::raise:
-    case node_operation::kind::connect:
+    case node_command::kind::raise:
+    case node_command::kind::connect:
         break;
     }
     return nullptr;
 }
 
-std::size_t commands_for(node_operation const& o)
+std::size_t commands_for(node_command const& c)
 {
-    return o.what == node_operation::kind::raise || (o.what == node_operation::kind::acquire && o.fence != 0) ? 2 : 1;
+    return c.what == node_command::kind::raise || (c.what == node_command::kind::acquire && c.fence != 0) ? 2 : 1;
 }
 
-void encoder::contend(node_operation const& o, std::string_view script)
+void encoder::contend(node_command const& c, std::string_view script)
 {
-    core::put_wanted_key(wanted_key_, o.key);
-    core::put_turn_key(turn_key_, o.key);
-    push_command(request_, "EVALSHA", script, "3"sv, o.key, wanted_key_, turn_key_, o.value, static_cast<std::int64_t>(o.ttl.count()),
-                 o.contender, static_cast<std::int64_t>(core::wanted_life.count()), o.turn ? "1"sv : "0"sv);
+    core::put_wanted_key(wanted_key_, c.key());
+    core::put_turn_key(turn_key_, c.key());
+    push_command(request_, "EVALSHA", script, "3"sv, c.key(), wanted_key_, turn_key_, c.value, static_cast<std::int64_t>(c.ttl.count()),
+                 c.contender, static_cast<std::int64_t>(core::wanted_life.count()), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
 }
 
 // Native commands, not a script: a server runs one of four calls in twice the time.
 template <class... Options>
-void encoder::propose(node_operation const& o, Options const&... options)
+void encoder::propose(node_command const& c, Options const&... options)
 {
-    core::put_fence_key(fence_key_, o.key);
-    push_command(request_, "ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(o.fence), fence_member);
+    core::put_fence_key(fence_key_, c.key());
+    push_command(request_, "ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
 }
 
-boost::redis::request const& encoder::encode(node_operation const& o, manner how)
+boost::redis::request const& encoder::encode(node_command const& c, manner how)
 {
-    if (same(key_, o.key) && same(value_, o.value) && what_ == o.what && ttl_ == o.ttl && fence_ == o.fence && heal_ == o.heal
-        && turn_ == o.turn && same(contender_, o.contender) && how_ == how)
+    if (encoded_ == c && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
-    auto const ttl = o.ttl.count();
-    auto const* const s = script_for(o, how);
+    auto const ttl = c.ttl.count();
+    auto const* const s = script_for(c, how);
     if (s && how.load_script)
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
-    switch (o.what) {
-    case node_operation::kind::acquire:
+    switch (c.what) {
+    case node_command::kind::acquire:
         if (how.tracking)
             push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
-        if (o.looks_for_others())
-            contend(o, s->sha1);
+        if (c.contends())
+            contend(c, s->sha1);
         else if (how.checks_type)
-            push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl, "GET"sv);
+            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl, "GET"sv);
         else
-            push_command(request_, "SET", o.key, o.value, "NX"sv, "PX"sv, ttl);
-        if (o.fence != 0)
-            propose(o, "CH"sv);
+            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl);
+        if (c.fence != 0)
+            propose(c, "CH"sv);
         break;
-    case node_operation::kind::raise:
-        propose(o);
+    case node_command::kind::raise:
+        propose(c);
         push_command(request_, "ZINCRBY", fence_key_, "1"sv, fence_member);
         break;
-    case node_operation::kind::extend:
-        if (o.heal) {
-            core::put_tombstone_key(tombstone_key_, o.key, o.value);
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone_key_, o.value, ttl, "1"sv);
+    case node_command::kind::extend:
+        if (c.heal) {
+            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, ttl, "1"sv);
         } else {
-            push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key, o.value, ttl, "0"sv);
+            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value, ttl, "0"sv);
         }
         break;
-    case node_operation::kind::release:
+    case node_command::kind::release:
         if (s == &bury_script) {
-            core::put_tombstone_key(tombstone_key_, o.key, o.value);
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, tombstone_key_, o.value, core::tombstone_life.count());
-        } else if (o.turn) {
-            core::put_turn_key(turn_key_, o.key);
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, o.key, turn_key_, o.value);
+            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, core::tombstone_life.count());
+        } else if (c.handed_on == node_command::handovers::end) {
+            core::put_turn_key(turn_key_, c.key());
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), turn_key_, c.value);
         } else if (s) {
-            push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key, o.value);
+            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value);
         } else if (how.by == deletion::delifeq) {
-            push_command(request_, "DELIFEQ", o.key, o.value);
+            push_command(request_, "DELIFEQ", c.key(), c.value);
         } else {
-            push_command(request_, "DELEX", o.key, "IFEQ"sv, o.value);
+            push_command(request_, "DELEX", c.key(), "IFEQ"sv, c.value);
         }
         break;
-    case node_operation::kind::inspect:
-        push_command(request_, "EVALSHA", s->sha1, "1"sv, o.key);
+    case node_command::kind::inspect:
+        push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key());
         break;
-    case node_operation::kind::connect:
+    case node_command::kind::connect:
         break;
     }
-    key_ = o.key;
-    value_ = o.value;
-    what_ = o.what;
-    ttl_ = o.ttl;
-    fence_ = o.fence;
-    heal_ = o.heal;
-    turn_ = o.turn;
-    contender_ = o.contender;
+    encoded_ = c;
     how_ = how;
     return request_;
 }

@@ -9,7 +9,6 @@
 #include <boost/redis/request.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,31 +30,27 @@ struct manner {
     friend bool operator==(manner, manner) = default;
 };
 
-/// The script that @p o is carried out with, or null if it is none.
-script const* script_for(node_operation const& o, manner);
+/// The script that @p c is carried out with, or null if it is none.
+script const* script_for(node_command const& c, manner);
 
-/// How many commands carry out @p o, apart from those that prepare it, and so how many replies are its answer.
-std::size_t commands_for(node_operation const& o);
+/// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its answer.
+std::size_t commands_for(node_command const& c);
 
-/// Turns operations into commands. The same operation in the same manner is encoded once.
+/// Turns commands into those of the server. What is the same, in the same manner, is encoded once.
 class encoder {
 public:
-    boost::redis::request const& encode(node_operation const&, manner);
+    boost::redis::request const& encode(node_command const&, manner);
 
-    /// The operations may go, and others come to be where they were.
-    void forget() noexcept { what_ = node_operation::kind::connect; }
+    /// What the last command views may go.
+    void forget() noexcept { encoded_ = {}; }
 
 private:
-    void contend(node_operation const&, std::string_view script);
+    void contend(node_command const&, std::string_view script);
     template <class... Options>
-    void propose(node_operation const&, Options const&...);
+    void propose(node_command const&, Options const&...);
 
     boost::redis::request request_;
-    node_operation::kind what_ = node_operation::kind::connect;  ///< is never encoded: nothing is known
-    std::string_view key_, value_, contender_;
-    std::chrono::milliseconds ttl_{};
-    std::uint64_t fence_ = 0;
-    bool heal_ = false, turn_ = false;
+    node_command encoded_;  ///< to connect, which is never encoded: none
     manner how_;
     std::string fence_key_, tombstone_key_, wanted_key_, turn_key_;  // kept for their memory
 };

@@ -19,11 +19,7 @@ using namespace redlock::redis;
 
 namespace {
 
-struct question final : node_operation {
-    void complete(node_reply) override {}
-};
-
-void check(question const& q, std::span<reply const> replies)
+void check(node_command const& q, std::span<reply const> replies)
 {
     auto const what = q.what;
     using boost::redis::resp3::type;
@@ -39,15 +35,15 @@ void check(question const& q, std::span<reply const> replies)
     }
     must(!answer.error, "a vote with an error");
     must(!r.is_error(), "an error was taken for a vote");
-    if (what == node_operation::kind::acquire && answer.vote == vote::granted)
-        must(q.looks_for_others() ? r.type == type::number && (r.text == "1" || r.text == "2") : r.type == type::simple_string && r.text == "OK",
+    if (what == node_command::kind::acquire && answer.vote == vote::granted)
+        must(q.contends() ? r.type == type::number && (r.text == "1" || r.text == "2") : r.type == type::simple_string && r.text == "OK",
              "something else than OK, or 1 or 2, was taken for a grant");
-    if (answer.fence != 0 && what == node_operation::kind::acquire)
+    if (answer.fence != 0 && what == node_command::kind::acquire)
         must(answer.fence == q.fence && replies.back().type == type::number && replies.back().text == "1",
              "something else than 1 was taken for a token");
-    if (what == node_operation::kind::raise && answer.vote == vote::granted)
+    if (what == node_command::kind::raise && answer.vote == vote::granted)
         must(answer.fence > 0 && answer.fence < redlock::core::fence_end, "a counter out of range");
-    if ((what == node_operation::kind::extend || what == node_operation::kind::release) && answer.vote == vote::granted)
+    if ((what == node_command::kind::extend || what == node_command::kind::release) && answer.vote == vote::granted)
         must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
 }
 
@@ -60,8 +56,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     using boost::redis::resp3::type;
     if (size < 1)
         return 0;
-    question q;
-    q.what = static_cast<node_operation::kind>(data[0] % 5);
+    std::string const key = "key";
+    node_command q{.keys = {&key, 1}};
+    q.what = static_cast<node_command::kind>(data[0] % 5);
     q.fence = data[0] >> 3 & 1;
     q.heal = data[0] >> 4 & 1;
     q.contender = data[0] >> 5 & 1 ? "me" : "";

@@ -4,7 +4,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_operation::kind;
+using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(extending)
 

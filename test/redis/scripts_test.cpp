@@ -12,6 +12,7 @@
 
 using namespace redlock;
 using namespace redlock::test;
+using handovers = node_command::handovers;
 
 BOOST_AUTO_TEST_SUITE(scripts)
 
@@ -63,16 +64,14 @@ BOOST_AUTO_TEST_CASE(extending_never_shortens_nor_limits_what_has_no_end)
 
 namespace {
 
-struct step final : node_operation {
-    void complete(node_reply) override {}
-    std::uint32_t unanswered_on() const noexcept override { return tombstone ? 1 : 0; }
+struct step : node_command {
     bool tombstone = false;
 };
 
 // What the library would send, in words.
 std::vector<std::vector<std::string>> commands_for(step const& o)
 {
-    auto const key = std::string(o.key), value = std::string(o.value), counter = core::fence_key(key);
+    auto const key = o.key(), value = std::string(o.value), counter = core::fence_key(key);
     auto const ttl = std::to_string(o.ttl.count()), fence = std::to_string(o.fence);
     auto const eval = [&](redis::script const& s, std::vector<std::string> arguments) {
         std::vector<std::string> c{"EVAL", std::string(s.source), "2", key, core::tombstone_key(key, value)};
@@ -80,21 +79,21 @@ std::vector<std::vector<std::string>> commands_for(step const& o)
         return c;
     };
     switch (o.what) {
-    case node_operation::kind::acquire: {
+    case node_command::kind::acquire: {
         std::vector<std::string> const set{"SET", key, value, "NX", "PX", ttl};
-        if (o.looks_for_others())
+        if (o.contends())
             return {{"EVAL", std::string(redis::contend_script.source), "3", key, core::wanted_key(key), core::turn_key(key), value, ttl,
-                     std::string(o.contender), "1000000", o.turn ? "1" : "0"}};
+                     std::string(o.contender), "1000000", o.handed_on == handovers::follow ? "1" : "0"}};
         if (o.fence == 0)
             return {set};
         return {set, {"ZADD", counter, "GT", "CH", fence, "token"}};
     }
-    case node_operation::kind::raise:
+    case node_command::kind::raise:
         return {{"ZADD", counter, "GT", fence, "token"}, {"ZINCRBY", counter, "1", "token"}};
-    case node_operation::kind::extend:
+    case node_command::kind::extend:
         return {eval(redis::extend_script, {value, ttl, o.heal ? "1" : "0"})};
     default:
-        if (o.turn)
+        if (o.handed_on == handovers::end)
             return {{"EVAL", std::string(redis::release_script.source), "2", key, core::turn_key(key), value}};
         if (!o.tombstone)
             return {{"EVAL", std::string(redis::release_script.source), "1", key, value}};
@@ -105,16 +104,16 @@ std::vector<std::vector<std::string>> commands_for(step const& o)
 // The answer to the last command.
 std::string words_for(step const& o, node_reply const& r, bool raised)
 {
-    if (o.what == node_operation::kind::extend && r.healed)
+    if (o.what == node_command::kind::extend && r.healed)
         return "2";
-    if (o.what == node_operation::kind::raise)
+    if (o.what == node_command::kind::raise)
         return std::to_string(r.fence);
     bool const granted = r.vote == vote::granted;
-    if (o.looks_for_others())
+    if (o.contends())
         return granted ? (r.wanted ? "2" : "1") : "denied";
-    if (o.what == node_operation::kind::acquire && o.fence != 0)
+    if (o.what == node_command::kind::acquire && o.fence != 0)
         return raised ? "1" : "0";
-    if (o.what == node_operation::kind::acquire)
+    if (o.what == node_command::kind::acquire)
         return granted ? "OK" : "(nil)";
     return granted ? "1" : "0";
 }
@@ -132,38 +131,41 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     std::string const keys[] = {"lock:a", "lock:{b}c"}, values[] = {"v1", "v2", "v3"};
     for (int i = 0; i < 20'000; ++i) {
         step o;
-        o.key = keys[below(2)];
+        o.keys = {&keys[below(2)], 1};
         o.value = values[below(3)];
         o.ttl = std::chrono::hours(1);
-        node_operation::kind const kinds[] = {node_operation::kind::acquire, node_operation::kind::raise, node_operation::kind::extend,
-                                              node_operation::kind::release};
+        node_command::kind const kinds[] = {node_command::kind::acquire, node_command::kind::raise, node_command::kind::extend,
+                                              node_command::kind::release};
         o.what = kinds[below(4)];
-        if (o.what == node_operation::kind::raise || (o.what == node_operation::kind::acquire && below(3) != 0))
+        if (o.what == node_command::kind::raise || (o.what == node_command::kind::acquire && below(3) != 0))
             o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
         std::string const contender = "c" + std::to_string(below(3));
-        if (o.what == node_operation::kind::acquire && o.fence == 0 && below(2) == 0)
+        if (o.what == node_command::kind::acquire && o.fence == 0 && below(2) == 0)
             o.contender = contender;
-        o.heal = o.what == node_operation::kind::extend && below(2) == 0;
-        o.tombstone = o.what == node_operation::kind::release && below(20) == 0;
-        o.turn = !o.tombstone && below(2) == 0 && (o.looks_for_others() || o.what == node_operation::kind::release);
+        o.heal = o.what == node_command::kind::extend && below(2) == 0;
+        o.tombstone = o.what == node_command::kind::release && below(20) == 0;
+        if (o.contends())
+            o.handed_on = below(2) == 0 ? handovers::follow : handovers::end;
+        else if (o.what == node_command::kind::release && !o.tombstone && below(2) == 0)
+            o.handed_on = handovers::end;
         if (below(50) == 0) {  // it forgets
             table = {};
             client.ask({"FLUSHALL"});
         }
-        auto const before = table.counters[std::string(o.key)];
-        auto const reply = table.carry_out(o, now);
-        auto const expected = words_for(o, reply, table.counters[std::string(o.key)] > before);
+        auto const before = table.counters[o.key()];
+        auto const reply = table.carry_out(o, now, o.tombstone);
+        auto const expected = words_for(o, reply, table.counters[o.key()] > before);
         std::string actual;
         for (auto const& command : commands_for(o))
             actual = client.ask(command);
         if (expected == "denied")
             BOOST_REQUIRE((std::stol(actual) > 3'500'000 && std::stol(actual) <= 3'600'000
-                           && (std::stol(actual.substr(actual.find('\n'))) > 900'000) == reply.turn));
+                           && (std::stol(actual.substr(actual.find('\n'))) > 900'000) == reply.handed_on));
         else
             BOOST_REQUIRE_MESSAGE(actual == expected, "step " << i << ": " << actual << " instead of " << expected);
-        if (o.what == node_operation::kind::acquire) {
-            auto const* const e = table.find(o.key, now);
-            BOOST_REQUIRE((e && client.ask({"GET", std::string(o.key)}) == e->value));
+        if (o.what == node_command::kind::acquire) {
+            auto const* const e = table.find(o.key(), now);
+            BOOST_REQUIRE((e && client.ask({"GET", o.key()}) == e->value));
         }
     }
     for (auto const& key : keys) {

@@ -180,7 +180,7 @@ void link::flush()
     if (state_ != state::up)
         return trouble_ ? refuse_queue() : void();
     for (auto& o : std::exchange(queue_, {})) {
-        if (o->what == node_operation::kind::connect)
+        if (o->command().what == node_command::kind::connect)
             o->complete({.vote = vote::granted});
         else if (o->withdrawn() || process_.clock_now() > o->not_after)
             o->complete({.untouched = true, .error = errc::node_unreachable});
@@ -193,7 +193,7 @@ void link::flush()
 void link::refuse_queue()
 {
     for (auto& o : std::exchange(queue_, {})) {
-        if (o->what == node_operation::kind::release && process_.clock_now() <= o->not_after)
+        if (o->command().what == node_command::kind::release && process_.clock_now() <= o->not_after)
             queue_.push_back(std::move(o));
         else
             o->complete({.untouched = true, .error = errc::node_unreachable});
@@ -237,9 +237,9 @@ void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, s
             return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
     }
     server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
-        if (r->watch && r->looks_for_others() && reply.vote == vote::denied && self->world_.servers_tell) {
+        if (r->command.watch && r->command.contends() && reply.vote == vote::denied && self->world_.servers_tell) {
             reply.watched = true;
-            auto watched = reply.turn ? core::turn_key(r->key) : std::string(r->key);
+            auto watched = reply.handed_on ? core::turn_key(r->command.key()) : r->command.key();
             self->world_.tell("{} will tell {} of {}, in {} ms at the latest", self->server_.name, self->process_.name(), watched,
                               reply.remaining.count());
             self->server_.keys.watch(std::move(watched), c.get(), [weak = self->weak_from_this(), c](auto const& key) {

@@ -234,19 +234,19 @@ void process::has_released(std::string const& token)
 
 void process::checks_submission(node_operation const& o, server const&)
 {
-    if (o.what == node_operation::kind::acquire)
-        asked_[std::string(o.key)] = world_.now;
-    if (o.what != node_operation::kind::extend || !undisturbed_for(1s))
+    if (o.command().what == node_command::kind::acquire)
+        asked_[o.command().key()] = world_.now;
+    if (o.command().what != node_command::kind::extend || !undisturbed_for(1s))
         return;
-    auto const r = released_.find(std::string(o.value));
+    auto const r = released_.find(std::string(o.command().value));
     if (r != released_.end() && world_.now > r->second + 1ms)
-        world_.blame("{}: extends {}, which it has released", name_, o.key);
+        world_.blame("{}: extends {}, which it has released", name_, o.command().key());
 }
 
 void process::checks_sending(node_operation const& o, server const& s)
 {
-    if (o.what == node_operation::kind::acquire && !tokens_.emplace(&s, std::string(o.value)).second)
-        world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, o.key, s.name);
+    if (o.command().what == node_command::kind::acquire && !tokens_.emplace(&s, std::string(o.command().value)).second)
+        world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, o.command().key(), s.name);
 }
 
 void process::disturbed_until(server const& s, clock::time_point when)

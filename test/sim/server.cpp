@@ -31,6 +31,8 @@ void server::receive(std::function<void()> what)
 
 void server::carry_out(request const& r, std::function<void(node_reply)> const& reply)
 {
+    using kind = node_command::kind;
+    auto const& c = r.command;
     node_reply answer;
     if (refusal_) {
         answer.untouched = true;
@@ -39,20 +41,18 @@ void server::carry_out(request const& r, std::function<void(node_reply)> const& 
         // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
         auto const seen = clock_now() - world_.random.between(0ms, 1ms);
         auto const in_ms = std::chrono::floor<std::chrono::milliseconds>(seen);
-        answer = keys.carry_out(r, r.what == node_operation::kind::acquire || r.what == node_operation::kind::extend
-                                       ? clock::time_point(in_ms)
-                                       : clock_now());
+        answer = keys.carry_out(c, c.what == kind::acquire || c.what == kind::extend ? clock::time_point(in_ms) : clock_now(), r.tombstone);
     }
-    bool const set = answer.healed || (r.what == node_operation::kind::acquire && answer.vote == vote::granted);
+    bool const set = answer.healed || (c.what == kind::acquire && answer.vote == vote::granted);
     if (set)
-        world_.note_taking(r.key);
-    if (set && world_.now - r.sent > r.ttl)
-        ghosts_.emplace(r.value);
-    world_.tell("{} {} {} {}: {}", name, r.what == node_operation::kind::acquire  ? "acquire"
-                                         : r.what == node_operation::kind::raise  ? "raise"
-                                         : r.what == node_operation::kind::extend ? "extend"
-                                         : r.what == node_operation::kind::release ? "release" : "inspect",
-                r.key, r.value.substr(0, 8), answer.error ? answer.error.message() : answer.vote == vote::granted ? "yes" : "no");
+        world_.note_taking(c.key());
+    if (set && world_.now - r.sent > c.ttl)
+        ghosts_.emplace(c.value);
+    world_.tell("{} {} {} {}: {}", name, c.what == kind::acquire  ? "acquire"
+                                         : c.what == kind::raise  ? "raise"
+                                         : c.what == kind::extend ? "extend"
+                                         : c.what == kind::release ? "release" : "inspect",
+                c.key(), c.value.substr(0, 8), answer.error ? answer.error.message() : answer.vote == vote::granted ? "yes" : "no");
     reply(std::move(answer));
 }
 

@@ -15,31 +15,27 @@ namespace redlock::sim {
 
 class world;
 
-/// A request as it travels: a copy, because who asked may be gone before it arrives.
-struct request final : node_operation {
-    request(node_operation const& o, clock::time_point when) : sent(when), key_(o.key), value_(o.value), contender_(o.contender), unanswered_on_(o.unanswered_on())
+/// A command as it travels: a copy, because who asked may be gone before it arrives.
+struct request {
+    request(node_operation const& o, clock::time_point when)
+        : command(o.command()), tombstone(o.leaves_tombstone(o.sent_on())), sent(when), keys_(command.keys.begin(), command.keys.end()),
+          value_(command.value), contender_(command.contender)
     {
-        what = o.what;
-        key = key_;
-        value = value_;
-        ttl = o.ttl;
-        fence = o.fence;
-        heal = o.heal;
-        watch = o.watch;
-        turn = o.turn;
-        contender = contender_;
-        mark_sent(o.sent_on());
+        command.keys = keys_;
+        command.value = value_;
+        command.contender = contender_;
     }
-    void complete(node_reply) override {}
-    std::uint32_t unanswered_on() const noexcept override { return unanswered_on_; }
+    request(request const&) = delete;
+    request& operator=(request const&) = delete;
 
+    node_command command;
+    bool const tombstone;
     clock::time_point const sent;
 
 private:
-    std::string const key_;
+    std::vector<std::string> const keys_;
     std::string const value_;
     std::string const contender_;
-    std::uint32_t const unanswered_on_;
 };
 
 /// A lock server with a clock of its own.

@@ -340,8 +340,8 @@ void planned_node::send(std::shared_ptr<node_operation> const& o)
     }
     o->mark_sent(connection_);
     auto const self = shared_from_this();
-    auto const carry_out = [self, o] { return self->world_.tables[self->server_].carry_out(*o, self->world_.now); };
-    if (o->what == node_operation::kind::acquire && !std::exchange(met_its_fate_, true)) {
+    auto const carry_out = [self, o] { return self->world_.tables[self->server_].carry_out(o->command(), self->world_.now, o->leaves_tombstone(o->sent_on())); };
+    if (o->command().what == node_command::kind::acquire && !std::exchange(met_its_fate_, true)) {
         auto const f = world_.the_plan.fates[client_][server_];
         auto const when = world_.carried_out(client_, server_);
         last_arrival_ = when;

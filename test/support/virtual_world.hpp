@@ -152,7 +152,7 @@ public:
 
     /// One request as it arrived.
     struct request {
-        node_operation::kind what;
+        node_command::kind what;
         std::string key;
         std::string value;
         clock::time_point when;
@@ -196,17 +196,17 @@ public:
 
     entry* find(std::string const& key) { return lock_table::find(key, world_.now); }
 
-    std::size_t count(node_operation::kind what) const
+    std::size_t count(node_command::kind what) const
     {
         return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
     }
 
-    node_reply carry_out(node_operation const& o)
+    node_reply carry_out(node_command const& c, bool tombstone)
     {
-        requests.push_back({o.what, std::string(o.key), std::string(o.value), world_.now, o.fence});
+        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence});
         node_reply r;
         if (!refusal) {
-            r = lock_table::carry_out(o, world_.now);
+            r = lock_table::carry_out(c, world_.now, tombstone);
             if (!draws_tokens)
                 r.fence = 0;
             return r;
@@ -325,10 +325,11 @@ private:
 
     void carry_out(std::shared_ptr<node_operation> const& o)
     {
-        auto reply = server_.carry_out(*o);
-        if (o->watch && o->looks_for_others() && reply.vote == vote::denied && server_.tells) {  // a plain SET reads nothing
+        auto const& c = o->command();
+        auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()));
+        if (c.watch && c.contends() && reply.vote == vote::denied && server_.tells) {  // a plain SET reads nothing
             reply.watched = true;
-            server_.watch(reply.turn ? core::turn_key(o->key) : std::string(o->key), this, [weak = weak_from_this()](auto const& key) {
+            server_.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.deaf)
                     self->world_.at(self->world_.now + self->server_.reply_delay + self->distance_, [self, key] { self->tell(key); });
             });

@@ -20,7 +20,8 @@ using redis::deletion;
 using redis::encoder;
 using redis::manner;
 using redis::push_command;
-using kind = node_operation::kind;
+using kind = node_command::kind;
+using handovers = node_command::handovers;
 
 BOOST_AUTO_TEST_SUITE(commands)
 
@@ -39,15 +40,16 @@ void check_same(std::string_view name, Args const&... args)
     BOOST_TEST(actual.get_expected_responses() == expected.get_expected_responses());
 }
 
-struct test_operation final : node_operation {
-    test_operation(kind k, std::string_view of, std::string_view held, std::chrono::milliseconds t = {})
+// A command that keeps its key.
+struct test_command : node_command {
+    test_command(kind k, std::string of, std::string_view held, std::chrono::milliseconds t = {})
+        : node_command{.what = k, .value = held, .ttl = t}, name(std::move(of))
     {
-        what = k;
-        key = of;
-        value = held;
-        ttl = t;
+        keys = {&name, 1};
     }
-    void complete(node_reply) override {}
+    test_command(test_command const& other) : node_command(other), name(other.name) { keys = {&name, 1}; }
+
+    std::string name;
 };
 
 template <class... Args>
@@ -123,9 +125,11 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     using namespace std::chrono_literals;
     encoder e;
     auto const encoded = [&](kind k, manner how = {}, std::uint64_t fence = 0, bool heal = false, bool contends = false, bool turn = false) {
-        test_operation o(k, "key", "value", 5s);
+        test_command o(k, "key", "value", 5s);
         o.contender = contends ? "me" : "";
-        o.turn = turn;
+        o.handed_on = !turn                ? handovers::unsaid
+                      : k == kind::acquire ? handovers::follow
+                                           : handovers::end;
         o.fence = fence;
         o.heal = heal;
         return std::string(e.encode(o, how).payload());
@@ -165,7 +169,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
 BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
 {
     encoder e;
-    test_operation const o(kind::release, "key", "value");
+    test_command const o(kind::release, "key", "value");
 
     auto const& r = e.encode(o, {.load_script = true});
 
@@ -178,22 +182,22 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
 {
     using namespace std::chrono_literals;
     std::string const keys = "key1key2", values = "one two ";
-    auto const key = [&](std::size_t i) { return std::string_view(keys).substr(4 * i, 4); };
+    auto const key = [&](std::size_t i) { return keys.substr(4 * i, 4); };
     auto const value = [&](std::size_t i) { return std::string_view(values).substr(4 * i, 4); };
-    test_operation const operations[] = {
+    test_command operations[] = {
         {kind::acquire, key(0), value(0), 1s}, {kind::acquire, key(1), value(0), 1s}, {kind::acquire, key(1), value(1), 1s},
         {kind::acquire, key(1), value(1), 2s}, {kind::extend, key(1), value(1), 2s},  {kind::raise, key(1), value(1), 2s},
         {kind::release, key(1), value(1), 2s},
         {kind::release, key(1), value(0), 2s}, {kind::inspect, key(1), {}, 0s},       {kind::inspect, key(0), {}, 0s}};
     encoder used;
-    auto const check = [&](test_operation const& o, manner how) {
+    auto const check = [&](test_command const& o, manner how) {
         encoder fresh;
         BOOST_TEST(used.encode(o, how).payload() == fresh.encode(o, how).payload());
         BOOST_TEST(used.encode(o, how).get_commands() == fresh.encode(o, how).get_commands());
         auto const script = how.load_script && redis::script_for(o, how);
         BOOST_TEST(used.encode(o, how).get_commands() == redis::commands_for(o) + script);
     };
-    for (auto o : operations) {
+    for (auto& o : operations) {
         for (auto by : {deletion::script, deletion::delifeq, deletion::delex}) {
             for (bool load : {false, true, true})
                 check(o, {.by = by, .load_script = load});
@@ -211,11 +215,10 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
 
 BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
 {
-    std::string key = "key1";
     encoder e;
-    test_operation const o(kind::acquire, key, "value", std::chrono::seconds(1));
+    test_command o(kind::acquire, "key1", "value", std::chrono::seconds(1));
     e.encode(o, {});
-    key = "key2";
+    o.name = "key2";
 
     e.forget();
 
@@ -224,10 +227,10 @@ BOOST_AUTO_TEST_CASE(an_operation_where_a_forgotten_one_was_is_encoded_anew)
 
 BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 {
-    test_operation const o(kind::acquire, {}, {});
+    test_command const o(kind::acquire, {}, {});
     encoder e;
     BOOST_TEST(e.encode(o, {}).payload() == expected("SET", "", "", "NX", "PX", "0"));
-    e.encode(test_operation(kind::acquire, "key", "value"), {});
+    e.encode(test_command(kind::acquire, "key", "value"), {});
 
     e.forget();
 
@@ -244,14 +247,14 @@ public:
     {
         if (i > 0)
             return false;
-        sent.push_back(std::string(e.encode(*operation, {}).payload()));
+        sent.push_back(std::string(e.encode(*command, {}).payload()));
         if (std::exchange(fails, false))
             throw std::bad_alloc();
         return true;
     }
     void end_sending(clock::time_point) override {}
 
-    node_operation const* operation = nullptr;
+    node_command const* command = nullptr;
     bool fails = false;
     std::vector<std::string> sent;
 };
@@ -264,14 +267,13 @@ BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
     detail::strand const strand(boost::asio::any_io_executor(context.get_executor()));
     auto const sender = std::make_shared<redis::sender>();
     auto const node = std::make_shared<test_node>();
-    std::string key = "key1";
-    test_operation const o(kind::acquire, key, "value");
-    node->operation = &o;
+    test_command o(kind::acquire, "key1", "value");
+    node->command = &o;
     node->fails = true;
     sender->add(node, strand);
     BOOST_CHECK_THROW(context.run(), std::bad_alloc);
     node->sent.clear();
-    key = "key2";  // another operation that came to be in the same place
+    o.name = "key2";  // another command that came to be in the same place
 
     context.restart();
     sender->add(node, strand);

@@ -5,7 +5,7 @@
 using namespace redlock;
 using redis::interpret_error;
 using boost::redis::resp3::type;
-using kind = node_operation::kind;
+using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(replies)
 
@@ -16,15 +16,10 @@ redis::reply make(type t, std::string text, std::vector<std::string> elements = 
     return {t, std::move(text), std::move(elements)};
 }
 
-struct question final : node_operation {
-    explicit question(kind k, std::uint64_t f = 0, bool h = false)
-    {
-        what = k;
-        fence = f;
-        heal = h;
-    }
-    void complete(node_reply) override {}
-};
+node_command question(kind what, std::uint64_t fence = 0, bool heal = false)
+{
+    return {.what = what, .heal = heal, .fence = fence};
+}
 
 node_reply answer(kind what, redis::reply const& r, std::uint64_t fence = 0, bool heal = false)
 {
@@ -96,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_not_ours)
 
 BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
 {
-    question q(kind::acquire);
+    auto q = question(kind::acquire);
     q.contender = "me";
     auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
     BOOST_TEST((answered(make(type::number, "1")).vote == vote::granted));
@@ -104,14 +99,14 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
     BOOST_TEST((answered(make(type::number, "2")).vote == vote::granted));
     BOOST_TEST(answered(make(type::number, "2")).wanted);
     struct {
-        char const *lock, *turn;
-        bool is_turn;
+        char const *lock, *handovers;
+        bool handed_on;
         int remaining;
     } const denials[] = {{"4321", "-2", false, 4321}, {"4321", "1000", true, 1000}, {"321", "1000", true, 321}, {"-1", "-2", false, -1}, {"-1", "7", true, 7}};
     for (auto const& d : denials) {
-        auto const denied = answered(make(type::array, "", {d.lock, d.turn}));
+        auto const denied = answered(make(type::array, "", {d.lock, d.handovers}));
         BOOST_TEST((denied.vote == vote::denied));
-        BOOST_TEST(denied.turn == d.is_turn);
+        BOOST_TEST(denied.handed_on == d.handed_on);
         BOOST_TEST(denied.remaining.count() == d.remaining);
     }
     for (auto const& odd : {make(type::number, "0"), make(type::number, "3"), make(type::simple_string, "OK"), make(type::null, ""),
@@ -121,7 +116,7 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
 
 BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
 {
-    question q(kind::acquire, 77);
+    auto q = question(kind::acquire, 77);
     q.contender = "me";
     redis::reply const both[] = {make(type::number, "2"), make(type::number, "1")};
     auto const r = redis::interpret(q, both);
@@ -265,7 +260,7 @@ BOOST_AUTO_TEST_CASE(what_a_server_quotes_of_our_secrets_is_left_out)
     BOOST_TEST(shown(std::string(150, 'x') + "hunt%r\"2\n\xc3\xa9").substr(150) == "***");  // before it is cut off
     BOOST_TEST(redis::presentable("ERR \\\\\\\\\\\\\\\\", {"\\\\\\\\\\\\\\"}).find("\\\\\\\\") == std::string::npos);
 
-    question q(kind::acquire, 7);
+    auto q = question(kind::acquire, 7);
     q.value = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1";
     redis::reply const replies[] = {make(type::simple_string, "OK"), make(type::simple_error, "ERR pw=sesame 5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web:1")};
     BOOST_TEST(redis::interpret(q, replies, "sesame").text == "ERR pw=*** ***");
