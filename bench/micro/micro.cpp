@@ -3,7 +3,7 @@
 #include "micro/micro.hpp"
 
 #include "core/backoff.hpp"
-#include "core/check.hpp"
+#include "locks/check.hpp"
 #include "core/key.hpp"
 #include "core/quorum.hpp"
 #include "core/schedule.hpp"
@@ -157,7 +157,7 @@ void make_token(State& state)
 void check_resource(State& state)
 {
     std::string const resource = "warehouse/42/shelf/7";
-    repeat(state, [&] { return core::check_resource(unknown(resource.c_str()), "lock:").empty(); });
+    repeat(state, [&] { return redlock::detail::check_resource(unknown(resource.c_str()), "lock:").empty(); });
 }
 
 void check_options(State& state)
@@ -167,7 +167,7 @@ void check_options(State& state)
         redlock::acquire_options options;
         options.ttl = unknown(5'000ms);
         options.renew = redlock::renewal::automatic;
-        return core::check(options, settings).empty();
+        return redlock::detail::check(options, settings).empty();
     });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/restart_guard.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -34,17 +35,6 @@ struct tls_options {
     std::string private_key_file{};  ///< Its key, PEM. Empty only without a client certificate.
     /// Whether the server's certificate and host name are verified. Switch it off for experiments only.
     bool verify = true;
-};
-
-/// What is done about nodes that have restarted, and may have forgotten locks that are still valid. See docs/fencing.md.
-enum class restart_guard : std::uint8_t {
-    /** A node without a durable log does not vote before it is `config::max_ttl` old, if this manager has seen it restart, or
-        unless a majority of the nodes is as young: then the whole set is taken for newly started. */
-    automatic,
-    /// No node votes before it is `config::max_ttl` old or has a durable log. For correctness after a power cut of all.
-    strict,
-    /// Every node votes at once. Two may hold a lock after a restart.
-    off,
 };
 
 /** What a @ref lock_manager works with. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.

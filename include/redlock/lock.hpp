@@ -89,14 +89,14 @@ struct access {
     static std::shared_ptr<held_lock> const& held(lock_handle const& l) noexcept { return l.held_; }
 
     template <class Manager>
-    static Manager make_manager(std::shared_ptr<engine> e)
+    static Manager make_manager(std::shared_ptr<manager_state> e)
     {
         return Manager(std::move(e));
     }
     template <class Manager>
-    static std::shared_ptr<engine>& engine_of(Manager& m) noexcept
+    static std::shared_ptr<manager_state>& state_of(Manager& m) noexcept
     {
-        return m.engine_;
+        return m.state_;
     }
 };
 

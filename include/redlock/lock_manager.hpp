@@ -31,12 +31,12 @@ namespace detail {
 
 using inspect_handler = completion<void(error_code, lock_info)>;
 
-REDLOCK_API std::shared_ptr<engine> make_engine(asio::any_io_executor, config);
-REDLOCK_API std::shared_ptr<engine> make_engine(asio::any_io_executor, config, std::vector<std::shared_ptr<node>>);
-REDLOCK_API void shut_down_in_background(std::shared_ptr<engine>) noexcept;
-REDLOCK_API stats stats_of(engine const&);
-REDLOCK_API void start_inspect(std::shared_ptr<engine>, std::string resource, inspect_handler);
-REDLOCK_API void start_shutdown(std::shared_ptr<engine>, error_handler);
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config);
+REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor, config, std::vector<std::shared_ptr<node>>);
+REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
+REDLOCK_API stats stats_of(manager_state const&);
+REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, inspect_handler);
+REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
 
 }  // namespace detail
 
@@ -72,11 +72,11 @@ public:
     };
 
     /// @throws std::invalid_argument naming the field, the value and the limit, if @p settings is broken.
-    basic_lock_manager(Executor const& executor, config settings) : engine_(detail::make_engine(executor, std::move(settings))) {}
+    basic_lock_manager(Executor const& executor, config settings) : state_(detail::make_manager_state(executor, std::move(settings))) {}
 
     /// Locks on other nodes than `config::nodes` can name, which must then be empty.
     basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
-        : engine_(detail::make_engine(executor, std::move(settings), std::move(nodes)))
+        : state_(detail::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
     }
 
@@ -93,26 +93,26 @@ public:
 
     /// From one with another executor type.
     template <class Other>
-    basic_lock_manager(basic_lock_manager<Other>&& other) noexcept : engine_(std::move(detail::access::engine_of(other)))
+    basic_lock_manager(basic_lock_manager<Other>&& other) noexcept : state_(std::move(detail::access::state_of(other)))
     {
     }
 
     basic_lock_manager& operator=(basic_lock_manager&& other) noexcept
     {
-        auto const before = std::exchange(engine_, std::move(other.engine_));
-        if (before && before != engine_)
+        auto const before = std::exchange(state_, std::move(other.state_));
+        if (before && before != state_)
             detail::shut_down_in_background(before);
         return *this;
     }
 
     ~basic_lock_manager()
     {
-        if (engine_)
-            detail::shut_down_in_background(engine_);
+        if (state_)
+            detail::shut_down_in_background(state_);
     }
 
     /// Of a manager whose execution context has gone, the type-erased executor only.
-    executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(engine_)); }
+    executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(state_)); }
 
     /** Acquires @p resource on a majority of the nodes.
 
@@ -154,8 +154,8 @@ public:
     auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = default_completion_token())
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& engine, std::string name, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire(engine, std::move(name), how, std::move(handler), explains);
+        auto start = [](auto const& state, std::string name, acquire_options how, detail::acquire_handler handler) {
+            detail::start_acquire(state, std::move(name), how, std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::reported_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(resource), options);
@@ -197,7 +197,7 @@ public:
         // Not in the overload's condition: it would be asked of a token, too, whose call with a lock may not compile.
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         // No coroutine itself: one begins when it is awaited, and the manager may be gone by then.
-        return detail::await_body<lock_type>(engine_, std::move(resource), options, std::move(body));
+        return detail::await_body<lock_type>(state_, std::move(resource), options, std::move(body));
     }
     template <lock_body<lock_type> F>
     auto with_lock(std::string resource, F body)
@@ -217,7 +217,7 @@ public:
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(std::string resource, acquire_options options, F body, CompletionToken&& token)
     {
-        return detail::run_body_under_lock<lock_type, CompletionToken>(engine_, std::move(resource), options, std::move(body), token);
+        return detail::run_body_under_lock<lock_type, CompletionToken>(state_, std::move(resource), options, std::move(body), token);
     }
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(std::string resource, F body, CompletionToken&& token)
@@ -241,8 +241,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_inspect(std::string resource, CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& engine, std::string name, detail::inspect_handler handler) {
-            detail::start_inspect(engine, std::move(name), std::move(handler));
+        auto start = [](auto const& state, std::string name, detail::inspect_handler handler) {
+            detail::start_inspect(state, std::move(name), std::move(handler));
         };
         return initiate<CompletionToken, detail::inspect_handler, error_code, lock_info>(start, token, std::move(resource));
     }
@@ -265,27 +265,27 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_shutdown(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& engine, detail::error_handler handler) {
-            detail::start_shutdown(engine, std::move(handler));
+        auto start = [](auto const& state, detail::error_handler handler) {
+            detail::start_shutdown(state, std::move(handler));
         };
         return initiate<CompletionToken, detail::error_handler, error_code>(start, token);
     }
 
     /// Counters and the present load. Any thread, also while the execution context is destroyed.
-    redlock::stats stats() const { return detail::stats_of(*engine_); }
+    redlock::stats stats() const { return detail::stats_of(*state_); }
 
 private:
     friend detail::access;
-    explicit basic_lock_manager(std::shared_ptr<detail::engine> e) noexcept : engine_(std::move(e)) {}
+    explicit basic_lock_manager(std::shared_ptr<detail::manager_state> e) noexcept : state_(std::move(e)) {}
 
     template <class CompletionToken, class Completion, class... Results, class Start, class... Args>
     auto initiate(Start start, std::remove_reference_t<CompletionToken>& token, Args&&... args)
     {
-        return detail::initiate<void(Results...)>::template on<Completion, CompletionToken>(engine_, start, token,
+        return detail::initiate<void(Results...)>::template on<Completion, CompletionToken>(state_, start, token,
                                                                                             std::forward<Args>(args)...);
     }
 
-    std::shared_ptr<detail::engine> engine_;
+    std::shared_ptr<detail::manager_state> state_;
 };
 
 using lock_manager = basic_lock_manager<asio::any_io_executor>;

@@ -42,10 +42,21 @@ struct node_reply {
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
-struct server_life {
+struct server_identity {
     bool durable = true;        ///< Whether it remembers its keys over a restart, always.
     bool restarted = false;     ///< Whether this manager knew the server before it last started.
     clock::time_point began{};  ///< It has been running since then at the latest.
+};
+
+/// What a node tells without being asked: on its executor, and never from within another call. Both are set.
+struct node_events {
+    /// There is a new connection, to this server. Comes before the first reply from there.
+    std::function<void(server_identity const&)> connected;
+
+    /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. The end of hand-overs
+        has a key of its own, `lock:stock:=turn:{lock:stock}`. An empty key: it may have missed changes, because a connection ended.
+        A node that never notifies is asked now and then. */
+    std::function<void(std::string_view key)> changed;
 };
 
 /// The keys of a command, in the order of their bytes: a view.
@@ -105,16 +116,19 @@ public:
     /// The same from @ref node::submit on, and as long as the operation lives.
     virtual node_command const& command() const noexcept = 0;
 
-    clock::time_point not_after;         ///< The node must not send it later than this.
+    clock::time_point not_after;  ///< The node must not send it later than this.
 
     /// Whether nobody wants it sent any more. A node asks right before sending.
-    bool withdrawn() const noexcept { return withdrawn_; }
+    virtual bool withdrawn() const noexcept = 0;
+
+    /// A node calls this before the first byte may leave. @p connection is not 0 and differs after a reconnection.
+    virtual void mark_sent(std::uint32_t connection) noexcept = 0;
 
     /// Which connection it may have been sent on; 0: it was never handed to one.
-    std::uint32_t sent_on() const noexcept { return sent_on_; }
+    virtual std::uint32_t sent_on() const noexcept = 0;
 
     /// Of a release: the first connection on which a request to set the key to the value is unanswered. 0: there is none.
-    virtual std::uint32_t unanswered_on() const noexcept { return 0; }
+    virtual std::uint32_t unanswered_on() const noexcept = 0;
 
     /// Whether a release that is sent on @p connection leaves a tombstone: that request may be carried out after it.
     bool leaves_tombstone(std::uint32_t connection) const noexcept
@@ -123,17 +137,8 @@ public:
         return unanswered != 0 && unanswered != connection;
     }
 
-    /// A node calls this before the first byte may leave. @p connection is not 0 and differs after a reconnection.
-    void mark_sent(std::uint32_t connection) noexcept { sent_on_ = connection; }
-
     /// A node calls this exactly once, never from within @ref node::submit.
     virtual void complete(node_reply reply) = 0;
-
-protected:
-    bool withdrawn_ = false;  // next to the small members: there are many operations
-
-private:
-    std::uint32_t sent_on_ = 0;
 };
 
 /** One lock server. Implement it to lock on something that is not Redis; the manager's own tests do.
@@ -152,27 +157,19 @@ public:
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
 
-    /// Whether it tells of changes to keys that are watched, see @ref listen. Callable from any thread.
-    virtual bool tells() const noexcept { return false; }
+    /// Whether it notifies of changes to keys that are watched. Callable from any thread.
+    virtual bool notifies() const noexcept { return false; }
 
-    /// What is known of the server that answered last. Called on the executor.
-    virtual server_life life() const { return {}; }
-
-    /// Whether the server may still carry out what was sent on @p connection, which has ended. Called on the executor.
-    virtual bool lingers(std::uint32_t connection) const
+    /// Whether the server may still execute what was sent on @p connection, which has ended. Called on the executor.
+    virtual bool may_still_execute(std::uint32_t connection) const
     {
         static_cast<void>(connection);
         return true;
     }
 
-    /** Called once, before @ref start. The node calls @p changed on its executor, and never from within another call, when
-        a key that it watches has been changed, deleted or has expired; once, then it must be watched again. The end of a turn
-        has a key of its own, `lock:stock:=turn:{lock:stock}`. With an empty key: it may have missed changes, because a connection ended. A node that never tells is asked now and then. */
-    virtual void listen(std::function<void(std::string_view key)> changed) { static_cast<void>(changed); }
-
     /// Called once, before @ref submit. Nothing runs on @p executor at the same time as anything else does. It does not
     /// keep its context running: a node that answers from elsewhere needs a work guard of the context itself.
-    virtual void start(asio::any_io_executor executor) = 0;
+    virtual void start(asio::any_io_executor executor, node_events events) = 0;
 
     /// Takes an operation. It is kept until it can be sent or its time is over.
     virtual void submit(std::shared_ptr<node_operation> operation) = 0;

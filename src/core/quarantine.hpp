@@ -2,7 +2,7 @@
 
 #include "core/quorum.hpp"
 
-#include <redlock/config.hpp>
+#include <redlock/restart_guard.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -34,6 +34,13 @@ TimePoint later(TimePoint from, milliseconds d) noexcept
     return d < milliseconds(0) ? from : d < room ? from + d : TimePoint::max();
 }
 
+/// Zero if it is over; rounded up otherwise, so that what is not over is not zero.
+template <class TimePoint>
+milliseconds time_left(TimePoint until, TimePoint now) noexcept
+{
+    return until <= now ? milliseconds(0) : std::chrono::ceil<milliseconds>(until - now);
+}
+
 /// Until when a lock may be held that was asked for at @p started. @p max_hold of zero: there is no limit.
 template <class TimePoint>
 TimePoint hold_until(TimePoint started, milliseconds max_hold) noexcept

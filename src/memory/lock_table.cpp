@@ -2,7 +2,7 @@
 
 #include "core/fencing.hpp"
 #include "core/key.hpp"
-#include "core/turn.hpp"
+#include "core/handovers.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -26,7 +26,7 @@ struct memory_server::state {
     std::shared_ptr<testing::manual_clock> clock;  // empty: the system's
     memory_server::fault fault = memory_server::fault::none;
     std::uint32_t connection = 1;  // of all; another one after a restart
-    server_life life;
+    server_identity identity;
     std::chrono::milliseconds delay{0};
     std::deque<std::function<void()>> held_back;  // what a hung server has not carried out yet
 
@@ -90,7 +90,7 @@ void memory_server::restart()
     state_->keys.wanted.clear();
     state_->keys.turns.clear();
     ++state_->connection;
-    state_->life = {.durable = false, .restarted = true, .began = state_->now()};
+    state_->identity = {.durable = false, .restarted = true, .began = state_->now()};
 }
 
 void memory_server::erase(std::string_view key)
@@ -146,18 +146,13 @@ public:
         return s.fault != memory_server::fault::unreachable;
     }
 
-    bool tells() const noexcept override { return ready(); }
+    bool notifies() const noexcept override { return ready(); }
 
-    server_life life() const override
+    void start(asio::any_io_executor executor, node_events events) override
     {
-        auto& s = server_->internals();
-        std::lock_guard guard(s.mutex);
-        return s.life;
+        executor_ = std::move(executor);
+        events_ = std::move(events);
     }
-
-    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
-
-    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
 
     void submit(std::shared_ptr<node_operation> o) override
     {
@@ -181,7 +176,7 @@ public:
         arriving_.clear();
         sent_.clear();
         stop_timer();
-        tell_of_change_ = {};
+        events_ = {};
         std::lock_guard guard(server_->internals().mutex);
         executor_ = {};
     }
@@ -203,8 +198,8 @@ private:
         if (!executor_)
             return;
         asio::post(executor_, [self = shared_from_this(), key] {
-            if (self->tell_of_change_)
-                self->tell_of_change_(key);
+            if (self->events_.changed)
+                self->events_.changed(key);
         });
     }
 
@@ -226,11 +221,14 @@ private:
             guard.unlock();
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         }
+        auto const is_new = std::exchange(connection_, s.connection) != s.connection ? std::optional(s.identity) : std::nullopt;
         o->mark_sent(s.connection);
         // As on a connection: what was sent later does not arrive earlier.
         auto const arrives = core::later(now, s.delay);
         sent_.push_back({o, sent_.empty() ? arrives : std::max(arrives, sent_.back().arrives)});
         guard.unlock();
+        if (is_new)
+            events_.connected(*is_new);
         if (!due_ && !timer_ && !held_back_)
             carry_out();
     }
@@ -305,7 +303,8 @@ private:
     std::string const name_;
     std::shared_ptr<memory_server> const server_;
     std::shared_ptr<testing::manual_clock> const clock_;
-    std::function<void(std::string_view)> tell_of_change_;
+    node_events events_;
+    std::uint32_t connection_ = 0;    // the last that was used
     asio::any_io_executor executor_;  // guarded by the server's mutex once started
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
     std::deque<sent> sent_;

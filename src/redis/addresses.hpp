@@ -1,6 +1,6 @@
 #pragma once
 
-#include "strand.hpp"
+#include "runtime/strand.hpp"
 
 #include <redlock/error.hpp>
 

@@ -8,7 +8,7 @@
 #include "redis/sender.hpp"
 #include "redis/server_history.hpp"
 #include "redis/tls.hpp"
-#include "strand.hpp"
+#include "runtime/strand.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -97,16 +97,13 @@ public:
 
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
 
-    bool tells() const noexcept override { return ready() && tracking_.load(std::memory_order_relaxed); }
+    bool notifies() const noexcept override { return ready() && tracking_.load(std::memory_order_relaxed); }
 
-    server_life life() const override { return history_.life(); }
+    bool may_still_execute(std::uint32_t connection) const override { return connection <= lingering_; }
 
-    bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
-
-    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
-
-    void start(asio::any_io_executor executor) override
+    void start(asio::any_io_executor executor, node_events events) override
     {
+        events_ = std::move(events);
         // Not type-erased if it can be helped: with each use, a type-erased strand allocates.
         auto const* const given = executor.target<strand>();
         strand_.emplace(given ? *given : strand(std::move(executor)));
@@ -150,7 +147,7 @@ public:
             b->entries.clear();
         }
         strand_.reset();
-        tell_of_change_ = {};
+        events_ = {};
     }
 
     void abandon() override
@@ -165,7 +162,7 @@ public:
         patience_.reset();
         link_.reset();
         strand_.reset();
-        tell_of_change_ = {};
+        events_ = {};
     }
 
 private:
@@ -319,8 +316,8 @@ private:
 
     void tell_of_change(std::string_view key)
     {
-        if (tell_of_change_)
-            tell_of_change_(key);
+        if (events_.changed)
+            events_.changed(key);
     }
 
     void greeted(connection& link, batch const& asked, error_code ec)
@@ -348,6 +345,7 @@ private:
         up_since_ = clock::now();
         patience_->cancel();
         log(log_level::info, "connected");
+        events_.connected(history_.identity());
         watched_ = 0;
         watch(link_);
         if (auto const earlier = std::exchange(client_id_, server.client_id); !earlier.empty() && !client_id_.empty())
@@ -409,7 +407,7 @@ private:
             return server.refusal;
         tells_of_log_ = server.tells_of_log;
         history_.greeted(server.run_id, server.uptime, server.log, clock::now());
-        if (!history_.same_life())
+        if (!history_.same_server())
             client_id_.clear();  // it gives the numbers anew
         if (server.refusal.error)
             return server.refusal;
@@ -690,7 +688,7 @@ private:
     std::uint64_t watched_ = 0;    ///< the first in flight when the connection was last looked at
     std::vector<std::shared_ptr<batch>> spare_;
     push_reader pushes_;
-    std::function<void(std::string_view)> tell_of_change_;
+    node_events events_;
     std::atomic<bool> tracking_{false};
     bool told_of_tracking_ = false;  ///< that there is none
     bool flush_due_ = false;

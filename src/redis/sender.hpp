@@ -1,7 +1,7 @@
 #pragma once
 
 #include "redis/scripts.hpp"
-#include "strand.hpp"
+#include "runtime/strand.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>

@@ -32,26 +32,26 @@ log_state read_log_state(std::string_view persistence, std::span<std::string con
 
 void server_history::greeted(std::string_view run_id, std::chrono::seconds uptime, log_state log, clock::time_point now)
 {
-    same_life_ = !run_id.empty() && run_id == run_id_;
-    if (same_life_) {
-        life_ = known_life_;
+    same_server_ = !run_id.empty() && run_id == run_id_;
+    if (same_server_) {
+        identity_ = known_;
         return looked(log, now);
     }
     bool const first = run_id_.empty();
     // What the life before had forgotten itself is over a max_ttl after its beginning. Of one that we have not seen we know nothing.
-    bool const remembered = first || (durable_now_ && (life_.durable || now - life_.began >= max_ttl_));
+    bool const remembered = first || (durable_now_ && (identity_.durable || now - identity_.began >= max_ttl_));
     bool const named = !run_id.empty();
     synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
     looked(log, now);
-    life_.restarted = !first;
-    life_.durable = named && durable_now_ && log.from_start && remembered;
+    identity_.restarted = !first;
+    identity_.durable = named && durable_now_ && log.from_start && remembered;
     // An uptime follows the wall clock, which may jump: of a server that we saw restart we know better. It counts the seconds
     // that have begun.
     auto const age = std::clamp<std::chrono::seconds>(uptime - std::chrono::seconds(1), {}, std::chrono::hours(10 * 365 * 24));
-    life_.began = life_.restarted ? now : now - age;
+    identity_.began = identity_.restarted ? now : now - age;
     if (named) {
         run_id_ = run_id;
-        known_life_ = life_;
+        known_ = identity_;
     }
 }
 

@@ -38,17 +38,17 @@ public:
     /// It was asked again on the same connection.
     void looked(log_state, clock::time_point now);
 
-    server_life const& life() const noexcept { return life_; }
+    server_identity const& identity() const noexcept { return identity_; }
 
     /// Whether the latest connection met the same life of the server as the one before.
-    bool same_life() const noexcept { return same_life_; }
+    bool same_server() const noexcept { return same_server_; }
 
 private:
     std::chrono::milliseconds max_ttl_;
     std::string run_id_;        // the last that was told
-    server_life known_life_;    // the one of that name
-    server_life life_;
-    bool same_life_ = false;
+    server_identity known_;     // the one of that name
+    server_identity identity_;
+    bool same_server_ = false;
     bool durable_now_ = false;            // it would remember all, were it killed at our last look
     clock::time_point synced_since_{};    // what was written before may be missing on the disk
 };

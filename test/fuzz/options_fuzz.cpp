@@ -1,6 +1,6 @@
 // Any configuration and any options: refused with words, or within the limits that everything else relies on.
 
-#include "core/check.hpp"
+#include "locks/check.hpp"
 #include "core/renewal.hpp"
 #include "core/validity.hpp"
 #include "fuzz/must.hpp"
@@ -46,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     c.prefix.assign(take<std::uint16_t>(data, size) % 600, 'p');
     std::string const resource(reinterpret_cast<char const*>(data), size);
 
-    core::check_resource(resource, c.prefix);
-    if (!core::check(c).empty() || !core::check(o, c).empty())
+    detail::check_resource(resource, c.prefix);
+    if (!detail::check(c).empty() || !detail::check(o, c).empty())
         return 0;
     must(o.ttl >= 20ms && o.ttl <= c.max_ttl && c.max_ttl <= 24h, "a ttl out of range was accepted");
     must(c.node_timeout > 0ms && c.node_timeout < o.ttl, "a node_timeout that is not below the ttl was accepted");

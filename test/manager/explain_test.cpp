@@ -1,6 +1,6 @@
 // What a person is told when something goes wrong: in errors, in reports, and in the log.
 
-#include "manager/explain.hpp"
+#include "locks/explain.hpp"
 #include "support/virtual_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>

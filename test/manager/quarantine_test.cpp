@@ -12,7 +12,7 @@ namespace {
 void age(lock_world& w, clock::duration by, bool durable = false)
 {
     for (auto& s : w.servers)
-        s->life = {.durable = durable, .began = w.now - by};
+        s->identity = {.durable = durable, .began = w.now - by};
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_durable_node_votes_at_once)
     w.acquire(*locks, "warm-up");
     for (auto& s : w.servers) {
         ++s->connection;
-        s->life = {.durable = true, .restarted = true, .began = w.now};
+        s->identity = {.durable = true, .restarted = true, .began = w.now};
     }
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(one_young_node_of_three_waits_for_a_program_that_has_just_b
 {
     lock_world w(3);
     age(w, 1h);
-    w[0].life.began = w.now - 1s;
+    w[0].identity.began = w.now - 1s;
     auto locks = w.manager();
     w[1].reachable = false;
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::quarantined));
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_mere_reconnection_changes_nothing)
 {
     lock_world w(3);
     age(w, 50s);
-    w[2].life.began = w.now - 20s;
+    w[2].identity.began = w.now - 20s;
     auto locks = w.manager();
     BOOST_TEST(w.acquire(*locks, "warm-up").held.held());
     w.run_for(15s);  // two of the three are no longer young; the third was taken for newly started like them

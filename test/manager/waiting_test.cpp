@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then)
 {
     queue_at_a_lock q;
     for (auto& s : q.w.servers)
-        s->tells = false;
+        s->notifies = false;
     BOOST_TEST(!q.locks->stats().nodes[0].tells);
     q.w.run_for(10s);
     BOOST_TEST((q.release_to_win() < 300ms));

@@ -46,7 +46,7 @@ void link::close()
 void link::abandon()
 {
     state_ = state::closed;
-    tell_of_change_ = {};
+    events_ = {};
     if (connection_)
         connection_->broken = true;
     queue_.clear();
@@ -127,12 +127,13 @@ void link::connected(bool success)
     if (!connection_ || knew_another) {
         // Its uptime is told in seconds; of one that we knew before we believe our own clock.
         auto const age = knew_another ? 0s : std::max<clock::duration>(std::chrono::floor<std::chrono::seconds>(world_.now - server_.started()), 0s);
-        life_ = {.durable = !world_.weather.amnesia, .restarted = knew_another, .began = process_.clock_now() - age};
+        identity_ = {.durable = !world_.weather.amnesia, .restarted = knew_another, .began = process_.clock_now() - age};
     }
     auto const lingering_before = std::exchange(lingering_, connections_);
     auto const earlier = std::exchange(connection_, std::make_shared<connection>(connection{++connections_, server_.life()}));
     world_.tell("{} connects to {} ({})", process_.name(), server_.name, connections_);
     process_.contact_changed(server_);
+    events_.connected(identity_);
     if (earlier && !knew_another && world_.servers_end_connections)
         end(earlier, lingering_before);
     flush_soon();
@@ -266,7 +267,7 @@ void link::answered(std::shared_ptr<connection> const& c, std::uint64_t packet, 
     o->complete(std::move(reply));
 }
 
-bool link::tells() const noexcept
+bool link::notifies() const noexcept
 {
     return ready() && world_.servers_tell;
 }
@@ -281,8 +282,8 @@ void link::tell(std::shared_ptr<connection> const& c, std::string const& key)
     world_.at(c->last_reply, [self = shared_from_this(), c, key] {
         if (!c->broken)
             self->on_process([self, c, key] {
-                if (!c->broken && self->tell_of_change_)
-                    self->tell_of_change_(key);
+                if (!c->broken && self->events_.changed)
+                    self->events_.changed(key);
             });
     });
 }
@@ -333,10 +334,11 @@ void link::break_off(std::string_view why)
         });
     });
     process_.contact_changed(server_);
+    events_.connected(identity_);
     for (auto& f : sent)
         f.operation->complete({.error = errc::connection_lost});
-    if (tell_of_change_)
-        tell_of_change_({});
+    if (events_.changed)
+        events_.changed({});
 }
 
 }  // namespace redlock::sim

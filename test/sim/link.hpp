@@ -29,11 +29,13 @@ public:
 
     std::string const& name() const noexcept override { return server_.name; }
     bool ready() const noexcept override { return state_ == state::up; }
-    bool tells() const noexcept override;
-    server_life life() const override { return life_; }
-    bool lingers(std::uint32_t connection) const override { return connection <= lingering_; }
-    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
-    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
+    bool notifies() const noexcept override;
+    bool may_still_execute(std::uint32_t connection) const override { return connection <= lingering_; }
+    void start(asio::any_io_executor executor, node_events events) override
+    {
+        executor_ = std::move(executor);
+        events_ = std::move(events);
+    }
     void submit(std::shared_ptr<node_operation>) override;
     void close() override;
     void abandon() override;
@@ -87,8 +89,8 @@ private:
     std::uint32_t connections_ = 0;
     std::uint32_t lingering_ = 0;            ///< what was sent on this connection, or on earlier ones, may still be carried out
     std::shared_ptr<connection> connection_;
-    server_life life_;
-    std::function<void(std::string_view)> tell_of_change_;
+    server_identity identity_;
+    node_events events_;
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::deque<in_flight> in_flight_;
 };

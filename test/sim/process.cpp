@@ -1,8 +1,8 @@
 #include "sim/process.hpp"
 
 #include "core/key.hpp"
-#include "manager/engine.hpp"
-#include "manager/runtime.hpp"
+#include "locks/manager_state.hpp"
+#include "runtime/runtime.hpp"
 #include "sim/world.hpp"
 
 #include <boost/asio/post.hpp>
@@ -25,24 +25,23 @@ namespace {
 /// What the manager takes from the world.
 class sim_runtime final : public detail::runtime {
 public:
-    sim_runtime(world& w, process& p, asio::any_io_executor executor) : world_(w), process_(p), strand_(std::move(executor)) {}
+    sim_runtime(world& w, process& p, asio::any_io_executor executor) : runtime(detail::strand(std::move(executor))), world_(w), process_(p) {}
 
-    ~sim_runtime() override { stop(); }
+    ~sim_runtime() override { forget_call(); }
 
-    detail::strand strand() const override { return strand_; }
+    std::uint64_t wall_clock() const noexcept override { return process_.wall_clock(); }
 
+    std::array<std::uint64_t, 2> random() override { return {world_.random.roll(), world_.random.roll()}; }
+
+private:
     // It may lose the processor before it has looked, and after.
-    clock::time_point now() const noexcept override
+    clock::time_point read_clock() const noexcept override
     {
         process_.may_stall();
         auto const t = clock::now();  // the real function, on the process' clock
         process_.may_stall();
         return t;
     }
-
-    std::uint64_t wall_clock() const noexcept override { return process_.wall_clock(); }
-
-    std::array<std::uint64_t, 2> random() override { return {world_.random.roll(), world_.random.roll()}; }
 
     void wake_at(clock::time_point at, std::function<void()> ring) override
     {
@@ -51,19 +50,17 @@ public:
         world_.at(when, [this, call, calls = calls_, ring = std::move(ring)] {
             if (*calls != call)
                 return;
-            asio::post(strand_, ring);
+            asio::post(strand(), ring);
             process_.run();
         });
     }
 
-    void stop() override { ++*calls_; }
+    void forget_call() override { ++*calls_; }
 
-    void abandon() override { stop(); }
+    void let_go() override { forget_call(); }
 
-private:
     world& world_;
     process& process_;
-    detail::strand const strand_;
     std::shared_ptr<std::uint64_t> const calls_ = std::make_shared<std::uint64_t>(0);  // outlives this in events
 };
 
@@ -101,9 +98,9 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     }
     work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
     auto const executor = context_.get_executor();
-    auto const e = detail::engine::make(executor, std::make_unique<sim_runtime>(w, *this, executor), settings_, std::move(nodes));
-    engine_ = e;
-    locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(e));
+    auto const state = detail::manager_state::make(executor, std::make_shared<sim_runtime>(w, *this, executor), settings_, std::move(nodes));
+    state_ = state;
+    locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     auto const count = 2 + w.random.below(2);
     for (std::size_t i = 0; i < count; ++i) {
         workers.push_back(std::make_unique<worker>(w, *this, i));
@@ -394,8 +391,8 @@ void process::check_that_nothing_is_left()
     run();
     if (!context_.stopped())
         world_.blame("{}: work is left on its event loop", name_);
-    if (!engine_.expired())
-        world_.blame("{}: its engine is still referred to", name_);
+    if (!state_.expired())
+        world_.blame("{}: its state is still referred to", name_);
 }
 
 }  // namespace redlock::sim

@@ -121,7 +121,7 @@ private:
     asio::io_context context_{1};
     std::unique_ptr<asio::executor_work_guard<asio::io_context::executor_type>> work_;
     std::unique_ptr<lock_manager> locks_;
-    std::weak_ptr<detail::engine> engine_;
+    std::weak_ptr<detail::manager_state> state_;
 };
 
 /// The process whose clocks the code that is running sees; null: the real ones.

@@ -86,7 +86,7 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return true; }
-    void start(asio::any_io_executor executor) override { executor_ = std::move(executor); }
+    void start(asio::any_io_executor executor, node_events) override { executor_ = std::move(executor); }
     void submit(std::shared_ptr<node_operation> o) override;
     void close() override
     {
@@ -177,10 +177,10 @@ private:
                 nodes.push_back(std::make_shared<planned_node>(w, n, i));
                 settings.nodes.push_back(nodes.back()->name());
             }
-            engine = detail::engine::make(w.context.get_executor(), std::make_unique<virtual_runtime>(w), std::move(settings),
-                                          std::move(nodes));
-            locks.emplace(detail::access::make_manager<lock_manager>(engine));
-            engine->set_connected();
+            state = detail::manager_state::make(w.context.get_executor(), std::make_shared<virtual_runtime>(w), std::move(settings),
+                                                std::move(nodes));
+            locks.emplace(detail::access::make_manager<lock_manager>(state));
+            state->quorum.nodes.set_met();
         }
 
         void acquire()
@@ -220,7 +220,7 @@ private:
 
         small_world& world;
         std::size_t const number;
-        std::shared_ptr<detail::engine> engine;
+        std::shared_ptr<detail::manager_state> state;
         std::optional<lock_manager> locks;
         asio::cancellation_signal cancel;
         lock held;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/key.hpp"
-#include "log.hpp"
-#include "manager/engine.hpp"
-#include "manager/runtime.hpp"
+#include "runtime/log.hpp"
+#include "locks/manager_state.hpp"
+#include "runtime/runtime.hpp"
 #include "memory/lock_table.hpp"
 
 #include <redlock.hpp>
@@ -106,10 +106,10 @@ private:
 
 class virtual_runtime final : public detail::runtime {
 public:
-    explicit virtual_runtime(virtual_world& world) : world_(world), strand_(asio::any_io_executor(world.context.get_executor())) {}
-
-    detail::strand strand() const override { return strand_; }
-    clock::time_point now() const noexcept override { return world_.now; }
+    explicit virtual_runtime(virtual_world& world)
+        : runtime(detail::strand(asio::any_io_executor(world.context.get_executor()))), world_(world)
+    {
+    }
 
     std::uint64_t wall_clock() const noexcept override { return world_.wall_clock; }
 
@@ -128,19 +128,20 @@ public:
         return {next(), next()};
     }
 
+private:
+    clock::time_point read_clock() const noexcept override { return world_.now; }
+
     void wake_at(clock::time_point at, std::function<void()> ring) override
     {
-        stop();
-        alarm_ = world_.at(at, [this, ring = std::move(ring)] { asio::post(strand_, ring); });
+        forget_call();
+        alarm_ = world_.at(at, [on = strand(), ring = std::move(ring)] { asio::post(on, ring); });
     }
 
-    void stop() override { world_.forget(alarm_); }
+    void forget_call() override { world_.forget(alarm_); }
 
-    void abandon() override {}  // its events go with the world
+    void let_go() override {}  // its events go with the world
 
-private:
     virtual_world& world_;
-    detail::strand strand_;
     virtual_world::event alarm_;
     static inline thread_local std::uint64_t seed_ = 0;
 };
@@ -167,11 +168,11 @@ public:
     bool deaf = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     bool draws_tokens = true;               ///< otherwise it does not know what they are
-    bool tells = true;                      ///< of changes to keys that are watched
+    bool notifies = true;                   ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
     std::uint32_t ended = 0;                ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
-    server_life life;
+    server_identity identity;
 
     std::vector<request> requests;
 
@@ -191,7 +192,7 @@ public:
         counters.clear();
         tombstones.clear();
         ++connection;
-        life = {.durable = false, .restarted = true, .began = world_.now};
+        identity = {.durable = false, .restarted = true, .began = world_.now};
     }
 
     entry* find(std::string const& key) { return lock_table::find(key, world_.now); }
@@ -229,12 +230,11 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
-    bool tells() const noexcept override { return server_.reachable && server_.tells; }
-    server_life life() const override { return server_.life; }
-    bool lingers(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
-    void listen(std::function<void(std::string_view)> changed) override { tell_of_change_ = std::move(changed); }
-    void start(asio::any_io_executor executor) override
+    bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
+    bool may_still_execute(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
+    void start(asio::any_io_executor executor, node_events events) override
     {
+        events_ = std::move(events);
         executor_ = std::move(executor);
         server_.breakers.push_back([weak = weak_from_this()] {
             auto const self = weak.lock();
@@ -294,6 +294,8 @@ private:
         }
         if (!server_.reachable || o->withdrawn() || world_.now > o->not_after)
             return answer(o, failed(errc::node_unreachable, true));
+        if (std::exchange(connection_, server_.connection) != server_.connection)
+            events_.connected(server_.identity);
         o->mark_sent(server_.connection);
         world_.at(world_.now + server_.request_delay + distance_, [self = shared_from_this(), o, on = server_.connection] {
             if (on > self->server_.ended)
@@ -327,7 +329,7 @@ private:
     {
         auto const& c = o->command();
         auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()));
-        if (c.watch && c.contends() && reply.vote == vote::denied && server_.tells) {  // a plain SET reads nothing
+        if (c.watch && c.contends() && reply.vote == vote::denied && server_.notifies) {  // a plain SET reads nothing
             reply.watched = true;
             server_.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {
                 if (auto const self = weak.lock(); self && !self->server_.deaf)
@@ -347,8 +349,8 @@ private:
         if (closed_)
             return;
         asio::post(executor_, [self = shared_from_this(), key] {
-            if (!self->closed_ && self->tell_of_change_)
-                self->tell_of_change_(key);
+            if (!self->closed_)
+                self->events_.changed(key);
         });
     }
 
@@ -369,7 +371,8 @@ private:
     scripted_server& server_;
     std::string const name_;
     clock::duration const distance_;
-    std::function<void(std::string_view)> tell_of_change_;
+    node_events events_;
+    std::uint32_t connection_ = 0;  // the last that was used
     asio::any_io_executor executor_;
     std::vector<std::shared_ptr<node_operation>> pending_;
     std::vector<std::shared_ptr<node_operation>> backlog_;
@@ -394,9 +397,9 @@ public:
                                                             i < distances.size() ? distances[i] : clock::duration(0)));
             settings.nodes.push_back(nodes.back()->name());
         }
-        auto runtime = std::make_unique<virtual_runtime>(*this);
-        auto engine = detail::engine::make(context.get_executor(), std::move(runtime), std::move(settings), std::move(nodes));
-        return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(engine));
+        auto runtime = std::make_shared<virtual_runtime>(*this);
+        auto state = detail::manager_state::make(context.get_executor(), std::move(runtime), std::move(settings), std::move(nodes));
+        return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     }
 
     scripted_server& operator[](std::size_t i) { return *servers[i]; }

@@ -1,4 +1,4 @@
-#include "core/check.hpp"
+#include "locks/check.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -25,67 +25,67 @@ bool mentions(std::string const& text, std::string const& a, std::string const& 
 
 BOOST_AUTO_TEST_CASE(the_defaults_are_good)
 {
-    BOOST_TEST(core::check(good()) == "");
-    BOOST_TEST(core::check(acquire_options{}, good()) == "");
-    BOOST_TEST(core::check({.wait = wait_forever}, good()) == "");
+    BOOST_TEST(detail::check(good()) == "");
+    BOOST_TEST(detail::check(acquire_options{}, good()) == "");
+    BOOST_TEST(detail::check({.wait = wait_forever}, good()) == "");
 }
 
 BOOST_AUTO_TEST_CASE(each_broken_field_is_named_with_its_value_and_limit)
 {
     auto c = good();
     c.nodes.clear();
-    BOOST_TEST(mentions(core::check(c), "nodes", "empty"));
+    BOOST_TEST(mentions(detail::check(c), "nodes", "empty"));
     c.nodes.assign(100, "x");
-    BOOST_TEST(mentions(core::check(c), "nodes", "100", "99"));
+    BOOST_TEST(mentions(detail::check(c), "nodes", "100", "99"));
 
     c = good();
     c.node_timeout = 0ms;
-    BOOST_TEST(mentions(core::check(c), "node_timeout", "0 ms", "1 to 60000"));
+    BOOST_TEST(mentions(detail::check(c), "node_timeout", "0 ms", "1 to 60000"));
     c = good();
     c.connect_timeout = 61s;
-    BOOST_TEST(mentions(core::check(c), "connect_timeout", "61000", "60000"));
+    BOOST_TEST(mentions(detail::check(c), "connect_timeout", "61000", "60000"));
     c = good();
     c.drift_factor = 0.6;
-    BOOST_TEST(mentions(core::check(c), "drift_factor", "0.6", "0.5"));
+    BOOST_TEST(mentions(detail::check(c), "drift_factor", "0.6", "0.5"));
     c.drift_factor = std::numeric_limits<double>::quiet_NaN();
-    BOOST_TEST(mentions(core::check(c), "drift_factor", "nan"));
+    BOOST_TEST(mentions(detail::check(c), "drift_factor", "nan"));
     c = good();
     c.max_ttl = 10ms;
-    BOOST_TEST(mentions(core::check(c), "max_ttl", "10 ms", "20"));
+    BOOST_TEST(mentions(detail::check(c), "max_ttl", "10 ms", "20"));
     c = good();
     c.max_ttl = 40ms;
-    BOOST_TEST(mentions(core::check(c), "node_timeout", "50 ms", "40"));
+    BOOST_TEST(mentions(detail::check(c), "node_timeout", "50 ms", "40"));
     c = good();
     c.prefix = std::string(257, 'p');
-    BOOST_TEST(mentions(core::check(c), "prefix", "257", "256"));
+    BOOST_TEST(mentions(detail::check(c), "prefix", "257", "256"));
     c = good();
     c.prefix = "x:=gone:";
-    BOOST_TEST(mentions(core::check(c), "prefix", ":=gone"));
+    BOOST_TEST(mentions(detail::check(c), "prefix", ":=gone"));
     c = good();
     c.owner = std::string(257, 'o');
-    BOOST_TEST(mentions(core::check(c), "owner", "257", "256"));
+    BOOST_TEST(mentions(detail::check(c), "owner", "257", "256"));
     c = good();
     c.tls.certificate_file = "client.pem";
-    BOOST_TEST(mentions(core::check(c), "tls.private_key_file", "empty"));
+    BOOST_TEST(mentions(detail::check(c), "tls.private_key_file", "empty"));
 }
 
 BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
 {
     auto const c = good();
-    BOOST_TEST(mentions(core::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
-    BOOST_TEST(mentions(core::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
-    BOOST_TEST(mentions(core::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
-    BOOST_TEST(mentions(core::check({.wait = -1ms}, c), "wait", "-1"));
-    BOOST_TEST(mentions(core::check({.max_hold = -5ms}, c), "max_hold", "-5"));
-    BOOST_TEST(mentions(core::check({.max_hold = 19ms}, c), "max_hold", "20"));
-    BOOST_TEST(core::check({.max_hold = 20ms}, c).empty());
-    BOOST_TEST(mentions(core::check_resource("", "lock:"), "resource", "empty", "512"));
-    BOOST_TEST(mentions(core::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
-    BOOST_TEST(core::check_resource(std::string(512, '\0'), "lock:") == "");
-    BOOST_TEST(mentions(core::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
-    BOOST_TEST(mentions(core::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of the key
-    BOOST_TEST(core::check_resource("=turn", "") == "");
-    BOOST_TEST(core::check_resource("{a}:fence", "lock:") == "");
+    BOOST_TEST(mentions(detail::check({.ttl = 19ms}, c), "ttl", "19 ms", "20 ms"));
+    BOOST_TEST(mentions(detail::check({.ttl = 60'001ms}, c), "ttl", "60001", "max_ttl, which is 60000"));
+    BOOST_TEST(mentions(detail::check({.ttl = 50ms}, c), "ttl is 50 ms", "node_timeout, which is 50 ms"));
+    BOOST_TEST(mentions(detail::check({.wait = -1ms}, c), "wait", "-1"));
+    BOOST_TEST(mentions(detail::check({.max_hold = -5ms}, c), "max_hold", "-5"));
+    BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
+    BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
+    BOOST_TEST(mentions(detail::check_resource("", "lock:"), "resource", "empty", "512"));
+    BOOST_TEST(mentions(detail::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
+    BOOST_TEST(detail::check_resource(std::string(512, '\0'), "lock:") == "");
+    BOOST_TEST(mentions(detail::check_resource("a:=fence", "lock:"), "resource", ":=fence"));
+    BOOST_TEST(mentions(detail::check_resource("=turn", "lock:"), "resource", ":=turn"));  // the prefix is a part of the key
+    BOOST_TEST(detail::check_resource("=turn", "") == "");
+    BOOST_TEST(detail::check_resource("{a}:fence", "lock:") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -30,9 +30,9 @@ bool remembers(std::initializer_list<std::pair<log_state, clock::duration>> seen
             h.looked(log, now + when);
     }
     h.greeted("two", 0s, at_the_restart, now + 2h);
-    BOOST_TEST(h.life().restarted);
-    BOOST_TEST((h.life().began == now + 2h));
-    return h.life().durable;
+    BOOST_TEST(h.identity().restarted);
+    BOOST_TEST((h.identity().began == now + 2h));
+    return h.identity().durable;
 }
 
 char const persistence[] = "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
@@ -103,38 +103,38 @@ BOOST_AUTO_TEST_CASE(what_a_life_has_forgotten_no_later_look_brings_back)
     server_history h(60s);
     h.greeted("one", 1h, log_state(), now);
     h.greeted("two", 0s, good, now + 1s);
-    BOOST_TEST(!h.life().durable);
+    BOOST_TEST(!h.identity().durable);
     h.looked(good, now + 2s);
-    BOOST_TEST(!h.life().durable);
+    BOOST_TEST(!h.identity().durable);
     h.greeted("two", 3s, good, now + 3s);
-    BOOST_TEST(h.same_life());
-    BOOST_TEST(!h.life().durable);
+    BOOST_TEST(h.same_server());
+    BOOST_TEST(!h.identity().durable);
     auto later = h;
     h.greeted("three", 0s, good, now + 60s);
-    BOOST_TEST(!h.life().durable);  // it remembers what the one before had, which is not what the first had
+    BOOST_TEST(!h.identity().durable);  // it remembers what the one before had, which is not what the first had
     later.greeted("three", 0s, good, now + 61s);
-    BOOST_TEST(later.life().durable);
+    BOOST_TEST(later.identity().durable);
 }
 
 BOOST_AUTO_TEST_CASE(a_greeting_without_a_name_forgets_no_life_and_proves_none)
 {
     server_history h(60s);
     h.greeted("one", 1h, log_state(), now);
-    auto const before = h.life();
+    auto const before = h.identity();
     h.greeted("", 0s, log_state(), now + 1s);  // it was too busy to say
-    BOOST_TEST((h.life().restarted && !h.life().durable && h.life().began == now + 1s));
+    BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 1s));
 
     auto same = h, soon = h, late = h;
     same.greeted("one", 1h, log_state(), now + 2s);
-    BOOST_TEST(same.same_life());
-    BOOST_TEST((!same.life().restarted && same.life().began == before.began));
+    BOOST_TEST(same.same_server());
+    BOOST_TEST((!same.identity().restarted && same.identity().began == before.began));
 
     soon.looked(good, now + 2s);
     soon.greeted("two", 0s, good, now + 60s);
-    BOOST_TEST((soon.life().restarted && !soon.life().durable));
+    BOOST_TEST((soon.identity().restarted && !soon.identity().durable));
     late.looked(good, now + 61s);
     late.greeted("two", 0s, good, now + 62s);
-    BOOST_TEST(late.life().durable);
+    BOOST_TEST(late.identity().durable);
 }
 
 BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_count)
@@ -142,9 +142,9 @@ BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_co
     for (auto const& [log, durable] : {std::pair(good, true), std::pair(rewriting, false), std::pair(rewritten, false), std::pair(unsynced, false)}) {
         server_history h(60s);
         h.greeted("one", 10s, log, now);
-        BOOST_TEST(!h.life().restarted);
-        BOOST_TEST((h.life().began == now - 9s));
-        BOOST_TEST(h.life().durable == durable);
+        BOOST_TEST(!h.identity().restarted);
+        BOOST_TEST((h.identity().began == now - 9s));
+        BOOST_TEST(h.identity().durable == durable);
     }
 }
 
@@ -152,9 +152,9 @@ BOOST_AUTO_TEST_CASE(who_may_not_be_asked_has_a_new_life_with_each_connection)
 {
     server_history h(60s);
     h.greeted("", 0s, log_state(), now);
-    BOOST_TEST((!h.life().durable && !h.life().restarted && h.life().began == now));
+    BOOST_TEST((!h.identity().durable && !h.identity().restarted && h.identity().began == now));
     h.greeted("", 0s, log_state(), now + 1s);
-    BOOST_TEST((!h.same_life() && !h.life().restarted && h.life().began == now + 1s));
+    BOOST_TEST((!h.same_server() && !h.identity().restarted && h.identity().began == now + 1s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

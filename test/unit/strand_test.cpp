@@ -1,4 +1,4 @@
-#include "strand.hpp"
+#include "runtime/strand.hpp"
 #include "support/witness.hpp"
 
 #include <boost/asio/bind_executor.hpp>

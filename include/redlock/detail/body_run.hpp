@@ -52,7 +52,7 @@ namespace detail {
 using acquire_handler = completion<void(reported_error, lock_handle)>;
 
 /// @param explains whether the error comes with its report
-REDLOCK_API void start_acquire(std::shared_ptr<engine>, std::string resource, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, std::string resource, acquire_options, acquire_handler, bool explains);
 
 /** A body that runs under a lock: all of it that does not depend on types.
 
@@ -63,7 +63,7 @@ class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_
 public:
     ~body_run() override;
 
-    void start(std::shared_ptr<engine>, std::string resource, acquire_options);
+    void start(std::shared_ptr<manager_state>, std::string resource, acquire_options);
     void request_cancel(asio::cancellation_type) override;
 
 protected:
@@ -90,7 +90,7 @@ private:
 
     asio::any_io_executor const strand_;
     asio::cancellation_signal signal_;
-    std::shared_ptr<engine> engine_;
+    std::shared_ptr<manager_state> state_;
     std::string resource_;
     acquire_options options_;
     std::exception_ptr failure_;
@@ -136,7 +136,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 }
 
 /// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
-REDLOCK_API std::exception_ptr end_of(engine const&, std::string const& resource, acquire_options const&);
+REDLOCK_API std::exception_ptr end_of(manager_state const&, std::string const& resource, acquire_options const&);
 
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
@@ -195,7 +195,7 @@ public:
     {
     }
 
-    void begin(std::shared_ptr<engine> e, std::string resource, acquire_options options)
+    void begin(std::shared_ptr<manager_state> e, std::string resource, acquire_options options)
     {
         done_.on_cancel(weak_from_this());
         start(std::move(e), std::move(resource), options);
@@ -224,28 +224,28 @@ private:
 
 template <class F, class Lock, class Signature>
 struct initiate_body {
-    std::shared_ptr<detail::engine> engine;
+    std::shared_ptr<detail::manager_state> state;
 
     using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(engine); }
+    executor_type get_executor() const noexcept { return executor_of(state); }
 
     template <class Handler>
     void operator()(Handler&& handler, std::string resource, acquire_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
-        if (auto ended = end_of(*engine, resource, options)) {
+        if (auto ended = end_of(*state, resource, options)) {
             completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
             return finish<body_result<F, Lock>>(done, std::move(ended), {});
         }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-        run->begin(engine, std::move(resource), options);
+        run->begin(state, std::move(resource), options);
     }
 };
 
 template <class Lock, class CompletionToken, class F>
-auto run_body_under_lock(std::shared_ptr<engine> const& e, std::string resource, acquire_options options, F body,
+auto run_body_under_lock(std::shared_ptr<manager_state> const& e, std::string resource, acquire_options options, F body,
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
@@ -254,7 +254,7 @@ auto run_body_under_lock(std::shared_ptr<engine> const& e, std::string resource,
 }
 
 template <class Lock, class F>
-std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<engine> e, std::string resource, acquire_options options, F body)
+std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<manager_state> e, std::string resource, acquire_options options, F body)
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;

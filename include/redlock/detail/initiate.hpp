@@ -16,11 +16,11 @@
 
 namespace redlock::detail {
 
-class engine;
+class manager_state;
 class held_lock;
 
 // Where the handlers of an operation belong that have no executor of their own.
-REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<engine> const&) noexcept;
+REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<manager_state> const&) noexcept;
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<held_lock> const&) noexcept;
 
 // The type-erased executor as what the user knows it to be.

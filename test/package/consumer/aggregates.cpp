@@ -16,4 +16,4 @@ extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
 extern redlock::node_stats const counters{.name = "a"};
 extern redlock::stats const all{.acquired = 1, .nodes = {counters}};
 extern redlock::node_reply const reply{.vote = redlock::vote::granted};
-extern redlock::server_life const life{.durable = false};
+extern redlock::server_identity const identity{.durable = false};

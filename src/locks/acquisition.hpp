@@ -1,0 +1,85 @@
+#pragma once
+
+#include "core/estimate.hpp"
+#include "core/question.hpp"
+#include "locks/manager_state.hpp"
+#include "quorum/round.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace redlock::detail {
+
+/// One call of `lock_manager::async_acquire`.
+class acquisition final : public shared_operation<acquisition>, public waiter {
+public:
+    acquisition(std::shared_ptr<manager_state>, std::string resource, acquire_options, acquire_handler, bool explains);
+
+    // The task: in the queue, or without.
+    static task<error_code> run_in_queue(std::shared_ptr<acquisition>);
+    static task<error_code> run(std::shared_ptr<acquisition>);
+
+    void cancel(asio::cancellation_type) override;
+    void drop() override;
+
+    void wake() override;
+    bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
+    bool awaits_handovers(std::size_t node) const override;
+    void may_be_free(std::size_t node) override;
+
+    void complete(error_code);
+
+    std::string const resource;
+    acquire_handler done;
+
+private:
+    /// What a second round has come to: the token is in the grant, unless the nodes' counters disagree.
+    struct drawn {
+        error_code ec;
+        bool conflict = false;  ///< they have gone beyond what was proposed, each to another number
+    };
+
+    static task<void> connect(std::shared_ptr<acquisition>);
+    static task<drawn> draw_token(std::shared_ptr<acquisition>);
+    static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
+    static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
+
+    std::shared_ptr<round> next_round();
+    error_code judge(round const&) const;
+    std::uint64_t propose();
+    bool will_be_notified() const;
+    std::chrono::milliseconds remaining() const;
+    void tell_those_behind(error_code outcome, std::shared_ptr<round> asked);
+    void hand_out();
+    void clean_up();
+    auto sleep(clock::time_point until);
+    attempt_report report(error_code) const;
+
+    std::shared_ptr<manager_state> const state_;
+    acquire_options const options_;
+    clock::time_point const called_;
+    clock::time_point const give_up_at_;  ///< no round is started later
+    bool const explains_;
+    waiters::place* place_ = nullptr;     ///< of one that may wait
+
+    std::shared_ptr<round> round_;          ///< the latest, or that of who stood in front of us in the queue
+    std::shared_ptr<round> raise_;          ///< the second round, while it is under way
+    core::history history_;
+    std::size_t second_rounds_ = 0;
+    std::size_t denied_ = 0;                ///< rounds that were lost to somebody else
+    std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
+    std::size_t conflicts_ = 0;             ///< of tokens
+    lock_handle won_;
+    bool cancelled_ = false;
+    bool last_round_ = false;               ///< cancelled, unless the present one wins
+    std::optional<core::estimate<clock::time_point>> estimate_;  ///< of one that watches, from its round to the next
+    std::uint64_t highest_ = 0;             ///< of the nodes' counters, as far as known
+    bool leaves_traces_ = false;            ///< the round may have set keys, and nobody sees to them yet
+    suspended sleeper_;
+    alarm alarm_;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,142 @@
+#include <redlock/detail/body_run.hpp>
+
+#include "locks/acquisition.hpp"
+#include "locks/explain.hpp"
+#include "locks/held_lock.hpp"
+
+#include <redlock/lock_error.hpp>
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+std::exception_ptr cancellation()
+{
+    return std::make_exception_ptr(system_error(asio::error::operation_aborted));
+}
+
+}  // namespace
+
+body_run::body_run(asio::any_io_executor strand) : strand_(std::move(strand)) {}
+
+body_run::~body_run() = default;
+
+// A handler on the strand, which the present cancellation signal reaches.
+template <class Completion, class F>
+Completion body_run::on_strand(F f)
+{
+    return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
+}
+
+void body_run::start(std::shared_ptr<manager_state> s, std::string resource, acquire_options options)
+{
+    state_ = std::move(s);
+    resource_ = std::move(resource);
+    options_ = options;
+    asio::dispatch(strand_, [self = shared_from_this()] {
+        if (self->cancelled_)
+            return self->complete(cancellation());
+        auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
+        start_acquire(self->state_, self->resource_, self->options_, self->on_strand<acquire_handler>(std::move(won)), true);
+    });
+}
+
+void body_run::request_cancel(asio::cancellation_type type)
+{
+    asio::dispatch(strand_, [self = shared_from_this(), type] {
+        self->cancelled_ = true;
+        self->signal_.emit(type);
+    });
+}
+
+void body_run::acquired(reported_error ec, lock_handle won)
+{
+    if (ec)
+        return complete(ec.exception());
+    held() = std::move(won);
+    if (cancelled_) {
+        held() = {};
+        return complete(cancellation());
+    }
+    auto const& lock = access::held(held());
+    asio::dispatch(lock->state->strand(), [lock] { lock->runs_body(); });
+    // Without the signal: it ends with the lock, and not before.
+    start_wait_lost(lock, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), lock](error_code why) {
+        self->wait_ended(*lock, why);
+    }), strand_));
+    try {
+        spawn();
+    } catch (...) {
+        ended(std::current_exception());
+    }
+}
+
+void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> body)
+{
+    asio::co_spawn(on, std::move(body), asio::bind_cancellation_slot(slot(), asio::bind_executor(on, end())));
+}
+
+// The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released the lock.
+void body_run::wait_ended(held_lock const& lock, error_code why)
+{
+    if (ended_)
+        return;
+    lost_ = why == errc::lost;
+    if (lost_)
+        why_ = lock.lost_because();
+    released_itself_ = lock.released();
+    signal_.emit(asio::cancellation_type::all);
+}
+
+void body_run::ended(std::exception_ptr failure)
+{
+    ended_ = true;
+    failure_ = std::move(failure);
+    auto const lock = access::held(held());
+    if (cancelled_) {
+        held() = {};  // at once; the release goes on in the background
+        return released({});
+    }
+    released_itself_ = released_itself_ || (!lost_ && (!lock || lock->released()));
+    if (released_itself_ && (!failure_ || is_cancellation(failure_)))
+        return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
+    start_release(lock, on_strand<error_handler>([self = shared_from_this(), lock](error_code ec) {
+        if (lock && self->why_.empty())
+            self->why_ = lock->lost_because();
+        self->released(ec);
+    }));
+}
+
+void body_run::released(error_code ec)
+{
+    if (failure_ && !(lost_ && is_cancellation(failure_)))
+        return complete(std::exchange(failure_, nullptr));
+    // A lock that a majority did not know any more when it was given back protected nothing at the end.
+    auto const why = why_.empty() ? "when it was given back, a majority of the nodes did not have it any more" : std::string_view(why_);
+    complete(lost_ || ec == errc::not_held ? failure_of(errc::lost, why) : nullptr);
+}
+
+std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) const
+{
+    auto const what = ec == errc::lost ? "lost, while a body ran under it," : "a body did not end under";
+    attempt_report report{.outcome = ec, .message = about(resource_, what) + ": " + std::string(why)};
+    return std::make_exception_ptr(lock_error(std::move(report)));
+}
+
+std::exception_ptr end_of(manager_state const& s, std::string const& resource, acquire_options const& options)
+{
+    if (!s.abandoned())
+        return {};
+    attempt_report report{.outcome = asio::error::operation_aborted};
+    report.message = explain(s.settings, s.quorum.nodes.quorum(), resource, options, report);
+    if (options.report)
+        *options.report = report;
+    return std::make_exception_ptr(lock_error(std::move(report)));
+}
+
+}  // namespace redlock::detail

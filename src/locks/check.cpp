@@ -1,0 +1,106 @@
+#include "locks/check.hpp"
+
+#include "core/key.hpp"
+#include "core/quorum.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds ttl_min{20};
+constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
+constexpr milliseconds timeout_max{60'000};
+constexpr std::size_t nodes_max = 99;
+constexpr std::size_t resource_max = 512;
+constexpr std::size_t prefix_max = 256;
+constexpr std::size_t owner_max = 256;
+
+std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
+{
+    if (value >= low && value <= high)
+        return {};
+    return fmt::format("{} is {} ms, but must be {} to {} ms", field, value.count(), low.count(), high.count());
+}
+
+}  // namespace
+
+std::string check(config const& c)
+{
+    if (c.nodes.empty())
+        return "nodes is empty; name at least one, such as \"redis://localhost\"";
+    if (c.nodes.size() > nodes_max)
+        return fmt::format("nodes has {} entries, but must have 1 to {}", c.nodes.size(), nodes_max);
+    if (c.prefix.size() > prefix_max)
+        return fmt::format("prefix has {} bytes, but must have 0 to {}", c.prefix.size(), prefix_max);
+    if (auto const mark = core::mark_in(c.prefix); !mark.empty())
+        return fmt::format("prefix holds \"{}\", which marks other keys than locks", mark);
+    if (c.owner.size() > owner_max)
+        return fmt::format("owner has {} bytes, but must have 0 to {}", c.owner.size(), owner_max);
+    if (auto wrong = check_between("node_timeout", c.node_timeout, milliseconds(1), timeout_max); !wrong.empty())
+        return wrong;
+    if (auto wrong = check_between("connect_timeout", c.connect_timeout, milliseconds(1), timeout_max); !wrong.empty())
+        return wrong;
+    if (!(c.drift_factor >= 0.0 && c.drift_factor <= 0.5))  // refuses NaN, too
+        return fmt::format("drift_factor is {}, but must be 0 to 0.5", c.drift_factor);
+    if (auto wrong = check_between("max_ttl", c.max_ttl, ttl_min, ttl_max); !wrong.empty())
+        return wrong;
+    if (c.max_handovers > 1'000'000)
+        return fmt::format("max_handovers is {}, but must be at most 1000000", c.max_handovers);
+    if (c.fence_quorum != 0 && (c.fence_quorum < core::majority(c.nodes.size()) || c.fence_quorum > c.nodes.size()))
+        return fmt::format("fence_quorum is {}, but must be 0, or {} to {}", c.fence_quorum, core::majority(c.nodes.size()),
+                           c.nodes.size());
+    if (c.fence_quorum != 0 && !c.fencing)
+        return fmt::format("fence_quorum is {}, but fencing is off; switch it on, or leave fence_quorum 0", c.fence_quorum);
+    if (c.node_timeout >= c.max_ttl)
+        return fmt::format("node_timeout is {} ms, but must be below max_ttl, which is {} ms", c.node_timeout.count(),
+                           c.max_ttl.count());
+    if (c.tls.certificate_file.empty() != c.tls.private_key_file.empty())
+        return fmt::format("tls.{} is empty, but must be given together with tls.{}",
+                           c.tls.certificate_file.empty() ? "certificate_file" : "private_key_file",
+                           c.tls.certificate_file.empty() ? "private_key_file" : "certificate_file");
+    return {};
+}
+
+std::string check_resource(std::string_view resource, std::string_view prefix)
+{
+    if (resource.empty())
+        return fmt::format("resource is empty, but must have 1 to {} bytes", resource_max);
+    if (resource.size() > resource_max)
+        return fmt::format("resource has {} bytes, but must have 1 to {}", resource.size(), resource_max);
+    if (resource.find('=') == resource.npos && prefix.find('=') == prefix.npos)
+        return {};  // each mark has one
+    if (auto const mark = core::mark_in(std::string(prefix).append(resource)); !mark.empty())
+        return fmt::format("resource, behind the prefix, holds \"{}\", which marks other keys than locks", mark);
+    return {};
+}
+
+std::string check_ttl(milliseconds ttl, config const& c)
+{
+    if (ttl < ttl_min || ttl > c.max_ttl)
+        return fmt::format("ttl is {} ms, but must be {} ms to max_ttl, which is {} ms", ttl.count(), ttl_min.count(),
+                           c.max_ttl.count());
+    if (c.node_timeout >= ttl)
+        return fmt::format("ttl is {} ms, but must be above node_timeout, which is {} ms", ttl.count(),
+                           c.node_timeout.count());
+    return {};
+}
+
+std::string check(acquire_options const& o, config const& c)
+{
+    if (auto wrong = check_ttl(o.ttl, c); !wrong.empty())
+        return wrong;
+    if (o.wait < milliseconds(0))
+        return fmt::format("wait is {} ms, but must be 0 or more", o.wait.count());
+    if (o.max_hold != milliseconds(0) && o.max_hold < ttl_min)
+        return fmt::format("max_hold is {} ms, but must be 0, or {} ms or more", o.max_hold.count(), ttl_min.count());
+    return {};
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <redlock/config.hpp>
+#include <redlock/options.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace redlock::detail {
+
+// Each check returns what is wrong, naming the field, the value and the limit; empty: all is well.
+
+std::string check(config const&);
+std::string check_resource(std::string_view resource, std::string_view prefix);
+std::string check_ttl(std::chrono::milliseconds ttl, config const&);
+std::string check(acquire_options const&, config const&);
+
+}  // namespace redlock::detail

@@ -1,0 +1,83 @@
+#include "locks/extension.hpp"
+
+#include "locks/check.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, error_handler done)
+{
+    if (!held || held->state->abandoned())
+        return done(make_error_code(errc::not_held));
+    if (!detail::check_ttl(ttl, held->state->settings).empty())
+        return done(make_error_code(errc::invalid_argument));
+    extension::start(std::move(held), ttl, std::move(done));
+}
+
+void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
+{
+    auto x = make_recycled<extension>(std::move(held), ttl, std::move(done));
+    if (x->done_)
+        x->done_.on_cancel(x);
+    x->held_->state->operations.run(x, ask_nodes(x));
+}
+
+void extension::complete(error_code ec)
+{
+    if (renewal_)
+        held_->renewed(ec);
+    else
+        done_(ec);
+}
+
+extension::extension(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
+    : shared_operation(held->state->strand()), held_(std::move(held)), ttl_(ttl), done_(std::move(done)), renewal_(!done_)
+{
+}
+
+task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    state.operations.enter(*self);
+    if (self->cancelled_ || state.shutdown.closed())
+        co_return asio::error::operation_aborted;
+    if (auto const ec = held.check())
+        co_return ec;
+
+    held.may_live_for(self->ttl_);
+    auto const& grant = held.grant();
+    auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
+    extension->command.heal = self->renewal_ && state.settings.heal;
+    for (std::size_t i = 0; i < grant->nodes(); ++i) {
+        if (extension->command.heal)
+            grant->ask_to_heal(i);
+        if (!grant->may_hold(i))
+            extension->skip(i, vote::denied);
+    }
+    self->round_ = extension;
+    co_await extension->gather();
+
+    auto const ec = held.judge(*extension);
+    co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : ec;
+}
+
+void extension::cancel(asio::cancellation_type type)
+{
+    if (!may_leave_traces(type))
+        return;
+    cancelled_ = true;
+    if (round_)
+        round_->abandon();
+}
+
+void extension::drop()
+{
+    if (round_)
+        round_->drop();
+}
+
+}  // namespace redlock::detail

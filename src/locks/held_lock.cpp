@@ -1,0 +1,269 @@
+#include "locks/held_lock.hpp"
+
+#include "core/renewal.hpp"
+#include "core/validity.hpp"
+#include "locks/explain.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+
+held_lock::held_lock(std::shared_ptr<manager_state> s, std::string name, round const& won, acquire_options const& options, renew how)
+    : holding(std::move(name)),
+      state(std::move(s)),
+      grant_(won.grant()),
+      ttl_(options.ttl),
+      renew_(options.renew == renewal::automatic ? how : nullptr),
+      hold_until_(core::hold_until(won.started, options.max_hold)),
+      renew_at_(renew_ ? core::renewal_due(won.started, ttl_, state->runtime.random()[0]) : clock::time_point::max()),
+      longest_ttl_(ttl_),
+      margin_(core::stop_margin(core::time_to_work(ttl_, options.max_hold))),
+      valid_until_(valid_until(won.started, ttl_).time_since_epoch().count()),
+      alarm_([this] { ring(); })
+{
+}
+
+bool held_lock::held() const noexcept
+{
+    return condition_.load(std::memory_order_acquire) == condition::held && !state->abandoned() && state->now() < valid_until();
+}
+
+clock::time_point held_lock::valid_until() const noexcept
+{
+    return clock::time_point(clock::duration(valid_until_.load(std::memory_order_acquire)));
+}
+
+clock::time_point held_lock::valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept
+{
+    return std::min(core::valid_until(started, ttl, state->settings.drift_factor), hold_until_);
+}
+
+held_lock::condition held_lock::give_up(condition to) noexcept
+{
+    auto before = condition_.load(std::memory_order_acquire);
+    while (before < to && !condition_.compare_exchange_weak(before, to, std::memory_order_acq_rel)) {
+    }
+    return before;
+}
+
+bool held_lock::renews() const noexcept
+{
+    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || has_body_);
+}
+
+void held_lock::keep()
+{
+    state->runtime.set(alarm_, renews() ? std::min(lost_at(), renew_at_) : lost_at());
+}
+
+void held_lock::ring()
+{
+    auto const now = state->now();
+    if (condition_.load(std::memory_order_acquire) != condition::held)
+        return now < valid_until() ? give_away_when_over() : state->holdings.give_away(*this);
+    if (now >= lost_at())
+        return lose(valid_until() < hold_until_ ? "its validity is about to end" : "max_hold is about to be over");
+    if (renews() && now >= renew_at_) {
+        renewing_ = true;
+        renew_(shared_from_this(), ttl_);
+    }
+    keep();
+}
+
+error_code held_lock::check()
+{
+    switch (condition_.load(std::memory_order_acquire)) {
+    case condition::released:
+        return errc::not_held;
+    case condition::lost:
+        return errc::lost;
+    case condition::held:
+        break;
+    }
+    if (state->now() < lost_at())
+        return {};
+    lose("its validity is about to end");
+    return errc::lost;
+}
+
+error_code held_lock::judge(round const& extension)
+{
+    // A majority that comes when the old validity is over may have been granted to somebody else in between.
+    if (auto const ec = check())
+        return ec;
+    if (extension.votes.verdict() == core::verdict::won) {
+        auto const until = valid_until(extension.started, extension.command.ttl);
+        if (until > valid_until()) {
+            valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
+            margin_ = core::stop_margin(
+                std::min(extension.command.ttl, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
+        }
+        keep();
+        return {};
+    }
+    if (extension.votes.refused()) {
+        lose("a majority of the nodes does not have it any more");
+        return errc::lost;
+    }
+    trouble_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
+    return errc::no_quorum;
+}
+
+void held_lock::renewed(error_code ec)
+{
+    renewing_ = false;
+    if (condition_.load(std::memory_order_acquire) != condition::held)
+        return;
+    auto const now = state->now();
+    if (ec) {
+        bump(state->count.renewals_failed);
+        state->renewals.failed(renewal_fails_, resource, trouble_.empty() ? ec.message() : trouble_);
+        renew_at_ = core::renewal_retry(now, ttl_);
+    } else {
+        bump(state->count.renewals);
+        trouble_.clear();
+        state->renewals.succeeded(renewal_fails_);
+        renew_at_ = core::renewal_due(now, ttl_, state->runtime.random()[0]);
+    }
+    keep();
+}
+
+void held_lock::lose_in_test()
+{
+    if (condition_.load(std::memory_order_acquire) == condition::held)
+        lose("a test has lost it");
+}
+
+void held_lock::lose(std::string_view why)
+{
+    auto self = shared_from_this();
+    try {
+        trouble_ = trouble_.empty() ? std::string(why) : fmt::format("{}; {}", why, trouble_);
+    } catch (...) {  // out of memory: without a word
+    }
+    auto const before = give_up(condition::lost);
+    if (before == condition::held) {
+        state->renewals.ended(renewal_fails_, true);
+        bump(state->count.lost);
+        free_ = true;
+        state->holdings.set_free(*this);
+        end_waits(errc::lost);
+        state->log(log_level::warning, "lost \"{}\": {}", std::string_view(shown_name(resource)), trouble_);
+    }
+    if (before == condition::released || !state->shutdown.open())
+        give_away_when_over();
+    else
+        alarm_.clear();
+}
+
+// When the manager ends nobody gives back what was lost but the holder, who may still be stopping, or has forgotten the handle. And
+// a release that was begun is on its way here, unless it was out of memory.
+void held_lock::give_away_when_over()
+{
+    state->runtime.set(alarm_, valid_until());
+}
+
+void held_lock::told_to_stop() noexcept
+{
+    if (condition_.load(std::memory_order_acquire) == condition::held)
+        return end_waits(asio::error::operation_aborted);
+    try {
+        give_away_when_over();
+    } catch (...) {  // out of memory
+        state->holdings.give_away(*this);
+    }
+}
+
+void held_lock::runs_body()
+{
+    has_body_ = true;
+    if (condition_.load(std::memory_order_acquire) == condition::held && !state->shutdown.open())
+        keep();
+}
+
+bool held_lock::let_go()
+{
+    if (!is_linked())
+        return false;
+    auto const self = shared_from_this();
+    bump(state->count.released);
+    alarm_.clear();
+    state->renewals.ended(renewal_fails_, false);
+    if (!std::exchange(free_, true)) {
+        state->holdings.set_free(*this);
+        end_waits(asio::error::operation_aborted);
+    }
+    state->holdings.remove(*this);
+    return true;
+}
+
+void held_lock::drop()
+{
+    give_up(condition::released);
+    alarm_.clear();
+    while (take_wait()) {
+    }
+}
+
+std::shared_ptr<held_lock::wait> held_lock::take_wait() noexcept
+{
+    if (waits_.empty())
+        return {};
+    auto& w = static_cast<wait&>(waits_.front());
+    waits_.pop_front();
+    return std::move(w.kept_);
+}
+
+// Each that is told leaves first: who could not be told, out of memory, does not keep the others from it.
+void held_lock::end_waits(error_code ec) noexcept
+{
+    while (auto const w = take_wait()) {
+        try {
+            w->done(ec);
+        } catch (...) {
+        }
+    }
+}
+
+void held_lock::add(std::shared_ptr<wait> w)
+{
+    switch (condition_.load(std::memory_order_acquire)) {
+    case condition::held:
+        if (!state->shutdown.open())
+            return w->done(error_code(asio::error::operation_aborted));
+        waits_.push_back(*w);
+        w->kept_ = std::move(w);
+        return;
+    case condition::lost:
+        return w->done(make_error_code(errc::lost));
+    case condition::released:
+        return w->done(error_code(asio::error::operation_aborted));
+    }
+}
+
+void held_lock::wait::cancel(asio::cancellation_type)
+{
+    if (!done)
+        return;
+    auto const keep = std::move(kept_);
+    if (is_linked())
+        held_->waits_.erase(held_->waits_.iterator_to(*this));
+    done(error_code(asio::error::operation_aborted));
+}
+
+void give_back(std::shared_ptr<held_lock> const& held) noexcept
+{
+    auto& state = *held->state;
+    if (state.abandoned() || held->give_up(held_lock::condition::released) == held_lock::condition::released)
+        return;
+    try {
+        asio::post(state.strand(), [held] { held->state->holdings.give_away(*held); });
+    } catch (...) {  // out of memory: the key stays until its ttl is over
+    }
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "locks/manager_state.hpp"
+#include "quorum/round.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace redlock::detail {
+
+/** A lock that was won: what a handle and the manager share.
+
+    While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment at
+    which it counts as lost, which waits for nothing and nobody.
+*/
+class held_lock final : public std::enable_shared_from_this<held_lock>, public holding {
+public:
+    /// Begins a renewal, which ends with @ref renewed.
+    using renew = void (*)(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
+
+    /// @param renew what renews it, if the options say so
+    held_lock(std::shared_ptr<manager_state>, std::string resource, round const& won, acquire_options const&, renew);
+
+    // Any thread.
+    bool held() const noexcept override;
+    bool released() const noexcept { return condition_.load(std::memory_order_acquire) == condition::released; }
+    clock::time_point valid_until() const noexcept override;
+    std::shared_ptr<manager_state> const state;
+
+    /// It moves down only.
+    enum class condition : std::uint8_t { held, lost, released };
+    condition give_up(condition to) noexcept;  ///< @return what it was before; any thread
+
+    // On the strand.
+    std::shared_ptr<detail::grant> const& grant() const noexcept override { return grant_; }
+    std::chrono::milliseconds longest_ttl() const noexcept override { return longest_ttl_; }
+    void keep();                                ///< sets the alarm
+    error_code check();                         ///< an error if it is not held; it may turn out to be lost
+    void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
+    error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
+    void renewed(error_code);
+    /// Of one that was lost: why, for people. Any thread that knows of the loss.
+    std::string const& lost_because() const noexcept { return trouble_; }
+    void lose_in_test();
+    bool let_go() override;
+    void drop() override;
+    void told_to_stop() noexcept override;
+
+    /// One call of `lock::async_wait_lost`.
+    class wait final : public shared_operation<wait> {
+    public:
+        wait(std::shared_ptr<held_lock> held, completion<void(error_code)> handler)
+            : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held))
+        {
+        }
+
+        void cancel(asio::cancellation_type) override;
+        void drop() override {}
+
+        completion<void(error_code)> done;
+
+    private:
+        friend class held_lock;
+
+        std::shared_ptr<held_lock> const held_;
+        std::shared_ptr<wait> kept_;  // while it waits
+    };
+    void add(std::shared_ptr<wait>);
+
+    /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
+    void runs_body();
+
+private:
+    void ring();
+    void lose(std::string_view why);
+    void give_away_when_over();
+    void end_waits(error_code) noexcept;
+    std::shared_ptr<wait> take_wait() noexcept;
+    bool renews() const noexcept;
+    clock::time_point valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept;
+    clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
+
+    std::shared_ptr<detail::grant> const grant_;
+    std::chrono::milliseconds const ttl_;
+    renew const renew_;              ///< null: it is not renewed
+    clock::time_point const hold_until_;
+    clock::time_point renew_at_;
+    std::chrono::milliseconds longest_ttl_;
+    std::chrono::milliseconds margin_;
+    bool renewing_ = false;
+    bool has_body_ = false;
+    bool free_ = false;              ///< lost or let go
+    bool renewal_fails_ = false;     ///< for the @ref renewal_log
+    std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
+    std::atomic<condition> condition_{condition::held};
+    std::atomic<clock::rep> valid_until_;
+    alarm alarm_;
+    boost::intrusive::list<operation, boost::intrusive::constant_time_size<false>> waits_;
+};
+
+/// Gives back without waiting. Any thread; never throws.
+void give_back(std::shared_ptr<held_lock> const&) noexcept;
+
+}  // namespace redlock::detail

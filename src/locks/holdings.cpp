@@ -1,0 +1,78 @@
+#include "locks/holdings.hpp"
+
+#include "runtime/counter.hpp"
+
+namespace redlock::detail {
+
+holdings::holdings(detail::runtime& r, detail::waiters& w, detail::cleaner& c, std::function<void()> released)
+    : runtime_(r), waiters_(w), cleaner_(c), released_(std::move(released))
+{
+}
+
+void holdings::add(std::shared_ptr<holding> h)
+{
+    // The key is the lock's own; one that the servers forgot may still be there under the same name.
+    held_.erase(h->resource);
+    held_.emplace(h->resource, h.get());
+    all_.push_back(*h);
+    bump<std::size_t>(held_now_, 1);
+    bump(added_);
+    h->kept_ = std::move(h);
+}
+
+void holdings::set_free(holding& h)
+{
+    bump<std::size_t>(held_now_, -1);
+    auto const it = held_.find(h.resource);
+    if (it == held_.end() || it->second != &h)
+        return;
+    held_.erase(it);
+    if (waiters_.freed(h.resource, runtime_.now()))
+        h.grant()->hands_on = false;  // it is the next one's to end
+}
+
+void holdings::remove(holding& h)
+{
+    all_.erase(all_.iterator_to(h));
+    h.kept_.reset();
+}
+
+void holdings::give_away(holding& h) noexcept
+{
+    auto const keep = h.kept_;
+    if (!h.let_go())
+        return;
+    try {
+        cleaner_.clean_up(h.grant(), h.longest_ttl());
+        released_();
+    } catch (...) {  // out of memory: the key stays until its ttl is over
+    }
+}
+
+std::optional<clock::time_point> holdings::held_until(std::string const& resource) const
+{
+    auto const it = held_.find(resource);
+    if (it == held_.end() || !it->second->held())
+        return std::nullopt;
+    return it->second->valid_until();
+}
+
+void holdings::tell_to_stop() noexcept
+{
+    for (auto it = all_.begin(); it != all_.end();) {
+        auto const h = (it++)->kept_;
+        h->told_to_stop();
+    }
+}
+
+void holdings::drop()
+{
+    while (!all_.empty()) {
+        auto const h = std::exchange(all_.front().kept_, nullptr);
+        all_.pop_front();
+        h->drop();
+    }
+    held_.clear();
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "locks/waiters.hpp"
+#include "quorum/cleaner.hpp"
+#include "quorum/grant.hpp"
+#include "runtime/runtime.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/detail/recycler.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace redlock::detail {
+
+/// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
+class holding : public boost::intrusive::list_base_hook<> {
+public:
+    std::string const resource;
+
+    virtual bool held() const noexcept = 0;
+    virtual clock::time_point valid_until() const noexcept = 0;
+    virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
+    virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
+    virtual bool let_go() = 0;               ///< @return false if it was let go before
+    virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
+    virtual void drop() = 0;                 ///< the execution context goes
+
+protected:
+    explicit holding(std::string name) : resource(std::move(name)) {}
+    ~holding() = default;
+
+private:
+    friend class holdings;
+    std::shared_ptr<holding> kept_;
+};
+
+/// The locks that a manager has handed out. On the strand, except where it says otherwise.
+class holdings {
+public:
+    /// @param released is called when one was given away and needs no more care than its clean-up
+    holdings(detail::runtime&, detail::waiters&, detail::cleaner&, std::function<void()> released);
+
+    void add(std::shared_ptr<holding>);
+    void set_free(holding&);  ///< it is not held any more
+    void remove(holding&);    ///< it was given back
+    /// Nobody wants it any more: releases it in the background, unless that was done before.
+    void give_away(holding&) noexcept;
+
+    /// Until when @p resource is held by this manager itself; nothing if it is not.
+    std::optional<clock::time_point> held_until(std::string const& resource) const;
+
+    /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
+    void tell_to_stop() noexcept;
+    void drop();
+
+    bool empty() const noexcept { return all_.empty(); }
+
+    // Any thread.
+    std::size_t size() const noexcept { return held_now_.load(std::memory_order_relaxed); }
+    std::uint64_t added() const noexcept { return added_.load(std::memory_order_relaxed); }
+
+private:
+    using by_resource = std::unordered_map<std::string_view, holding*, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                                           recycler<std::pair<std::string_view const, holding*>>>;
+
+    detail::runtime& runtime_;
+    detail::waiters& waiters_;
+    detail::cleaner& cleaner_;
+    std::function<void()> const released_;
+    boost::intrusive::list<holding> all_;
+    by_resource held_;
+    std::atomic<std::size_t> held_now_{0};
+    std::atomic<std::uint64_t> added_{0};
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,111 @@
+#include "core/key.hpp"
+#include "locks/check.hpp"
+#include "locks/manager_state.hpp"
+#include "quorum/round.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One call of `lock_manager::async_inspect`.
+class inspection final : public shared_operation<inspection> {
+public:
+    inspection(std::shared_ptr<manager_state> s, std::string resource, completion<void(error_code, lock_info)> handler)
+        : shared_operation(s->strand()), done(std::move(handler)), state_(std::move(s)), resource_(std::move(resource))
+    {
+    }
+
+    static task<error_code> ask_nodes(std::shared_ptr<inspection> self)
+    {
+        auto& state = *self->state_;
+        state.operations.enter(*self);
+        if (self->cancelled_ || !state.shutdown.open())
+            co_return asio::error::operation_aborted;
+        if (!detail::check_resource(self->resource_, state.settings.prefix).empty())
+            co_return errc::invalid_argument;
+
+        auto const key = state.settings.prefix + self->resource_;
+        auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key, std::string(), 0ms);
+        self->round_ = answers;
+        co_await answers->gather();
+
+        if (self->cancelled_)
+            co_return asio::error::operation_aborted;
+        self->summarise(*answers);
+        auto const known = std::count_if(self->info.nodes.begin(), self->info.nodes.end(), [](auto& n) { return !n.error; });
+        co_return static_cast<std::size_t>(known) < core::majority(self->info.nodes.size()) ? make_error_code(errc::no_quorum)
+                                                                                             : error_code();
+    }
+
+    void complete(error_code ec) { done(ec, std::move(info)); }
+
+    void cancel(asio::cancellation_type) override
+    {
+        cancelled_ = true;
+        if (round_)
+            round_->abandon();
+    }
+
+    void drop() override
+    {
+        if (round_)
+            round_->drop();
+    }
+
+    completion<void(error_code, lock_info)> done;
+
+    lock_info info;
+
+private:
+    void summarise(round const& answers)
+    {
+        info.resource = resource_;
+        std::map<std::string, std::vector<std::chrono::milliseconds>> holders;
+        for (auto const& b : answers.ballots) {
+            auto const& r = b.reply;
+            bool const locked = r.vote == vote::granted;
+            info.nodes.push_back({state_->quorum.nodes[b.node].name(), r.error, locked,
+                                  locked ? std::string(core::owner_in(r.text)) : std::string(), locked ? r.remaining : 0ms});
+            if (locked)
+                holders[r.text].push_back(r.remaining.count() < 0 ? std::chrono::milliseconds::max() : r.remaining);
+        }
+        auto const needed = core::majority(info.nodes.size());
+        for (auto& [value, remaining] : holders) {
+            if (remaining.size() < needed)
+                continue;
+            // It keeps its majority until so many keys have gone that fewer than a majority are left.
+            std::sort(remaining.begin(), remaining.end(), std::greater<>());
+            info.locked = true;
+            info.owner = core::owner_in(value);
+            info.remaining = remaining[needed - 1];
+        }
+    }
+
+    std::shared_ptr<manager_state> const state_;
+    std::string const resource_;
+    bool cancelled_ = false;
+    std::shared_ptr<round> round_;
+};
+
+}  // namespace
+
+void start_inspect(std::shared_ptr<manager_state> s, std::string resource, inspect_handler handler)
+{
+    if (s->abandoned())
+        return handler(asio::error::operation_aborted, lock_info());
+    auto i = std::make_shared<inspection>(s, std::move(resource), std::move(handler));
+    i->done.on_cancel(i);
+    s->operations.run(i, inspection::ask_nodes(i));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,133 @@
+#include <redlock/lock_manager.hpp>
+
+#include "locks/check.hpp"
+#include "runtime/log.hpp"
+#include "make_node.hpp"
+#include "locks/manager_state.hpp"
+#include "runtime/manual_runtime.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock {
+
+namespace {
+
+[[noreturn]] void refuse(std::string const& wrong)
+{
+    throw std::invalid_argument("redlock::config: " + wrong);
+}
+
+}  // namespace
+
+namespace detail {
+
+namespace {
+
+std::shared_ptr<runtime> make_runtime(asio::any_io_executor executor, config const& settings)
+{
+    return settings.test_clock ? make_manual_runtime(std::move(executor), settings.test_clock) : make_system_runtime(std::move(executor));
+}
+
+}  // namespace
+
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings)
+{
+    if (auto const wrong = detail::check(settings); !wrong.empty())
+        refuse(wrong);
+    auto runtime = make_runtime(executor, settings);
+    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
+    settings.log = log->as_function();
+    auto nodes = make_nodes(settings);
+    return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
+}
+
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+{
+    if (!settings.nodes.empty())
+        refuse("nodes must be empty when nodes are given as objects");
+    for (auto const& n : nodes) {
+        if (!n)
+            refuse("one of the nodes given as objects is null");
+        if (std::count(nodes.begin(), nodes.end(), n) > 1 ||
+            std::count(settings.nodes.begin(), settings.nodes.end(), n->name()) > 0)
+            refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
+        settings.nodes.push_back(n->name());
+    }
+    if (auto const wrong = detail::check(settings); !wrong.empty())
+        refuse(wrong);
+    auto runtime = make_runtime(executor, settings);
+    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
+    settings.log = log->as_function();
+    return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
+}
+
+void shut_down_in_background(std::shared_ptr<manager_state> s) noexcept
+{
+    if (!s->abandoned())
+        s->shut_down_in_background();
+}
+
+stats stats_of(manager_state const& s)
+{
+    return s.stats();
+}
+
+asio::any_io_executor executor_of(std::shared_ptr<manager_state> const& s) noexcept
+{
+    if (s->abandoned())
+        return nowhere();
+    return s->user_executor();
+}
+
+namespace {
+
+/// One call of `lock_manager::async_shutdown`: only the wait can be cancelled, not the shutdown.
+class shutdown_wait final : public shared_operation<shutdown_wait> {
+public:
+    shutdown_wait(std::shared_ptr<manager_state> s, error_handler handler)
+        : shared_operation(s->strand()), state_(std::move(s)), done_(std::move(handler))
+    {
+    }
+
+    void start()
+    {
+        if (done_)
+            done_.on_cancel(this->weak_from_this());
+        asio::dispatch(state_->strand(), [self = shared_from_this()] {
+            self->state_->shut_down([self](error_code ec) { self->complete(ec); });
+        });
+    }
+
+    void complete(error_code ec)
+    {
+        if (done_)
+            done_(ec);
+    }
+
+    void cancel(asio::cancellation_type) override { complete(asio::error::operation_aborted); }
+    void drop() override {}
+
+private:
+    std::shared_ptr<manager_state> const state_;
+    error_handler done_;
+};
+
+}  // namespace
+
+void start_shutdown(std::shared_ptr<manager_state> s, error_handler handler)
+{
+    if (s->abandoned()) {
+        if (handler)
+            handler(error_code());
+        return;
+    }
+    std::make_shared<shutdown_wait>(std::move(s), std::move(handler))->start();
+}
+
+}  // namespace detail
+}  // namespace redlock

@@ -1,0 +1,154 @@
+#include "locks/manager_state.hpp"
+
+#include "core/key.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+std::string default_owner()
+{
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    return fmt::format("{}:{}", host, ::getpid());
+}
+
+}  // namespace
+
+// Begins the shutdown when the manager is gone, or lets go of its state if the execution context goes first.
+struct manager_state::last_will {
+    explicit last_will(manager_state& s) noexcept : of(&s) {}
+    last_will(last_will&& other) noexcept : of(std::exchange(other.of, nullptr)) {}
+    ~last_will()
+    {
+        if (of)
+            auto const gone = std::move(of->last_self_);
+    }
+
+    void operator()()
+    {
+        auto const self = std::move(std::exchange(of, nullptr)->last_self_);
+        self->shut_down({});
+    }
+
+    manager_state* of;
+};
+
+std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime> runtime,
+                                                   config settings, std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
+{
+    if (!log)
+        log = std::make_shared<user_log>(runtime->strand(), settings.log);
+    auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
+    s->quorum.nodes.start(std::shared_ptr<node_set>(s, &s->quorum.nodes), [state = s.get()](std::size_t node, std::string_view key) {
+        state->changed(node, key);
+    });
+    s->last_will_ = s->strand().prepare(last_will(*s));
+    context_guard::watch(user_executor, s, s->strand());
+    return s;
+}
+
+manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<detail::runtime> r, config c,
+                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
+    : runtime_(std::move(r)),
+      log_(std::move(log)),
+      user_executor_(std::move(executor)),
+      runtime(*runtime_),
+      settings(std::move(c)),
+      owner(settings.owner.empty() ? default_owner() : settings.owner),
+      proposals(settings, runtime, *log_),
+      quorum{.runtime = runtime,
+             .settings = settings,
+             .contender = core::make_token(runtime.random()[0], 0, {}).substr(0, 16),
+             .nodes = {std::move(nodes), settings, runtime, *log_}},
+      cleaner(quorum, [this] { shutdown.go_on(); }),
+      waiters(settings.max_handovers),
+      holdings(runtime, waiters, cleaner, [this] { shutdown.go_on(); }),
+      operations(runtime.strand(), [this] { shutdown.go_on(); }),
+      renewals(runtime, *log_),
+      shutdown(quorum, operations, holdings, cleaner, *log_, alive_)
+{
+}
+
+manager_state::~manager_state() = default;
+
+std::string manager_state::make_token()
+{
+    auto const [high, low] = runtime.random();
+    return core::make_token(high, low, owner);
+}
+
+stats manager_state::stats() const
+{
+    auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
+    redlock::stats s;
+    s.acquired = holdings.added();
+    s.rounds = read(count.rounds);
+    s.second_rounds = read(count.second_rounds);
+    s.contended = read(count.contended);
+    s.no_quorum = read(count.no_quorum);
+    s.validity_exhausted = read(count.validity_exhausted);
+    s.quarantined = read(count.quarantined);
+    s.cancelled = read(count.cancelled);
+    s.released = read(count.released);
+    s.lost = read(count.lost);
+    s.renewals = read(count.renewals);
+    s.renewals_failed = read(count.renewals_failed);
+    s.healed = quorum.nodes.healed();
+    s.cleaned = cleaner.confirmed();
+    s.held = holdings.size();
+    s.waiting = waiters.size();
+    s.running = operations.size();
+    s.cleaning = cleaner.pending();
+    s.taken_for_new = quorum.nodes.taken_for_new();
+    s.nodes = quorum.nodes.stats();
+    return s;
+}
+
+// A node notifies that a key has changed, or, without a key, that it may have missed changes.
+void manager_state::changed(std::size_t node, std::string_view key)
+{
+    if (key.empty())
+        return waiters.all_changed(node);
+    // Either the key of a lock, or that of its hand-overs; never both.
+    for (auto const lock : {key, core::lock_of_turn_key(key)}) {
+        if (!lock.empty() && lock.starts_with(settings.prefix))
+            waiters.changed(node, lock.substr(settings.prefix.size()), lock.size() != key.size());
+    }
+}
+
+void manager_state::shut_down(std::function<void(error_code)> done)
+{
+    if (shutdown.open())
+        alive_ = shared_from_this();
+    shutdown.begin(std::move(done));
+}
+
+void manager_state::shut_down_in_background() noexcept
+{
+    last_self_ = shared_from_this();
+    strand().execute(std::move(last_will_));
+}
+
+void manager_state::abandon()
+{
+    if (!runtime.announce_abandonment())
+        return;
+    auto const keep = shared_from_this();
+    alive_ = {};
+    shutdown.drop();
+    operations.drop();
+    holdings.drop();
+    log_->drop();
+    quorum.nodes.abandon();
+    cleaner.stop();
+    runtime.abandon();
+    user_executor_ = {};
+}
+
+}  // namespace redlock::detail

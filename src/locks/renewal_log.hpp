@@ -1,0 +1,38 @@
+#pragma once
+
+#include "runtime/log.hpp"
+#include "runtime/runtime.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace redlock::detail {
+
+/** Tells when renewals begin to fail, and when they are well again: two lines, however many locks there are.
+
+    Each lock keeps a note of whether its latest renewal has failed. All of it on the strand.
+*/
+class renewal_log {
+public:
+    renewal_log(detail::runtime& r, user_log& log) noexcept : runtime_(r), log_(log) {}
+
+    void failed(bool& note, std::string_view resource, std::string_view why) noexcept;
+    void succeeded(bool& note) noexcept;
+    void ended(bool& note, bool lost) noexcept;  ///< the lock is not renewed any more
+
+private:
+    void clear(bool& note) noexcept;
+
+    detail::runtime& runtime_;
+    user_log& log_;
+    std::size_t failing_ = 0;  ///< locks
+    bool told_ = false;        ///< that they fail
+    clock::time_point since_;
+    std::uint64_t failures_ = 0;
+    std::uint64_t lost_ = 0;
+};
+
+}  // namespace redlock::detail

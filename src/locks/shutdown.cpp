@@ -1,0 +1,70 @@
+#include "locks/shutdown.hpp"
+
+#include <utility>
+
+namespace redlock::detail {
+
+shutdown::shutdown(detail::quorum& q, detail::operations& o, detail::holdings& h, detail::cleaner& c, user_log& log, std::shared_ptr<void>& alive)
+    : quorum_(q), operations_(o), holdings_(h), cleaner_(c), log_(log), alive_(alive), deadline_([this] { close(); })
+{
+}
+
+void shutdown::begin(std::function<void(error_code)> done)
+{
+    if (phase_ == phase::closed) {
+        if (done)
+            done(error_code());
+        return;
+    }
+    if (done)
+        done_.push_back(std::move(done));
+    if (phase_ == phase::closing)
+        return;
+    phase_ = phase::closing;
+    operations_.stop();
+    holdings_.tell_to_stop();
+    go_on();
+}
+
+void shutdown::go_on()
+{
+    if (phase_ != phase::closing || !holdings_.empty())
+        return;
+    auto& r = quorum_.runtime;
+    if (!std::exchange(draining_, true))
+        r.set(deadline_, r.now() + quorum_.settings.connect_timeout + quorum_.settings.node_timeout);
+    // Not at once: we may be called from within a node that is handing out answers.
+    if (cleaner_.pending() == 0 && operations_.empty())
+        r.set(deadline_, r.now());
+}
+
+void shutdown::close()
+{
+    auto const left = cleaner_.pending();
+    auto const ec = left > 0 ? make_error_code(errc::no_quorum) : error_code();
+    if (left > 0)
+        log_.add(log_level::warning, quorum_.runtime.now(), "{} keys could not be released; they expire by themselves", left);
+    phase_ = phase::closed;
+    quorum_.closed = true;
+    quorum_.nodes.close();
+    cleaner_.stop();
+    quorum_.runtime.stop();
+    auto const tell = [alive = std::exchange(alive_, {}), all = std::exchange(done_, {}), ec] {
+        for (auto& done : all)
+            done(ec);
+    };
+    try {
+        log_.end(tell);
+    } catch (...) {  // out of memory
+        tell();
+    }
+}
+
+void shutdown::drop() noexcept
+{
+    phase_ = phase::closed;
+    quorum_.closed = true;
+    done_.clear();
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,108 @@
+#include "quorum/cleaner.hpp"
+
+#include "runtime/counter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+clock::duration retry_pause(std::uint32_t retries)
+{
+    return std::min<clock::duration>(20ms * (1 << std::min<std::uint32_t>(retries, 5)), 500ms);
+}
+
+// Whether a node's answer to a release settles it. @p ttl_was_over: of a request that nobody had carried out, when the
+// release was sent. Its answer may have taken any time.
+bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
+{
+    auto const& grant = *b.round->grant();
+    auto const acquired = grant.on(b.node);
+    if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
+        return true;
+    // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its bytes, and
+    // carry them out after the release. We look again until the ttl is over.
+    bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on() && n.may_still_execute(acquired.sent_on) && !ttl_was_over;
+    switch (b.reply.vote) {
+    case vote::granted:
+        return !may_come || !grant.healed(b.node);  // or else it was a renewal's key that has been deleted
+    case vote::denied:
+        return !may_come;
+    case vote::unknown:
+        return false;
+    }
+    return false;
+}
+
+}  // namespace
+
+cleaner::cleaner(detail::quorum& q, std::function<void()> settled) : quorum_(q), settled_(std::move(settled)), alarm_([this] { try_again(); }) {}
+
+std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
+{
+    auto release = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    if (taken->hands_on)
+        release->command.handed_on = node_command::handovers::end;
+    for (std::size_t i = 0; i < taken->nodes(); ++i) {
+        if (!taken->may_hold(i)) {
+            taken->on(i).withdrawn = true;
+            release->skip(i, vote::denied);
+            continue;
+        }
+        bump<std::size_t>(pending_, 1);
+    }
+    release->listener = this;
+    return release;
+}
+
+void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
+{
+    make_release(std::move(taken), ttl)->send();
+}
+
+void cleaner::answered(ballot& b)
+{
+    auto const now = quorum_.runtime.now();
+    auto const ttl_over = b.round->started + quorum_.key_lifetime(b.command().ttl);
+    bool const settled = is_settled(b, quorum_.nodes[b.node], b.asked >= ttl_over);
+    // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
+    if (b.unanswered_on() != 0)
+        b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
+    auto const last_try = b.not_after - quorum_.settings.node_timeout;
+    if (settled || quorum_.closed || now >= last_try) {
+        bump<std::size_t>(pending_, -1);
+        if (settled)
+            bump(confirmed_);
+        return settled_();
+    }
+    // Not much later than the ttl is over: what the server carried out before, however late, is then deleted, too.
+    auto const at = std::min(now + retry_pause(b.retries), now < ttl_over ? ttl_over : last_try);
+    b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
+    later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
+    quorum_.runtime.set(alarm_, later_.begin()->first);
+}
+
+void cleaner::try_again()
+{
+    while (!later_.empty() && later_.begin()->first <= quorum_.runtime.now()) {
+        auto [round, node] = std::move(later_.begin()->second);
+        later_.erase(later_.begin());
+        round->resend(node);
+    }
+    if (!later_.empty())
+        quorum_.runtime.set(alarm_, later_.begin()->first);
+}
+
+void cleaner::stop()
+{
+    alarm_.clear();
+    bump<std::size_t>(pending_, 0 - later_.size());
+    later_.clear();
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "quorum/round.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+/** Sees every release through, also those that nobody waits for: until the node confirms that the key is
+    gone, or it must have expired by itself.
+
+    Releases that cannot be sent wait in their node; those that failed wait here for their next try.
+*/
+class cleaner final : private answer_listener {
+public:
+    /// @param settled is called when a release needs no more care
+    cleaner(detail::quorum&, std::function<void()> settled);
+
+    /// Prepares to release, on every node that may have it, the key of a grant.
+    /// @p ttl is the longest time to live that the key was ever given. The caller must send or gather the round.
+    std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
+
+    /// The same, sent at once and without waiting.
+    void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
+
+    /// Releases that are not confirmed yet. Any thread.
+    std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
+
+    /// How many have been confirmed. Any thread.
+    std::uint64_t confirmed() const noexcept { return confirmed_.load(std::memory_order_relaxed); }
+
+    /// Gives up.
+    void stop();
+
+private:
+    void answered(ballot&) override;
+    void try_again();
+
+    detail::quorum& quorum_;
+    std::function<void()> const settled_;
+    std::atomic<std::size_t> pending_{0};
+    std::atomic<std::uint64_t> confirmed_{0};
+    std::multimap<clock::time_point, std::pair<std::shared_ptr<round>, std::size_t>> later_;
+    alarm alarm_;
+};
+
+}  // namespace redlock::detail

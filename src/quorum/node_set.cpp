@@ -1,0 +1,139 @@
+#include "quorum/node_set.hpp"
+
+#include "core/quorum.hpp"
+#include "core/validity.hpp"
+#include "runtime/counter.hpp"
+
+#include <algorithm>
+
+namespace redlock::detail {
+
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log)
+    : settings_(settings),
+      runtime_(r),
+      log_(log),
+      nodes_(std::move(nodes)),
+      quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
+      known_(nodes_.size())
+{
+}
+
+void node_set::start(std::weak_ptr<node_set> self, std::function<void(std::size_t, std::string_view)> changed)
+{
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto const connected = [self, i](server_identity const& server) {
+            if (auto const s = self.lock())
+                s->connected(i, server);
+        };
+        auto const has_changed = [self, i, changed](std::string_view key) {
+            if (auto const s = self.lock())
+                changed(i, key);
+        };
+        nodes_[i]->start(runtime_.strand(), {connected, has_changed});
+    }
+}
+
+void node_set::close()
+{
+    for (auto& n : nodes_)
+        n->close();
+}
+
+void node_set::abandon()
+{
+    for (auto& n : nodes_)
+        n->abandon();
+}
+
+bool node_set::ready() const
+{
+    return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(), [](auto& n) { return n->ready(); })) >= quorum_;
+}
+
+// On a new connection there may be another server, or the same after a restart.
+void node_set::connected(std::size_t node, server_identity const& server)
+{
+    auto& k = known_[node];
+    bump(k.connections);
+    if (!k.age.known || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
+        k.trusted = k.told = false;
+    k.age = {true, server.durable, server.restarted, server.began};
+    auto const now = runtime_.now();
+    for (std::size_t i = 0; i < known_.size(); ++i)
+        judge(i, now);
+}
+
+void node_set::judge(std::size_t i, clock::time_point now)
+{
+    auto& k = known_[i];
+    if (k.trusted || !k.age.known)
+        return;
+    std::vector<core::node_age<clock::time_point>> ages;
+    for (auto const& other : known_)
+        ages.push_back(other.age);
+    auto const known = static_cast<std::size_t>(std::count_if(ages.begin(), ages.end(), [](auto& a) { return a.known; }));
+    auto const until = core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
+    bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
+    if (until != never && certain && !std::exchange(k.told, true))
+        log_.add(log_level::warning, now, "{}: it has restarted and may have forgotten locks; it votes in {} ms", nodes_[i]->name(),
+                 (until - now) / std::chrono::milliseconds(1));
+    k.quarantined_until = until;
+    k.trusted = until == never;
+    bool const young = !k.age.durable && k.age.began + settings_.max_ttl > now;
+    if (k.trusted && young && settings_.restart_guard == restart_guard::automatic && !taken_for_new_.exchange(true))
+        log_.add(log_level::info, now, "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
+                 settings_.max_ttl.count());
+}
+
+bool node_set::in_quarantine(std::size_t i) const noexcept
+{
+    auto const until = known_[i].quarantined_until.load(std::memory_order_relaxed);
+    return until != never && runtime_.now() < until;
+}
+
+clock::time_point node_set::quarantine_over() const
+{
+    std::vector<clock::time_point> ends;
+    for (auto& k : known_)
+        ends.push_back(k.quarantined_until);
+    std::sort(ends.begin(), ends.end());
+    return ends[quorum_ - 1];
+}
+
+void node_set::heard(std::size_t i, node_command::kind what, node_reply const& reply, vote counts_as)
+{
+    auto& k = known_[i];
+    if (what == node_command::kind::acquire || what == node_command::kind::extend)
+        bump(counts_as == vote::granted ? k.granted : counts_as == vote::denied ? k.denied : k.unknown);
+    if (reply.healed)
+        bump(healed_);
+    if (reply.error) {
+        std::lock_guard guard(trouble_mutex_);
+        k.last_error = reply.error;
+        k.last_message = reply.text;
+    }
+}
+
+std::pair<error_code, std::string> node_set::trouble_of(std::size_t i) const
+{
+    auto const& k = known_[i];
+    std::lock_guard guard(trouble_mutex_);
+    return k.last_error ? std::pair(k.last_error, k.last_message) : std::pair(make_error_code(errc::node_unreachable), std::string());
+}
+
+std::vector<node_stats> node_set::stats() const
+{
+    auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
+    auto const now = runtime_.now();
+    std::vector<node_stats> all;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        auto const& n = *nodes_[i];
+        auto const& k = known_[i];
+        std::lock_guard guard(trouble_mutex_);
+        all.push_back({n.name(), n.ready(), n.notifies(), read(k.granted), read(k.denied), read(k.unknown), read(k.connections),
+                       k.last_error, k.last_message, core::time_left(read(k.quarantined_until), now)});
+    }
+    return all;
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,93 @@
+#pragma once
+
+#include "core/quarantine.hpp"
+#include "runtime/log.hpp"
+#include "runtime/runtime.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+#include <redlock/stats.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+/** The nodes of a manager, and what is known of each: whether its votes count, how it has voted, its latest trouble.
+
+    On the strand, except where it says otherwise.
+*/
+class node_set {
+public:
+    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&);
+
+    /// @param self this, as long as anybody wants to hear of it
+    /// @param changed hears which key has changed on which node; an empty one: it may have missed changes
+    void start(std::weak_ptr<node_set> self, std::function<void(std::size_t node, std::string_view key)> changed);
+    void close();
+    void abandon();  ///< the execution context goes
+
+    // Any thread.
+    std::size_t size() const noexcept { return nodes_.size(); }
+    node& operator[](std::size_t i) const noexcept { return *nodes_[i]; }
+    /// How many nodes must grant an acquisition.
+    std::size_t quorum() const noexcept { return quorum_; }
+    /// Why node @p i, which is not ready, does not vote: its latest trouble.
+    std::pair<error_code, std::string> trouble_of(std::size_t i) const;
+    std::vector<node_stats> stats() const;
+    bool taken_for_new() const noexcept { return taken_for_new_.load(std::memory_order_relaxed); }
+    std::uint64_t healed() const noexcept { return healed_.load(std::memory_order_relaxed); }
+
+    /// Whether a quorum would send now.
+    bool ready() const;
+
+    /// Whether a quorum was ready at least once.
+    bool met() const noexcept { return met_; }
+    void set_met() noexcept { met_ = true; }
+
+    /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
+    bool in_quarantine(std::size_t i) const noexcept;
+
+    /// When enough nodes will be out of quarantine for a quorum.
+    clock::time_point quarantine_over() const;
+
+    /// Node @p i has answered a command of this kind; @p counts_as: what became of its vote.
+    void heard(std::size_t i, node_command::kind, node_reply const&, vote counts_as);
+
+private:
+    static constexpr clock::time_point never = clock::time_point::min();
+
+    struct knowledge {
+        core::node_age<clock::time_point> age;
+        bool trusted = false;      // what is known of its server is enough
+        bool told = false;         // that it is in quarantine
+        std::atomic<clock::time_point> quarantined_until{never};
+        std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
+        error_code last_error;     // under trouble_mutex_
+        std::string last_message;  // under trouble_mutex_
+    };
+
+    void connected(std::size_t i, server_identity const&);
+    void judge(std::size_t i, clock::time_point now);
+
+    config const& settings_;
+    detail::runtime& runtime_;
+    user_log& log_;
+    std::vector<std::shared_ptr<node>> const nodes_;
+    std::size_t const quorum_;
+    std::vector<knowledge> known_;
+    bool met_ = false;
+    std::atomic<bool> taken_for_new_{false};
+    std::atomic<std::uint64_t> healed_{0};
+    mutable std::mutex trouble_mutex_;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,326 @@
+#include "quorum/round.hpp"
+
+#include "core/fencing.hpp"
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+// How long a process that overslept a deadline takes at most to read what has arrived.
+constexpr clock::duration grace = std::chrono::milliseconds(5);
+
+bool asks_for_quorum(node_command::kind what)
+{
+    return what == node_command::kind::acquire || what == node_command::kind::raise;
+}
+
+}  // namespace
+
+node_command const& ballot::command() const noexcept
+{
+    return round->command;
+}
+
+void ballot::mark_sent(std::uint32_t connection) noexcept
+{
+    sent_on_ = connection;
+    if (trace_)
+        trace_->sent_on = connection;
+}
+
+void ballot::complete(node_reply r)
+{
+    using kind = node_command::kind;
+    auto const what = command().what;
+    auto& q = round->quorum;
+    reply = std::move(r);
+    answered = true;
+    if (round->timed)
+        round_trip_us = static_cast<std::uint32_t>((q.runtime.now() - round->started) / std::chrono::microseconds(1));
+    if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
+        reply = {.error = errc::unexpected_reply};
+    if (trace_) {
+        trace_->answered = true;
+        trace_->untouched = reply.untouched;
+        trace_->vote = reply.vote;
+    }
+    // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
+    bool const votes = what == kind::acquire || what == kind::raise || what == kind::extend;
+    quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
+    q.nodes.heard(node, what, reply, cast());
+    if (quarantined)
+        reply.error = errc::quarantined;
+    if (round->listener)
+        round->listener->answered(*this);
+    if (command().heal && reply.vote == vote::unknown && !reply.untouched)
+        round->grant()->heal_unanswered(node, sent_on());
+    finish(cast());
+}
+
+std::uint32_t ballot::unanswered_on() const noexcept
+{
+    return command().what == node_command::kind::release ? round->grant()->unanswered_on(node) : 0;
+}
+
+void ballot::stop_waiting()
+{
+    // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
+    // key more is a failure more that the lock survives. The release withdraws it.
+    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won)
+        withdraw();
+    finish(vote::unknown);
+}
+
+void ballot::finish(vote v)
+{
+    if (waiter_)
+        std::move(waiter_)(v);
+}
+
+template <class CompletionToken>
+auto cast_vote::operator()(CompletionToken&& token)
+{
+    auto start = [](auto handler, detail::round* r, std::size_t i) {
+        r->ballots[i].waiter_ = std::move(handler);
+        r->submit(i);
+    };
+    return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
+}
+
+round::round(detail::quorum& q, node_command::kind what, std::string key, std::string value, std::chrono::milliseconds ttl)
+    : round(q, what, make_recycled<detail::grant>(std::move(key), std::move(value), q.nodes.size()), ttl)
+{
+    for (auto& b : ballots)
+        b.trace_ = &grant_->on(b.node);
+}
+
+round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl)
+    : quorum(q),
+      command{.what = what, .keys = {&about->key, 1}, .value = about->value, .ttl = ttl},
+      votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
+      ballots(about->nodes()),
+      grant_(std::move(about)),
+      deadline_([this] { out_of_time(); })
+{
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        ballots[i].round = this;
+        ballots[i].node = static_cast<std::uint32_t>(i);
+    }
+}
+
+void round::skip(std::size_t i, vote known)
+{
+    ballots[i].skipped = true;
+    ballots[i].reply.vote = known;
+    count(known);
+}
+
+void round::contend(bool more_follow)
+{
+    grant_->hands_on = more_follow;
+    command.contender = quorum.contender;
+    command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+}
+
+bool round::wanted() const noexcept
+{
+    return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.has_granted() && b.reply.wanted; });
+}
+
+clock::duration round::patience() const
+{
+    auto const& c = quorum.settings;
+    return command.what == node_command::kind::connect ? c.connect_timeout + c.node_timeout : c.node_timeout;
+}
+
+void round::prepare()
+{
+    started = quorum.runtime.now();  // before the first byte leaves: validity counts from here
+    for (auto& b : ballots) {
+        b.asked = started;
+        b.not_after = started + useful_for(b) + patience();
+    }
+}
+
+// How long it makes sense to try, before the answer is waited for. A key lives no longer than its ttl; but a request
+// whose answer is missing may be carried out as late as that, and the key then lives for another ttl.
+clock::duration round::useful_for(ballot const& b) const
+{
+    if (command.what != node_command::kind::release)
+        return clock::duration::zero();
+    auto const acquired = grant_->on(b.node);
+    return quorum.key_lifetime(command.ttl) * (acquired.answered && !acquired.is_unknown() ? 1 : 2);
+}
+
+void round::submit(std::size_t i)
+{
+    quorum.nodes[i].submit(std::shared_ptr<node_operation>(shared_from_this(), &ballots[i]));
+}
+
+void round::send()
+{
+    prepare();
+    for (std::size_t i = 0; i < ballots.size() && !quorum.closed; ++i) {
+        if (!ballots[i].skipped)
+            submit(i);
+    }
+}
+
+void round::resend(std::size_t i)
+{
+    auto& b = ballots[i];
+    b.answered = false;
+    b.reply = {};
+    b.mark_sent(0);
+    b.asked = quorum.runtime.now();
+    submit(i);
+}
+
+// The group's handler; the group takes its memory from the handler's allocator.
+struct round::group_done {
+    using allocator_type = recycler<void>;
+    allocator_type get_allocator() const noexcept { return {}; }
+
+    void operator()(auto&&...) { self->finish(); }
+
+    std::shared_ptr<round> self;
+};
+
+void round::start_gathering()
+{
+    prepare();
+    group asked;
+    for (std::size_t i = 0; i < ballots.size(); ++i) {
+        if (!ballots[i].skipped)
+            asked.push_back({this, i});
+    }
+    if (asked.empty() || decided() || quorum.closed) {
+        send();
+        asio::post(quorum.runtime.strand(), [self = shared_from_this()] { self->finish(); });
+        return;
+    }
+
+    quorum.runtime.set(deadline_, started + patience());
+    start_group(asked);
+}
+
+// A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.
+template <std::size_t Size>
+void round::start_group(group const& asked)
+{
+    if (asked.size() == Size)
+        return start_group(asked, std::make_index_sequence<Size>());
+    if constexpr (Size < 9)
+        return start_group<Size + 1>(asked);
+    asio::experimental::make_parallel_group(std::vector(asked.begin(), asked.end()))
+        .async_wait([this](vote v) { return decide(v); }, group_done{shared_from_this()});
+}
+
+template <std::size_t... I>
+void round::start_group(group const& asked, std::index_sequence<I...>)
+{
+    asio::experimental::make_parallel_group(asked[I]...)
+        .async_wait([this](vote v) { return decide(v); }, group_done{shared_from_this()});
+}
+
+void round::finish()
+{
+    deadline_.clear();
+    if (waiting_)
+        std::move(waiting_).resume();
+}
+
+// The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves: cancellation
+// by the group would come to the same, for one allocation a node.
+asio::cancellation_type round::decide(vote v)
+{
+    if (!decided()) {
+        count(v);
+        if (decided())
+            stop_waiting();
+    } else if (abandoned_) {
+        count(v);  // nobody else will answer: the outcome is judged by all who are missing, not by the first of them
+    }
+    return asio::cancellation_type::none;
+}
+
+// Who lost the processor for longer than the deadline reads what has arrived meanwhile before declaring a vote missing.
+void round::out_of_time()
+{
+    auto const now = quorum.runtime.now();
+    if (now - (started + patience()) >= grace && !std::exchange(overslept_, true))
+        return quorum.runtime.set(deadline_, now + grace);
+    abandon();
+}
+
+void round::abandon()
+{
+    for (auto& b : ballots) {
+        if (!b.answered && !b.reply.error)
+            b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
+    }
+    abandoned_ = !decided();
+    stop_waiting();
+}
+
+void round::stop_waiting()
+{
+    auto const self = shared_from_this();  // the last one to stop may let go of the round
+    for (auto& b : ballots)
+        b.stop_waiting();
+}
+
+void round::drop()
+{
+    auto self = shared_from_this();
+    waiting_.destroy();
+    for (auto& b : ballots)
+        b.waiter_.reset();
+}
+
+bool round::decided() const noexcept
+{
+    // An inspection wants to hear everybody.
+    return command.what != node_command::kind::inspect && votes.verdict() != core::verdict::open;
+}
+
+void round::count(vote v)
+{
+    switch (v) {
+    case vote::granted:
+        return votes.grant();
+    case vote::denied:
+        return votes.deny();
+    case vote::unknown:
+        return votes.miss();
+    }
+}
+
+std::size_t round::quarantined() const noexcept
+{
+    return static_cast<std::size_t>(std::count_if(ballots.begin(), ballots.end(), [](auto& b) { return b.quarantined; }));
+}
+
+std::vector<node_report> round::report() const
+{
+    std::vector<node_report> nodes;
+    nodes.reserve(ballots.size());
+    for (auto const& b : ballots) {
+        nodes.push_back({quorum.nodes[b.node].name(), b.cast(), b.reply.error, b.reply.text,
+                         std::chrono::microseconds(b.round_trip_us)});
+        // Nobody waited for it, but it would have had nothing to say.
+        if (auto& n = nodes.back(); n.vote == vote::unknown && !n.error && !quorum.nodes[b.node].ready())
+            std::tie(n.error, n.message) = quorum.nodes.trouble_of(b.node);
+    }
+    return nodes;
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,180 @@
+#pragma once
+
+#include "core/quorum.hpp"
+#include "runtime/task.hpp"
+#include "quorum/grant.hpp"
+#include "quorum/quorum.hpp"
+#include "runtime/inline_function.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/detail/recycler.hpp>
+#include <redlock/node.hpp>
+#include <redlock/options.hpp>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/container/small_vector.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+class ballot;
+class round;
+
+/// Who hears each answer to a round, however late, before it counts.
+class answer_listener {
+public:
+    virtual void answered(ballot&) = 0;
+
+protected:
+    ~answer_listener() = default;
+};
+
+/// What the parallel group starts for one node.
+struct cast_vote {
+    detail::round* round;
+    std::size_t node;
+
+    template <class CompletionToken>
+    auto operator()(CompletionToken&& token);
+};
+
+/// One node's part in a round. It may outlast the round's decision: late answers are still of use.
+class ballot final : public node_operation {
+public:
+    node_command const& command() const noexcept override;
+    bool withdrawn() const noexcept override { return withdrawn_ || (trace_ && trace_->withdrawn); }
+    void mark_sent(std::uint32_t connection) noexcept override;
+    std::uint32_t sent_on() const noexcept override { return sent_on_; }
+    std::uint32_t unanswered_on() const noexcept override;
+    void complete(node_reply reply) override;
+
+    /// What was not sent yet will not be, unless it is a release: that is always wanted.
+    void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
+
+    /// Nobody waits any more.
+    void stop_waiting();
+
+    /// What it counts as; the node may have said yes.
+    vote cast() const noexcept { return quarantined ? vote::unknown : reply.vote; }
+
+    /// It has, and that counts.
+    bool has_granted() const noexcept { return answered && cast() == vote::granted; }
+
+    detail::round* round = nullptr;
+    node_reply reply;
+    clock::time_point asked;            ///< when it was submitted; the node sends it then or later
+    std::uint32_t node = 0;
+    std::uint32_t round_trip_us = 0;    ///< if the round is timed
+    std::uint8_t retries = 0;           ///< of a release
+    bool answered = false;              ///< by the node, however late
+    bool skipped = false;               ///< the node is not asked; its vote was known before
+    bool quarantined = false;           ///< it would have granted, but may have forgotten another lock
+
+private:
+    friend class detail::round;
+    friend struct cast_vote;
+    void finish(vote);
+
+    grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there
+    std::uint32_t sent_on_ = 0;
+    bool withdrawn_ = false;
+    inline_function<void(vote)> waiter_;  // the parallel group
+};
+
+/** One question to all nodes, asked at the same moment.
+
+    Used as a std::shared_ptr: the nodes share it until each of them has answered.
+*/
+class round : public std::enable_shared_from_this<round> {
+public:
+    round(detail::quorum&, node_command::kind what, std::string key, std::string value, std::chrono::milliseconds ttl);
+
+    /// About the key and value of @p about.
+    round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
+
+    /// Takes node @p i out of the round: it counts as having cast @p known.
+    void skip(std::size_t i, vote known);
+
+    /// Of an acquisition: asks whether other processes want the lock, too, and for how long it is denied. If it wins, and
+    /// @p more_follow in this process, those who are denied are told of the end of all that.
+    void contend(bool more_follow);
+
+    /// Of one that contends: asks the nodes that deny to tell of the next change.
+    void watch() noexcept { command.watch = true; }
+
+    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
+    auto gather()
+    {
+        return suspend_into(waiting_, [this] { start_gathering(); });
+    }
+
+    /// Sends to all nodes without waiting for anything.
+    void send();
+
+    /// Of a release: asks node @p i once more.
+    void resend(std::size_t i);
+
+    /// Ends the wait in @ref gather at once.
+    void abandon();
+
+    /// Destroys who waits in @ref gather, without a word: the execution context goes.
+    void drop();
+
+    bool decided() const noexcept;
+
+    /// Of an acquisition that contends: whether some want it, too.
+    bool wanted() const noexcept;
+
+    /// The nodes that would have granted, were they not quarantined.
+    std::size_t quarantined() const noexcept;
+
+    /// For `attempt_report::nodes`.
+    std::vector<node_report> report() const;
+
+    /// What it asks for, or is about.
+    std::shared_ptr<detail::grant> const& grant() const noexcept { return grant_; }
+
+    detail::quorum& quorum;
+    node_command command;                ///< the same for all nodes; complete before it is sent
+    clock::time_point started;           ///< before the first byte left
+    core::tally votes;
+    std::vector<ballot, recycler<ballot>> ballots;
+    answer_listener* listener = nullptr;
+    bool timed = false;                  ///< whether somebody wants to know how long each node took
+
+private:
+    friend class ballot;
+    friend struct cast_vote;
+
+    using group = boost::container::small_vector<cast_vote, 9>;
+    struct group_done;
+    void start_gathering();
+    template <std::size_t Size = 1>
+    void start_group(group const&);
+    template <std::size_t... I>
+    void start_group(group const&, std::index_sequence<I...>);
+    void finish();
+    asio::cancellation_type decide(vote);
+    void out_of_time();
+    void stop_waiting();
+    clock::duration patience() const;
+    void prepare();
+    clock::duration useful_for(ballot const&) const;
+    void submit(std::size_t i);
+    void count(vote);
+
+    std::shared_ptr<detail::grant> const grant_;
+    suspended waiting_;                  ///< in @ref gather
+    alarm deadline_;
+    bool overslept_ = false;
+    bool abandoned_ = false;
+};
+
+}  // namespace redlock::detail

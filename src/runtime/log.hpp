@@ -1,0 +1,76 @@
+#pragma once
+
+#include "runtime/strand.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::detail {
+
+/** A user's log function that can be used from anywhere on the strand.
+
+    The lines reach it in a turn of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
+    of the library holds, and meets nothing that is half done. Whatever happens, they are not more than @ref lines_max each second,
+    and as many of the level debug; how many were left out is told.
+*/
+class user_log : public std::enable_shared_from_this<user_log> {
+public:
+    using function = std::function<void(log_level, std::string_view)>;
+
+    user_log(strand const&, function);
+
+    static constexpr std::size_t lines_max = 100;
+
+    void add(log_level, clock::time_point now, std::string_view line) noexcept;
+    template <class Arg, class... Args>
+    void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg, Args&&... args) noexcept
+    {
+        try {
+            if (log_)
+                add(level, now, fmt::format(format, std::forward<Arg>(arg), std::forward<Args>(args)...));
+        } catch (...) {  // out of memory: a line less
+        }
+    }
+    /// Calls @p then when all lines have been delivered, which may be at once. No line comes after it.
+    void end(std::function<void()> then);
+    /// The execution context goes.
+    void drop() noexcept;
+
+    /// The same as a function; empty if the user's is.
+    function as_function();
+
+private:
+    struct line {
+        log_level level;
+        std::string text;
+    };
+
+    // Of one kind of lines: how many there were since the second began, and how many were left out.
+    struct allowance {
+        clock::time_point since = clock::time_point::min();
+        std::size_t used = 0;
+        std::size_t left_out = 0;
+    };
+
+    void put(log_level, std::string_view);
+    void deliver() noexcept;
+
+    strand const strand_;
+    function const log_;
+    std::deque<line> lines_;
+    allowance debug_;
+    allowance others_;
+    bool ended_ = false;
+    std::function<void()> then_;
+};
+
+}  // namespace redlock::detail

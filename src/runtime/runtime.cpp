@@ -1,0 +1,43 @@
+#include "runtime/runtime.hpp"
+
+namespace redlock::detail {
+
+void runtime::set(alarm& a, clock::time_point at)
+{
+    schedule_.set(a, at);
+    // Waking up early and finding nothing to do is cheaper than setting the timer for every alarm.
+    if (at < wake_at_)
+        wake_for(at);
+}
+
+void runtime::wake_for(clock::time_point at)
+{
+    wake_at_ = at;
+    wake_at(at, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->ring();
+    });
+}
+
+void runtime::ring()
+{
+    wake_at_ = clock::time_point::max();
+    schedule_.ring_until(now());
+    if (auto const next = schedule_.next(); next && *next < wake_at_)
+        wake_for(*next);
+}
+
+void runtime::stop()
+{
+    schedule_.clear();
+    forget_call();
+}
+
+void runtime::abandon()
+{
+    schedule_.clear();
+    strand_.abandon();
+    let_go();
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,225 @@
+#include "runtime/strand.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/require.hpp>
+
+#include <cstddef>
+#include <mutex>
+
+namespace redlock::detail {
+
+namespace {
+
+// So many functions run in one go before others on the same thread get their turn.
+constexpr std::size_t turn_max = 256;
+
+}  // namespace
+
+struct strand::state : std::enable_shared_from_this<state> {
+    explicit state(asio::any_io_executor executor)
+        : inner(asio::require(std::move(executor), asio::execution::blocking.never)),
+          loop(inner.target<asio::io_context::executor_type>()),
+          context(asio::query(inner, asio::execution::context))
+    {
+    }
+
+    ~state() { destroy_all(); }
+
+    void push(function* f)
+    {
+        std::unique_lock guard(mutex);
+        if (gone) {
+            guard.unlock();
+            return f->end(f, false);
+        }
+        auto** const before = append(f);
+        try {
+            schedule();
+        } catch (...) {  // who hears of it may rely on that nothing will happen
+            *before = nullptr;
+            last = before;
+            guard.unlock();
+            f->end(f, false);
+            throw;
+        }
+    }
+
+    // It stays even if it cannot be scheduled: the next one brings it along.
+    void push_for_sure(function* f) noexcept
+    {
+        std::unique_lock guard(mutex);
+        if (gone) {
+            guard.unlock();
+            return f->end(f, false);
+        }
+        append(f);
+        try {
+            schedule();
+        } catch (...) {
+        }
+    }
+
+    // The mutex is held by who calls these two: the inner executor must not go meanwhile. It never runs anything at once.
+    function** append(function* f) noexcept
+    {
+        *last = f;
+        return std::exchange(last, &f->next);
+    }
+
+    void schedule()
+    {
+        if (std::exchange(busy, true))
+            return;
+        try {
+            inner.execute([self = shared_from_this()] { turn(self).finish(); });
+        } catch (...) {
+            busy = false;
+            throw;
+        }
+    }
+
+    void go_on() noexcept
+    {
+        std::lock_guard guard(mutex);
+        busy = false;
+        if (gone || !first)
+            return;
+        try {
+            schedule();
+        } catch (...) {  // out of memory: the next function brings the others along
+        }
+    }
+
+    function* pop() noexcept
+    {
+        std::lock_guard guard(mutex);
+        auto* const f = first;
+        if (!f) {
+            busy = false;
+            return nullptr;
+        }
+        first = f->next;
+        if (!first)
+            last = &first;
+        return f;
+    }
+
+    void destroy_all() noexcept
+    {
+        while (auto* const f = pop())
+            f->end(f, false);
+    }
+
+    bool claim() noexcept
+    {
+        std::lock_guard guard(mutex);
+        // Whether this is a thread of the inner executor is known of an event loop; any other decides by itself.
+        return !gone && loop && loop->running_in_this_thread() && !std::exchange(busy, true);
+    }
+
+    void abandon() noexcept
+    {
+        std::unique_lock guard(mutex);
+        gone = true;
+        loop = nullptr;
+        auto const let_go = std::exchange(inner, {});
+        guard.unlock();
+        destroy_all();
+    }
+
+    static thread_local state* current;  ///< whose functions this thread is running
+
+    asio::any_io_executor inner;                    ///< under the mutex, except on the strand
+    asio::io_context::executor_type const* loop;    ///< the inner executor if it is a plain event loop's
+    asio::execution_context& context;
+    std::mutex mutex;
+    function* first = nullptr;
+    function** last = &first;
+    bool busy = false;  ///< a run is scheduled or under way
+    bool gone = false;  ///< abandoned
+};
+
+thread_local strand::state* strand::state::current = nullptr;
+
+strand::turn::turn(strand const& s) noexcept
+{
+    if (s.state_->claim())
+        claim(s.state_);
+}
+
+strand::turn::turn(std::shared_ptr<state> claimed) noexcept
+{
+    claim(std::move(claimed));
+}
+
+void strand::turn::claim(std::shared_ptr<state> s) noexcept
+{
+    state_ = std::move(s);
+    outer_ = std::exchange(state::current, state_.get());
+}
+
+void strand::turn::finish()
+{
+    for (std::size_t i = 0; i < turn_max; ++i) {
+        auto* const f = state_->pop();
+        if (!f) {
+            state::current = outer_;
+            state_.reset();
+            return;
+        }
+        f->end(f, true);
+    }
+}
+
+// However a function has ended, the others have their turn.
+strand::turn::~turn()
+{
+    if (!state_)
+        return;
+    state::current = outer_;
+    state_->go_on();
+}
+
+std::shared_ptr<strand::state> strand::make_state(asio::any_io_executor inner)
+{
+    return std::make_shared<state>(std::move(inner));
+}
+
+bool strand::running_in_this_thread() const noexcept
+{
+    return state::current == state_.get();
+}
+
+asio::any_io_executor const& strand::inner() const noexcept
+{
+    return state_->inner;
+}
+
+void strand::abandon() noexcept
+{
+    state_->abandon();
+}
+
+void strand::weak::abandon() const noexcept
+{
+    if (auto const s = state_.lock())
+        s->abandon();
+}
+
+asio::execution_context& strand::query(asio::execution::context_t) const noexcept
+{
+    return state_->context;
+}
+
+void strand::push(function* f) const
+{
+    state_->push(f);
+}
+
+void strand::execute(prepared p) const noexcept
+{
+    state_->push_for_sure(std::exchange(p.f_, nullptr));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,87 @@
+# Whether the includes of the sources are as docs/architecture.md draws them, and go in no circle.
+# usage: perl layers.pl ROOT
+#
+# The drawing is the first block of code below "## The layers". A line "a ← b ← c" says that what is in folder b may include what
+# is in a, and c what is in b, and all that those may. The table of visitors, whose header begins with "| who looks inside", names
+# files outside of src that include internal parts, and which.
+use strict;
+use warnings;
+use utf8;
+use open qw(:std :utf8);
+use File::Find;
+
+my ($root) = @ARGV;
+chdir $root or die "$root: $!\n";
+
+sub lines_of { my ($path) = @_; open(my $f, '<:utf8', $path) or die "$path: $!\n"; return <$f>; }
+
+my (%may, %visitors, @wrong);
+my $where = '';
+for (lines_of('docs/architecture.md')) {
+    if (/^## The layers/) { $where = 'layers' }
+    elsif (/^## /) { $where = '' }
+    elsif ($where eq 'layers' and /^```/) { $where = 'drawing' }
+    elsif ($where eq 'drawing' and /^```/) { $where = 'table' }
+    elsif ($where eq 'drawing' and /←/) {
+        my @rooms = map { /([\w.]+)/ ? $1 : () } split /←/;
+        $may{$_} //= {} for @rooms;
+        $may{$rooms[$_]}{$rooms[$_ - 1]} = 1 for 1 .. $#rooms;
+    }
+    elsif ($where eq 'table' and /^\| who looks inside/) { $where = 'visitors' }
+    elsif ($where eq 'visitors' and /^\| `([^`]+)` \| (.*?) \|/) { my ($who, $what) = ($1, $2); $visitors{$who} = [$what =~ /`([^`]+)`/g] }
+}
+die "docs/architecture.md: there is no drawing of the layers\n" if !%may;
+for my $again (1 .. keys %may) {  # what may be included by what may be included
+    for my $room (keys %may) { $may{$room}{$_} = 1 for map { keys %{$may{$_}} } keys %{$may{$room}} }
+}
+for my $room (sort keys %may) { push @wrong, "docs/architecture.md: \"$room\" is drawn in a circle\n" if $may{$room}{$room} }
+
+my (%includes, @files);
+find({no_chdir => 1, wanted => sub { push @files, $_ if /\.[ch]pp$/ }}, qw(src test bench docs/examples include));
+my %internal = map { $_ => 1 } grep { !m{^src/(demo|testbed)/} } grep { m{^src/} } @files;
+my $std = qr{^<[a-z_0-9]+>$};
+for my $file (sort @files) {
+    my ($room) = $file =~ m{^src/(\w+)/};
+    $room //= 'src' if $file =~ m{^src/\w+\.[ch]pp$};
+    my $unit = $file =~ s/\.[ch]pp$//r;
+    for (lines_of($file)) {
+        next if !/^\s*#\s*include\s+(<[^>]+>|"[^"]+")/;
+        my $what = $1;
+        if ($internal{$file} and $room eq 'core' and $what !~ $std and $what !~ /^"core\// and $what ne '<redlock/restart_guard.hpp>') {
+            push @wrong, "$file: includes $what, but core is for the standard library only\n";
+        }
+        next if $what !~ /^"(.*)"$/;
+        my ($path) = grep { $internal{$_} } "src/$1" or next;
+        my ($target) = $path =~ m{^src/(\w+)/};
+        $target //= 'src';
+        $includes{$unit}{$path =~ s/\.[ch]pp$//r} = 1 if $internal{$file} and $path =~ s/\.[ch]pp$//r ne $unit;
+        if ($internal{$file}) {
+            push @wrong, "$file: src/$room is not in the drawing\n" if !$may{$room};
+            push @wrong, "$file: includes $path, which $room may not\n" if $target ne $room and !$may{$room}{$target};
+        } else {
+            my @allowed = map { @{$visitors{$_}} } grep { $file =~ /^\Q$_\E/ } keys %visitors;
+            push @wrong, "$file: includes $path, which is internal; the table in docs/architecture.md does not say why\n"
+                if !grep { $path =~ m{^src/\Q$_\E} } @allowed;
+        }
+    }
+}
+for my $who (sort keys %visitors) { push @wrong, "docs/architecture.md: there is no $who\n" if !grep { /^\Q$who\E/ } @files }
+
+# Circles: a unit is a header and its source.
+my %state;
+sub visit {
+    my ($unit, @path) = @_;
+    return if ($state{$unit} // '') eq 'done';
+    if (($state{$unit} // '') eq 'open') {
+        shift @path while $path[0] ne $unit;
+        push @wrong, 'a circle of includes: ' . join(' → ', @path, $unit) . "\n";
+        return;
+    }
+    $state{$unit} = 'open';
+    visit($_, @path, $unit) for sort keys %{$includes{$unit}};
+    $state{$unit} = 'done';
+}
+visit($_) for sort keys %includes;
+
+die @wrong if @wrong;
+printf "%d files, %d rooms: as drawn, and no circles\n", scalar @files, scalar keys %may;

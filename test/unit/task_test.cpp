@@ -1,0 +1,361 @@
+#include "runtime/task.hpp"
+#include "support/witness.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace redlock::detail;
+using redlock::test::witness;
+
+BOOST_AUTO_TEST_SUITE(flows_of_operations)
+
+namespace {
+
+struct outcome {
+    int calls = 0;
+    int result = 0;
+    std::string failure;
+};
+
+template <class T>
+void start(task<T> steps, outcome& to)
+{
+    begin(std::move(steps), [&to](std::exception_ptr failure, T result) {
+        ++to.calls;
+        to.result = static_cast<int>(result);
+        try {
+            if (failure)
+                std::rethrow_exception(failure);
+        } catch (std::exception const& e) {
+            to.failure = e.what();
+        }
+    });
+}
+
+auto wait_in(suspended& place)
+{
+    return suspend_into(place, [] {});
+}
+
+task<int> constant(int value)
+{
+    co_return value;
+}
+
+task<int> waits(suspended& place, int value)
+{
+    co_await wait_in(place);
+    co_return value;
+}
+
+task<void> throws_after_a_wait(suspended& place)
+{
+    co_await wait_in(place);
+    throw std::runtime_error("thrown");
+}
+
+// Depth tasks that wait for each other, each with a local and a parameter to be destroyed.
+task<int> nested(suspended& place, int depth, witness parameter)
+{
+    witness const local(*parameter.alive);
+    if (depth > 0) {
+        auto const below = co_await nested(place, depth - 1, witness(parameter));
+        co_return below + 1;
+    }
+    co_await wait_in(place);
+    co_return 1;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once)
+{
+    outcome o;
+
+    start(constant(7), o);
+
+    BOOST_TEST(o.calls == 1);
+    BOOST_TEST(o.result == 7);
+    BOOST_TEST(o.failure == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_flow_begins_when_it_is_awaited)
+{
+    bool begun = false;
+    auto const body = [](bool& b) -> task<int> {
+        b = true;
+        co_return 1;
+    };
+    auto steps = body(begun);
+    BOOST_TEST(!begun);
+    outcome o;
+
+    start(std::move(steps), o);
+
+    BOOST_TEST(begun);
+    BOOST_TEST(o.calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters)
+{
+    int alive = 0;
+    suspended place;
+    {
+        auto const never = nested(place, 0, witness(alive));
+        BOOST_TEST(alive == 1);
+    }
+    BOOST_TEST(alive == 0);
+
+    {
+        auto first = nested(place, 0, witness(alive));
+        auto const second = std::move(first);
+        BOOST_TEST(alive == 1);
+    }
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_flow_goes_on_when_it_is_resumed)
+{
+    suspended place;
+    outcome o;
+    start(waits(place, 5), o);
+    BOOST_TEST(static_cast<bool>(place));
+    BOOST_TEST(o.calls == 0);
+
+    std::move(place).resume();
+
+    BOOST_TEST(!place);
+    BOOST_TEST(o.calls == 1);
+    BOOST_TEST(o.result == 5);
+}
+
+BOOST_AUTO_TEST_CASE(results_come_through_nested_flows)
+{
+    int alive = 0;
+    suspended place;
+    outcome o;
+    start(nested(place, 50, witness(alive)), o);
+    BOOST_TEST(alive >= 2 * 51);
+
+    std::move(place).resume();
+
+    BOOST_TEST(o.result == 51);
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_need_not_be_copyable)
+{
+    auto const make = [](int n) -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(n); };
+    auto const steps = [](auto m) -> task<int> {
+        auto const p = co_await m(3);
+        co_return *p;
+    };
+    outcome o;
+
+    start(steps(make), o);
+
+    BOOST_TEST(o.result == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_flow_waits_many_times_in_the_same_place)
+{
+    suspended place;
+    outcome o;
+    auto const steps = [](suspended& p) -> task<int> {
+        int sum = 0;
+        for (int i = 0; i < 10; ++i)
+            sum += co_await waits(p, i);
+        co_return sum;
+    };
+    start(steps(place), o);
+
+    int resumed = 0;
+    for (; place; ++resumed)
+        std::move(place).resume();
+
+    BOOST_TEST(resumed == 10);
+    BOOST_TEST(o.result == 45);
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it)
+{
+    suspended place;
+    outcome o;
+    auto const steps = [](suspended& p) -> task<int> {
+        try {
+            co_await throws_after_a_wait(p);
+        } catch (std::runtime_error const&) {
+            co_return 1;
+        }
+        co_return 2;
+    };
+    start(steps(place), o);
+
+    std::move(place).resume();
+
+    BOOST_TEST(o.result == 1);
+    BOOST_TEST(o.failure == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome)
+{
+    int alive = 0;
+    suspended place;
+    outcome o;
+    auto const steps = [](suspended& p, witness) -> task<int> {
+        co_await throws_after_a_wait(p);
+        co_return 2;
+    };
+    start(steps(place, witness(alive)), o);
+
+    std::move(place).resume();
+
+    BOOST_TEST(o.calls == 1);
+    BOOST_TEST(o.failure == "thrown");
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once)
+{
+    int alive = 0;
+    outcome o;
+    {
+        suspended place;
+        start(nested(place, 20, witness(alive)), o);
+        BOOST_TEST(alive >= 2 * 21);
+    }
+    BOOST_TEST(alive == 0);
+
+    suspended place;
+    start(nested(place, 20, witness(alive)), o);
+    place.destroy();
+    BOOST_TEST(alive == 0);
+    BOOST_TEST(!place);
+    place.destroy();
+
+    BOOST_TEST(o.calls == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain)
+{
+    int alive = 0;
+    suspended place;
+    begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
+    BOOST_TEST(alive == 1);
+
+    place.destroy();
+
+    BOOST_TEST(alive == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_suspended_flow_can_be_moved)
+{
+    suspended place;
+    outcome o;
+    start(waits(place, 1), o);
+
+    auto elsewhere = std::move(place);
+    BOOST_TEST(!place);
+    place.destroy();
+    BOOST_TEST(o.calls == 0);
+    std::move(elsewhere).resume();
+
+    BOOST_TEST(o.calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it)
+{
+    struct owner {
+        explicit owner(int& alive) : w(alive) {}
+        witness w;
+        suspended place;
+    };
+    auto const steps = [](std::shared_ptr<owner> self) -> task<int> {
+        co_await wait_in(self->place);
+        co_return 1;
+    };
+    int alive = 0;
+    outcome o;
+    auto first = std::make_shared<owner>(alive), second = std::make_shared<owner>(alive);
+    std::weak_ptr const weak = first;
+    start(steps(std::exchange(first, {})), o);
+    start(steps(second), o);
+    auto* const last = std::exchange(second, {}).get();
+    BOOST_TEST(alive == 2);
+
+    weak.lock()->place.destroy();
+    BOOST_TEST(alive == 1);
+    std::move(last->place).resume();
+
+    BOOST_TEST(alive == 0);
+    BOOST_TEST(o.calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception)
+{
+    suspended place;
+    outcome caught, uncaught;
+    auto const failing = [](suspended& p) { return suspend_into(p, [] { throw std::runtime_error("no start"); }); };
+    auto const catches = [](auto wait, suspended& p) -> task<int> {
+        try {
+            co_await wait(p);
+        } catch (std::runtime_error const&) {
+            co_return 1;
+        }
+        co_return 2;
+    };
+    auto const does_not = [](auto wait, suspended& p) -> task<int> {
+        co_await wait(p);
+        co_return 2;
+    };
+
+    start(catches(failing, place), caught);
+    BOOST_TEST(!place);
+    start(does_not(failing, place), uncaught);
+
+    BOOST_TEST(!place);
+    BOOST_TEST(caught.result == 1);
+    BOOST_TEST(uncaught.calls == 1);
+    BOOST_TEST(uncaught.failure == "no start");
+}
+
+BOOST_AUTO_TEST_CASE(start_is_called_with_the_flow_in_its_place)
+{
+    suspended place;
+    bool there = false;
+    outcome o;
+    auto const steps = [](suspended& p, bool& t) -> task<int> {
+        co_await suspend_into(p, [&] { t = static_cast<bool>(p); });
+        co_return 1;
+    };
+
+    start(steps(place, there), o);
+
+    BOOST_TEST(there);
+    std::move(place).resume();
+    BOOST_TEST(o.calls == 1);
+}
+
+BOOST_AUTO_TEST_CASE(whoever_resumes_may_be_gone_when_it_returns)
+{
+    auto place = std::make_unique<suspended>();
+    auto const steps = [](std::unique_ptr<suspended>& p) -> task<int> {
+        co_await wait_in(*p);
+        p.reset();
+        co_return 1;
+    };
+    outcome o;
+    start(steps(place), o);
+
+    std::move(*place).resume();
+
+    BOOST_TEST(!place);
+    BOOST_TEST(o.calls == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

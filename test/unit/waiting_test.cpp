@@ -1,0 +1,125 @@
+#include "core/estimate.hpp"
+#include "core/handovers.hpp"
+#include "core/question.hpp"
+#include "core/wait_plan.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+using core::history;
+using core::question;
+using core::question_for;
+
+BOOST_AUTO_TEST_SUITE(waiting_decisions)
+
+namespace {
+
+using time = std::chrono::sys_time<std::chrono::milliseconds>;
+using plan = core::wait_plan<time>;
+using action = plan::action;
+
+constexpr time t0{100ms};
+
+}  // namespace
+
+// Most acquisitions meet nobody, and cost a SET.
+BOOST_AUTO_TEST_CASE(who_has_met_nobody_asks_plainly)
+{
+    BOOST_TEST((question_for({}) == question{}));
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_over_from_its_own_manager_hands_on_and_does_not_watch)
+{
+    BOOST_TEST((question_for({.queued = true}) == question{.contends = true, .more_follow = true}));
+    BOOST_TEST((question_for({.queued = true, .others_queue = true}) == question{.contends = true, .more_follow = true}));
+}
+
+// After a yield the lock is likely to be another manager's; then a hand-over of ours is not announced unless others queue.
+BOOST_AUTO_TEST_CASE(who_has_yielded_watches)
+{
+    BOOST_TEST((question_for({.yielded = true}) == question{.contends = true, .watches = true}));
+    BOOST_TEST((question_for({.queued = true, .yielded = true}) == question{.contends = true, .watches = true}));
+    BOOST_TEST((question_for({.yielded = true, .others_queue = true}) == question{.contends = true, .more_follow = true, .watches = true}));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_lost_watches)
+{
+    BOOST_TEST((question_for({.rounds = 1}) == question{.contends = true, .watches = true}));
+    BOOST_TEST((question_for({.rounds = 3, .queued = true}) == question{.contends = true, .watches = true}));
+    BOOST_TEST((question_for({.rounds = 1, .others_queue = true}) == question{.contends = true, .more_follow = true, .watches = true}));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_drawn_looks_for_others)
+{
+    BOOST_TEST((question_for({.drawn = true}) == question{.contends = true}));
+    BOOST_TEST(question_for({.drawn = true, .others_queue = true}).more_follow);
+}
+
+BOOST_AUTO_TEST_CASE(it_asks_when_the_lock_may_be_free)
+{
+    plan p(t0, t0 + 1ms, 50ms, t0 + 1h);
+    BOOST_TEST((p.next(t0 + 1ms, t0 + 1ms).what == action::ask));
+    BOOST_TEST((p.next(t0 + 9ms, t0 + 5ms).what == action::ask));
+}
+
+BOOST_AUTO_TEST_CASE(it_looks_twice_at_what_late_nodes_have_said_and_sleeps_otherwise)
+{
+    plan p(t0, t0 + 2ms, 50ms, t0 + 1h);
+    auto const never = time::max();
+    BOOST_TEST((p.next(t0 + 2ms, never) == plan::step{action::sleep, t0 + 6ms}));
+    BOOST_TEST((p.next(t0 + 6ms, never) == plan::step{action::look, t0 + 6ms}));
+    BOOST_TEST((p.next(t0 + 6ms, never) == plan::step{action::sleep, t0 + 50ms}));
+    BOOST_TEST((p.next(t0 + 70ms, never) == plan::step{action::look, t0 + 50ms}));  // overslept
+    BOOST_TEST((p.next(t0 + 70ms, never) == plan::step{action::sleep, t0 + 1h}));
+    BOOST_TEST((p.next(t0 + 1h, never).what == action::ask));
+}
+
+// What a push tells comes in by the estimate.
+BOOST_AUTO_TEST_CASE(it_sleeps_no_longer_than_the_estimate)
+{
+    plan p(t0, t0 + 2ms, 50ms, t0 + 1h);
+    BOOST_TEST((p.next(t0 + 2ms, t0 + 4ms) == plan::step{action::sleep, t0 + 4ms}));
+    BOOST_TEST((p.next(t0 + 3ms, t0 + 8ms) == plan::step{action::sleep, t0 + 6ms}));
+    BOOST_TEST((p.next(t0 + 4ms, t0 + 4ms).what == action::ask));
+}
+
+BOOST_AUTO_TEST_CASE(it_asks_anyway_where_nobody_would_notify)
+{
+    plan p(t0, t0 + 2ms, 50ms, t0 + 20ms);
+    BOOST_TEST((p.next(t0 + 10ms, time::max()) == plan::step{action::look, t0 + 6ms}));
+    BOOST_TEST((p.next(t0 + 10ms, time::max()) == plan::step{action::sleep, t0 + 20ms}));
+    BOOST_TEST((p.next(t0 + 20ms, time::max()).what == action::ask));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_may_be_free_when_it_is_on_a_quorum)
+{
+    core::estimate<time> e(5, 3);
+    BOOST_TEST((e.free_at() == time::max()));
+    e.expect(0, t0 + 9ms);
+    e.expect(1, t0 + 1ms);
+    BOOST_TEST((e.free_at() == time::max()));
+    e.expect(4, t0 + 5ms);
+    BOOST_TEST((e.free_at() == t0 + 9ms));
+    e.expect(0, t0 + 20ms);  // that is later than what was known
+    BOOST_TEST((e.free_at() == t0 + 9ms));
+    e.expect(2, t0);
+    BOOST_TEST((e.free_at() == t0 + 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_of_hand_overs_ends_with_who_was_there_or_at_the_limit)
+{
+    core::handovers few(2, 16), many(100, 3), none(0, 16);
+    BOOST_TEST(few.next());
+    BOOST_TEST(few.next());
+    BOOST_TEST(!few.next());
+    BOOST_TEST(!few.next());
+    for (int i = 0; i < 3; ++i)
+        BOOST_TEST(many.next());
+    BOOST_TEST(!many.next());
+    BOOST_TEST(!none.next());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
