@@ -26,6 +26,8 @@ char const* text_of(errc e) noexcept
         return "restarted nodes do not vote yet, and without them there is no majority";
     case errc::invalid_argument:
         return "an argument is out of range";
+    case errc::unsupported:
+        return "a node cannot do what is asked for";
     case errc::node_timeout:
         return "no answer in time";
     case errc::node_unreachable:

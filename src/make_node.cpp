@@ -6,32 +6,88 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace redlock {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "unix"sv, "memory"sv};
+
+[[noreturn]] void refuse(std::string const& what)
+{
+    throw std::invalid_argument("redlock::config: " + what);
+}
+
+std::string_view scheme_of(std::string_view url)
+{
+    auto const end = url.find("://");
+    return end == url.npos ? std::string_view() : url.substr(0, end);
+}
+
+std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
+{
+    std::map<std::string, store const*, std::less<>> known;
+    for (std::size_t i = 0; i < c.stores.size(); ++i) {
+        auto const& s = c.stores[i];
+        if (s.schemes.empty() || !s.make)
+            refuse(fmt::format("stores[{}] has no {}", i, s.make ? "schemes" : "make"));
+        for (auto const& scheme : s.schemes) {
+            if (std::find(always_known.begin(), always_known.end(), scheme) != always_known.end())
+                refuse(fmt::format("stores[{}] has the scheme \"{}\", which is always known", i, scheme));
+            if (!known.emplace(scheme, &s).second)
+                refuse(fmt::format("stores[{}] has the scheme \"{}\", which another store has, too", i, scheme));
+        }
+    }
+    return known;
+}
+
+std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, store_context const& context)
+{
+    std::shared_ptr<node> made;
+    try {
+        made = s.make(c.nodes[i], c, context);
+    } catch (std::invalid_argument const& e) {
+        refuse(fmt::format("nodes[{}]: {}", i, e.what()));
+    }
+    if (!made)
+        refuse(fmt::format("nodes[{}]: the store of \"{}://\" made no node", i, scheme_of(c.nodes[i])));
+    return made;
+}
+
+}  // namespace
 
 std::vector<std::shared_ptr<node>> make_nodes(config const& c)
 {
     std::vector<std::shared_ptr<node>> nodes;
-    auto group = std::make_shared<redis::group>();
+    auto const stores = by_scheme(c);
+    auto const group = std::make_shared<redis::group>();
+    store_context const context{.claim = [group](std::string const& name, std::string const& identity) { return group->claim(name, identity); }};
     std::map<std::string, std::size_t> seen;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-        auto const url = redis::parse_url(c.nodes[i]);
-        if (!url.wrong.empty())
-            throw std::invalid_argument(fmt::format("redlock::config: nodes[{}]: {}", i, url.wrong));
-        auto const name = url.name();
+        auto const scheme = scheme_of(c.nodes[i]);
+        if (auto const other = stores.find(scheme); other != stores.end()) {
+            nodes.push_back(make_of(*other->second, i, c, context));
+        } else {
+            auto const url = redis::parse_url(c.nodes[i]);
+            if (!url.wrong.empty())
+                refuse(fmt::format("nodes[{}]: {}", i, url.wrong));
+            if (url.transport != redis::transport::memory && c.test_clock)
+                refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, url.name()));
+            nodes.push_back(url.transport == redis::transport::memory ? make_memory_connection(url.host, c.test_clock)
+                                                                      : redis::make_redis_node(url, c, group));
+        }
+        auto const& name = nodes.back()->name();
         if (auto [other, fresh] = seen.emplace(name, i); !fresh)
-            throw std::invalid_argument(fmt::format(
-                "redlock::config: nodes[{}] is \"{}\", the same server as nodes[{}]; one server has one vote", i, name, other->second));
-        if (url.transport == redis::transport::memory)
-            nodes.push_back(make_memory_connection(url.host, c.test_clock));
-        else if (c.test_clock)
-            throw std::invalid_argument(fmt::format(
-                "redlock::config: nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, name));
-        else
-            nodes.push_back(redis::make_redis_node(url, c, group));
+            refuse(fmt::format("nodes[{}] is \"{}\", the same server as nodes[{}]; one server has one vote", i, name, other->second));
     }
     return nodes;
 }

@@ -8,7 +8,7 @@
 
 namespace redlock {
 
-/// The nodes that `config::nodes` names, not started. The one place where the manager's world meets that of Redis.
+/// The nodes that `config::nodes` names, not started. The one place where the manager's world meets that of Redis, and of other stores.
 /// @throws std::invalid_argument naming the URL that is wrong, without its password.
 std::vector<std::shared_ptr<node>> make_nodes(config const&);
 

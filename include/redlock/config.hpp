@@ -2,6 +2,7 @@
 
 #include <redlock/detail/api.hpp>
 #include <redlock/restart_guard.hpp>
+#include <redlock/store.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -47,11 +48,14 @@ struct config {
 
         `redis://[user:password@]host[:port][/db]` (`valkey://` means the same), `rediss://…` and
         `valkeys://…` with TLS, `unix://[user:password@]/path[?db=n]`, `memory://name` (in this process, for tests),
-        or plain `host[:port]`. Reserved characters in user and password are percent-encoded.
+        or plain `host[:port]`, or what @ref stores know. Reserved characters in user and password are percent-encoded.
         The port is 6379 if not given. One node is the plain single-instance lock; an odd number
         tolerates most: 3 nodes one failure, 5 nodes two.
     */
     std::vector<std::string> nodes{};
+
+    /// What other addresses in @ref nodes mean. Kinds can be mixed.
+    std::vector<store> stores{};
 
     /// A lock's key on the servers is prefix + resource, so that other Redlock clients can share it.
     std::string prefix = "lock:";

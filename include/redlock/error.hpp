@@ -35,6 +35,8 @@ enum class errc {
     quarantined = 6,
     /// An argument is outside its range. `attempt_report::message` names the field, the value and the limit.
     invalid_argument = 7,
+    /// A node cannot do what is asked for. `attempt_report::message` names the node and what it is. Nothing was sent.
+    unsupported = 8,
 
     /// No answer within `config::node_timeout`. The answer may still come; what it leaves behind is released.
     node_timeout = 20,

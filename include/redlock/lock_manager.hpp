@@ -74,7 +74,7 @@ public:
     /// @throws std::invalid_argument naming the field, the value and the limit, if @p settings is broken.
     basic_lock_manager(Executor const& executor, config settings) : state_(detail::make_manager_state(executor, std::move(settings))) {}
 
-    /// Locks on other nodes than `config::nodes` can name, which must then be empty.
+    /// Locks on @p nodes, too, each with one vote beside those of `config::nodes`.
     basic_lock_manager(Executor const& executor, config settings, std::vector<std::shared_ptr<node>> nodes)
         : state_(detail::make_manager_state(executor, std::move(settings), std::move(nodes)))
     {
@@ -134,6 +134,7 @@ public:
         - @ref errc::validity_exhausted : the majority came too late. Use a longer ttl, or find what is slow.
         - @ref errc::quarantined : too few nodes vote, because servers have restarted. `attempt_report::quarantine` says how long.
         - @ref errc::invalid_argument : @p resource or an option is out of range; nothing was sent.
+        - @ref errc::unsupported : a node cannot do what the settings ask for; nothing was sent.
         - `asio::error::operation_aborted` : cancelled, or the manager was stopped; or this is a fork of the process that made it.
 
         @par Cancellation

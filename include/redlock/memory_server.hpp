@@ -43,6 +43,10 @@ public:
     /// Every answer takes this long. Zero, the default: one turn of the event loop.
     void set_delay(std::chrono::milliseconds);
 
+    /// Keeps keys for no longer than @p session unless they are extended, and says so, as stores do whose locks end with a session or
+    /// a lease. The maximum, the default: for the ttl.
+    void set_session(std::chrono::milliseconds session);
+
     /// Forgets all keys, and nobody notices: as `FLUSHALL` does.
     void clear();
 

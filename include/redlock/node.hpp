@@ -31,6 +31,9 @@ struct node_reply {
     std::string text{};
     /// A granted inspection, and a denied acquisition that contends: the key's time to live. Negative: it has no end.
     std::chrono::milliseconds remaining{0};
+    /// A granted acquisition or extension: the node may forget the key so long after the command was sent, though it was asked to
+    /// keep it for longer, because its own session or lease ends then. The lock is valid for as long as a quorum has promised.
+    std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
@@ -48,12 +51,21 @@ struct server_identity {
     clock::time_point began{};  ///< It has been running since then at the latest.
 };
 
+/// What a node asks of its users.
+struct node_limits {
+    /// The least ttl that it keeps a key for; a lock with less is refused with `errc::invalid_argument`, naming the node.
+    std::chrono::milliseconds ttl_min{0};
+    /// How long its answers take in bad times, if that is more than `config::node_timeout`: a round waits for the longest.
+    std::chrono::milliseconds timeout{0};
+};
+
 /// What a node tells without being asked: on its executor, and never from within another call. Both are set.
 struct node_events {
     /// There is a new connection, to this server. Comes before the first reply from there.
     std::function<void(server_identity const&)> connected;
 
-    /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. The end of hand-overs
+    /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. Or a key that this manager
+        has set is gone: then the lock's renewal is tried at once. The end of hand-overs
         has a key of its own, `lock:stock:=turn:{lock:stock}`. An empty key: it may have missed changes, because a connection ended.
         A node that never notifies is asked now and then. */
     std::function<void(std::string_view key)> changed;
@@ -156,6 +168,17 @@ public:
 
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
+
+    /// Constant.
+    virtual node_limits limits() const { return {}; }
+
+    /// Whether it knows how to carry out commands such as @p command; what they are about does not matter. Otherwise the manager
+    /// refuses the operation with `errc::unsupported`, naming the node, before anything is sent. Constant; callable from any thread.
+    virtual bool can(node_command const& command) const noexcept
+    {
+        static_cast<void>(command);
+        return true;
+    }
 
     /// Whether it notifies of changes to keys that are watched. Callable from any thread.
     virtual bool notifies() const noexcept { return false; }

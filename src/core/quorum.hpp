@@ -52,6 +52,7 @@ public:
     constexpr bool lost_for_want_of(std::size_t of) const noexcept { return denied_ + missed_ - of <= nodes_ - quorum_; }
 
     constexpr std::size_t granted() const noexcept { return granted_; }
+    constexpr std::size_t quorum() const noexcept { return quorum_; }
 
 private:
     std::size_t nodes_;

@@ -44,6 +44,10 @@ void start_acquire(std::shared_ptr<manager_state> s, std::string resource, acqui
     auto a = make_recycled<acquisition>(s, std::move(resource), options, std::move(handler), explains);
     if (!check_resource(a->resource, s->settings.prefix).empty() || !check(options, s->settings).empty())
         return a->complete(errc::invalid_argument);
+    if (!s->quorum.nodes.check_ttl(options.ttl).empty())
+        return a->complete(errc::invalid_argument);
+    if (!s->quorum.nodes.lack().empty())
+        return a->complete(errc::unsupported);
     a->done.on_cancel(a);
     s->operations.run(a, options.wait.count() > 0 ? acquisition::run_in_queue(a) : acquisition::run(a));
 }
@@ -209,7 +213,7 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
 {
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->settings.node_timeout, ask_anyway);
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
     look_at(*a.round_, decided, *a.estimate_);
     while (!a.stopped()) {
         auto const step = plan.next(a.state_->now(), a.estimate_->free_at());
@@ -300,9 +304,10 @@ error_code acquisition::judge(round const& r) const
         return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
     // What would be lost at once is not handed out.
-    auto const valid_until = std::min(core::valid_until(round_->started, options_.ttl, state_->settings.drift_factor),
+    auto const promised = round_->promised();
+    auto const valid_until = std::min(core::valid_until(round_->started, promised, state_->settings.drift_factor),
                                       core::hold_until(round_->started, options_.max_hold));
-    if (state_->now() >= valid_until - core::stop_margin(core::time_to_work(options_.ttl, options_.max_hold)))
+    if (state_->now() >= valid_until - core::stop_margin(core::time_to_work(promised, options_.max_hold)))
         return errc::validity_exhausted;
     return {};
 }
@@ -395,7 +400,7 @@ attempt_report acquisition::report(error_code ec) const
     if (ec == errc::contended)
         r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes.quorum(), resource, options_, r) : "acquired";
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resource, options_, r) : "acquired";
     return r;
 }
 

@@ -133,7 +133,7 @@ std::exception_ptr end_of(manager_state const& s, std::string const& resource, a
     if (!s.abandoned())
         return {};
     attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = explain(s.settings, s.quorum.nodes.quorum(), resource, options, report);
+    report.message = explain(s.settings, s.quorum.nodes, resource, options, report);
     if (options.report)
         *options.report = report;
     return std::make_exception_ptr(lock_error(std::move(report)));

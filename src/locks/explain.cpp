@@ -56,19 +56,23 @@ std::string about(std::string_view resource, std::string_view what)
     return fmt::format("redlock: {} \"{}\"", what, std::string_view(shown_name(resource)));
 }
 
-std::string explain(config const& settings, std::size_t quorum, std::string const& resource, acquire_options const& options, attempt_report const& r)
+std::string explain(config const& settings, node_set const& nodes, std::string const& resource, acquire_options const& options, attempt_report const& r)
 {
     auto text = about(resource, "cannot hold") + ": ";
     if (r.outcome == errc::invalid_argument) {
         auto wrong = check_resource(resource, settings.prefix);
-        return text + (wrong.empty() ? check(options, settings) : wrong);
+        if (wrong.empty())
+            wrong = check(options, settings);
+        return text + (wrong.empty() ? nodes.check_ttl(options.ttl) : wrong);
     }
+    if (r.outcome == errc::unsupported)
+        return text + nodes.lack();
     text += r.outcome.message();
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     if (r.outcome == boost::asio::error::operation_aborted)
         return text;
-    auto const missing = missing_votes(r.nodes, quorum);
+    auto const missing = missing_votes(r.nodes, nodes.quorum());
     return missing.empty() ? text : text + "; " + missing;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "quorum/node_set.hpp"
+
 #include <redlock/config.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
@@ -29,8 +31,8 @@ private:
 /// For people: which resource, and what became of it. Without what could disturb a terminal.
 std::string about(std::string_view resource, std::string_view what);
 
-/// What to tell a person about an acquisition that ended with `outcome`. Its message is not read. @p quorum: how many nodes must grant.
-std::string explain(config const&, std::size_t quorum, std::string const& resource, acquire_options const&, attempt_report const&);
+/// What to tell a person about an acquisition that ended with `outcome`. Its message is not read.
+std::string explain(config const&, node_set const&, std::string const& resource, acquire_options const&, attempt_report const&);
 
 /// Which nodes did not vote, and why; how many of those that did have granted, and how many would have to. Empty if nobody is missing.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);

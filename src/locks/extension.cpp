@@ -14,6 +14,8 @@ void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl
         return done(make_error_code(errc::not_held));
     if (!detail::check_ttl(ttl, held->state->settings).empty())
         return done(make_error_code(errc::invalid_argument));
+    if (!held->state->quorum.nodes.check_ttl(ttl).empty())
+        return done(make_error_code(errc::invalid_argument));
     extension::start(std::move(held), ttl, std::move(done));
 }
 

@@ -17,12 +17,13 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, std::string name, round c
       state(std::move(s)),
       grant_(won.grant()),
       ttl_(options.ttl),
+      promised_(won.promised()),
       renew_(options.renew == renewal::automatic ? how : nullptr),
       hold_until_(core::hold_until(won.started, options.max_hold)),
-      renew_at_(renew_ ? core::renewal_due(won.started, ttl_, state->runtime.random()[0]) : clock::time_point::max()),
+      renew_at_(renew_ ? core::renewal_due(won.started, promised_, state->runtime.random()[0]) : clock::time_point::max()),
       longest_ttl_(ttl_),
-      margin_(core::stop_margin(core::time_to_work(ttl_, options.max_hold))),
-      valid_until_(valid_until(won.started, ttl_).time_since_epoch().count()),
+      margin_(core::stop_margin(core::time_to_work(promised_, options.max_hold))),
+      valid_until_(valid_until(won.started, promised_).time_since_epoch().count()),
       alarm_([this] { ring(); })
 {
 }
@@ -96,12 +97,14 @@ error_code held_lock::judge(round const& extension)
     if (auto const ec = check())
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
-        auto const until = valid_until(extension.started, extension.command.ttl);
+        auto const promised = extension.promised();
+        auto const until = valid_until(extension.started, promised);
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
             margin_ = core::stop_margin(
-                std::min(extension.command.ttl, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
+                std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
         }
+        promised_ = std::min(ttl_, promised);
         keep();
         return {};
     }
@@ -122,12 +125,12 @@ void held_lock::renewed(error_code ec)
     if (ec) {
         bump(state->count.renewals_failed);
         state->renewals.failed(renewal_fails_, resource, trouble_.empty() ? ec.message() : trouble_);
-        renew_at_ = core::renewal_retry(now, ttl_);
+        renew_at_ = core::renewal_retry(now, promised_);
     } else {
         bump(state->count.renewals);
         trouble_.clear();
         state->renewals.succeeded(renewal_fails_);
-        renew_at_ = core::renewal_due(now, ttl_, state->runtime.random()[0]);
+        renew_at_ = core::renewal_due(now, promised_, state->runtime.random()[0]);
     }
     keep();
 }
@@ -183,6 +186,16 @@ void held_lock::runs_body()
     has_body_ = true;
     if (condition_.load(std::memory_order_acquire) == condition::held && !state->shutdown.open())
         keep();
+}
+
+// What comes before the node's answer to the acquisition happened before it, too.
+void held_lock::may_be_gone(std::size_t node)
+{
+    auto const& there = grant_->on(node);
+    if (condition_.load(std::memory_order_acquire) != condition::held || !renews() || !there.answered || there.vote != vote::granted)
+        return;
+    renew_at_ = state->now();
+    keep();
 }
 
 bool held_lock::let_go()

@@ -49,6 +49,7 @@ public:
     std::string const& lost_because() const noexcept { return trouble_; }
     void lose_in_test();
     bool let_go() override;
+    void may_be_gone(std::size_t node) override;
     void drop() override;
     void told_to_stop() noexcept override;
 
@@ -88,6 +89,7 @@ private:
 
     std::shared_ptr<detail::grant> const grant_;
     std::chrono::milliseconds const ttl_;
+    std::chrono::milliseconds promised_;  ///< of that, by a quorum, at last
     renew const renew_;              ///< null: it is not renewed
     clock::time_point const hold_until_;
     clock::time_point renew_at_;

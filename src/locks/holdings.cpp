@@ -57,6 +57,12 @@ std::optional<clock::time_point> holdings::held_until(std::string const& resourc
     return it->second->valid_until();
 }
 
+void holdings::changed(std::size_t node, std::string_view resource)
+{
+    if (auto const it = held_.find(resource); it != held_.end())
+        it->second->may_be_gone(node);
+}
+
 void holdings::tell_to_stop() noexcept
 {
     for (auto it = all_.begin(); it != all_.end();) {

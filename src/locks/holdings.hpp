@@ -34,6 +34,7 @@ public:
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
+    virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of its key
     virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
     virtual void drop() = 0;                 ///< the execution context goes
 
@@ -60,6 +61,9 @@ public:
 
     /// Until when @p resource is held by this manager itself; nothing if it is not.
     std::optional<clock::time_point> held_until(std::string const& resource) const;
+
+    /// The key of @p resource has changed on @p node.
+    void changed(std::size_t node, std::string_view resource);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;

@@ -37,32 +37,29 @@ std::shared_ptr<runtime> make_runtime(asio::any_io_executor executor, config con
 
 std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings)
 {
-    if (auto const wrong = detail::check(settings); !wrong.empty())
-        refuse(wrong);
-    auto runtime = make_runtime(executor, settings);
-    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
-    settings.log = log->as_function();
-    auto nodes = make_nodes(settings);
-    return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
+    return make_manager_state(std::move(executor), std::move(settings), {});
 }
 
-std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> nodes)
+std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor, config settings, std::vector<std::shared_ptr<node>> given)
 {
-    if (!settings.nodes.empty())
-        refuse("nodes must be empty when nodes are given as objects");
-    for (auto const& n : nodes) {
+    auto const named = settings.nodes;
+    for (auto const& n : given) {
         if (!n)
             refuse("one of the nodes given as objects is null");
-        if (std::count(nodes.begin(), nodes.end(), n) > 1 ||
-            std::count(settings.nodes.begin(), settings.nodes.end(), n->name()) > 0)
-            refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
         settings.nodes.push_back(n->name());
     }
-    if (auto const wrong = detail::check(settings); !wrong.empty())
+    if (auto const wrong = check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_runtime(executor, settings);
     auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
     settings.log = log->as_function();
+    settings.nodes = named;
+    auto nodes = make_nodes(settings);
+    for (auto& n : given) {
+        if (std::any_of(nodes.begin(), nodes.end(), [&](auto& other) { return other == n || other->name() == n->name(); }))
+            refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
+        nodes.push_back(std::move(n));
+    }
     return manager_state::make(std::move(executor), std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
 }
 

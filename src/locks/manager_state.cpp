@@ -117,8 +117,12 @@ void manager_state::changed(std::size_t node, std::string_view key)
         return waiters.all_changed(node);
     // Either the key of a lock, or that of its hand-overs; never both.
     for (auto const lock : {key, core::lock_of_turn_key(key)}) {
-        if (!lock.empty() && lock.starts_with(settings.prefix))
-            waiters.changed(node, lock.substr(settings.prefix.size()), lock.size() != key.size());
+        if (lock.empty() || !lock.starts_with(settings.prefix))
+            continue;
+        auto const resource = lock.substr(settings.prefix.size());
+        waiters.changed(node, resource, lock.size() != key.size());
+        if (lock.size() == key.size())
+            holdings.changed(node, resource);
     }
 }
 

@@ -126,11 +126,12 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
     bool const ours = e && e->value == c.value;
     auto const vote_if = [](bool yes) { return yes ? vote::granted : vote::denied; };
     node_reply r;
+    auto const life = std::min(c.ttl, session);
     switch (c.what) {
     case node_command::kind::acquire: {
         r.vote = vote_if(!e);
         if (!e)
-            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + c.ttl});
+            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + life});
         bool const taken = raise_counter(c);
         r.fence = !e && taken ? c.fence : 0;
         if (!c.contends())
@@ -156,9 +157,9 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
         r.vote = vote_if(ours);
         r.healed = !e && c.heal && !is_dead(c, now);
         if (ours && e->expires != clock::time_point::max())
-            e->expires = std::max(e->expires, now + c.ttl);
+            e->expires = std::max(e->expires, now + life);
         if (r.healed)
-            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + c.ttl});
+            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + life});
         break;
     case node_command::kind::release:
         r.vote = vote_if(ours);
@@ -180,6 +181,8 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
         r.vote = vote::granted;
         break;
     }
+    if (r.vote == vote::granted && life < c.ttl)
+        r.good_for = life;
     return r;
 }
 

@@ -25,6 +25,9 @@ public:
     /// @p tombstone: of a release: leave one.
     node_reply carry_out(node_command const&, clock::time_point now, bool tombstone = false);
 
+    /// Keeps keys for no longer unless they are extended, and says so: as a store does whose locks end with a session.
+    std::chrono::milliseconds session = std::chrono::milliseconds::max();
+
     /// Null if the key is not there or its time is over.
     entry* find(std::string_view key, clock::time_point now);
 

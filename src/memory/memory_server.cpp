@@ -75,6 +75,12 @@ void memory_server::set_delay(std::chrono::milliseconds delay)
     state_->delay = delay;
 }
 
+void memory_server::set_session(std::chrono::milliseconds session)
+{
+    std::lock_guard guard(state_->mutex);
+    state_->keys.session = session;
+}
+
 void memory_server::clear()
 {
     std::lock_guard guard(state_->mutex);
@@ -143,7 +149,7 @@ public:
     {
         auto& s = server_->internals();
         std::lock_guard guard(s.mutex);
-        return s.fault != memory_server::fault::unreachable;
+        return !closed_ && s.fault != memory_server::fault::unreachable;
     }
 
     bool notifies() const noexcept override { return ready(); }
@@ -178,6 +184,7 @@ public:
         stop_timer();
         events_ = {};
         std::lock_guard guard(server_->internals().mutex);
+        closed_ = true;
         executor_ = {};
     }
 
@@ -305,7 +312,8 @@ private:
     std::shared_ptr<testing::manual_clock> const clock_;
     node_events events_;
     std::uint32_t connection_ = 0;    // the last that was used
-    asio::any_io_executor executor_;  // guarded by the server's mutex once started
+    asio::any_io_executor executor_;  // guarded by the server's mutex once started, as is the next
+    bool closed_ = false;
     std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
     std::deque<sent> sent_;
     std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives; by the system's clock

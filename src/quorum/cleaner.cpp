@@ -73,7 +73,7 @@ void cleaner::answered(ballot& b)
     // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
     if (b.unanswered_on() != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
-    auto const last_try = b.not_after - quorum_.settings.node_timeout;
+    auto const last_try = b.not_after - quorum_.nodes.timeout();
     if (settled || quorum_.closed || now >= last_try) {
         bump<std::size_t>(pending_, -1);
         if (settled)

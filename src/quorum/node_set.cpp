@@ -14,8 +14,23 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
       log_(log),
       nodes_(std::move(nodes)),
       quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
+      timeout_(settings.node_timeout),
       known_(nodes_.size())
 {
+    for (auto const& n : nodes_) {
+        timeout_ = std::max(timeout_, n->limits().timeout);
+        if (lack_.empty() && settings.fencing && !n->can({.what = node_command::kind::raise, .fence = 1}))
+            lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
+    }
+}
+
+std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
+{
+    for (auto const& n : nodes_) {
+        if (auto const least = n->limits().ttl_min; ttl < least)
+            return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), least.count(), n->name());
+    }
+    return {};
 }
 
 void node_set::start(std::weak_ptr<node_set> self, std::function<void(std::size_t, std::string_view)> changed)

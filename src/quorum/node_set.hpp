@@ -40,6 +40,12 @@ public:
     node& operator[](std::size_t i) const noexcept { return *nodes_[i]; }
     /// How many nodes must grant an acquisition.
     std::size_t quorum() const noexcept { return quorum_; }
+    /// For how long the answers of a round are waited for.
+    std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+    /// What is wrong with a @p ttl, for people; empty if nothing is.
+    std::string check_ttl(std::chrono::milliseconds ttl) const;
+    /// Which node cannot carry out commands that the settings ask for, and which, for people; empty if each can.
+    std::string const& lack() const noexcept { return lack_; }
     /// Why node @p i, which is not ready, does not vote: its latest trouble.
     std::pair<error_code, std::string> trouble_of(std::size_t i) const;
     std::vector<node_stats> stats() const;
@@ -83,6 +89,8 @@ private:
     user_log& log_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
+    std::chrono::milliseconds timeout_;
+    std::string lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};

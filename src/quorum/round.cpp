@@ -138,7 +138,8 @@ bool round::wanted() const noexcept
 clock::duration round::patience() const
 {
     auto const& c = quorum.settings;
-    return command.what == node_command::kind::connect ? c.connect_timeout + c.node_timeout : c.node_timeout;
+    auto const timeout = quorum.nodes.timeout();
+    return command.what == node_command::kind::connect ? c.connect_timeout + timeout : timeout;
 }
 
 void round::prepare()
@@ -302,6 +303,16 @@ void round::count(vote v)
     case vote::unknown:
         return votes.miss();
     }
+}
+
+std::chrono::milliseconds round::promised() const
+{
+    boost::container::small_vector<std::chrono::milliseconds, 9> promises;
+    for (auto const& b : ballots) {
+        if (b.has_granted())
+            promises.push_back(std::min(b.reply.good_for, command.ttl));
+    }
+    return core::promised(promises, votes.quorum());
 }
 
 std::size_t round::quarantined() const noexcept

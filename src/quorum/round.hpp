@@ -132,6 +132,9 @@ public:
     /// Of an acquisition that contends: whether some want it, too.
     bool wanted() const noexcept;
 
+    /// Of one that is won: for how long a quorum has promised what was asked for. The ttl, or less.
+    std::chrono::milliseconds promised() const;
+
     /// The nodes that would have granted, were they not quarantined.
     std::size_t quarantined() const noexcept;
 

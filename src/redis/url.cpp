@@ -92,7 +92,7 @@ public:
         auto rest = text_;
         if (auto const end = rest.find("://"); end != std::string_view::npos) {
             if (!set_scheme(rest.substr(0, end)))
-                return refuse("its scheme must be redis, rediss, valkey, valkeys, unix or memory");
+                return refuse("its scheme must be redis, rediss, valkey, valkeys, unix or memory, or that of a store in config::stores");
             rest.remove_prefix(end + 3);
         }
         switch (url_.transport) {

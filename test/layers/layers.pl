@@ -7,8 +7,7 @@
 use strict;
 use warnings;
 use utf8;
-use open qw(:std :utf8);
-use File::Find;
+binmode $_, ':utf8' for *STDOUT, *STDERR;
 
 my ($root) = @ARGV;
 chdir $root or die "$root: $!\n";
@@ -37,7 +36,9 @@ for my $again (1 .. keys %may) {  # what may be included by what may be included
 for my $room (sort keys %may) { push @wrong, "docs/architecture.md: \"$room\" is drawn in a circle\n" if $may{$room}{$room} }
 
 my (%includes, @files);
-find({no_chdir => 1, wanted => sub { push @files, $_ if /\.[ch]pp$/ }}, qw(src test bench docs/examples include));
+open(my $found, '-|', 'find', qw(src test bench docs/examples include -name *.[ch]pp -type f)) or die "find: $!\n";  # a bare system has no File::Find
+chomp(@files = <$found>);
+close $found or die "find has failed\n";
 my %internal = map { $_ => 1 } grep { !m{^src/(demo|testbed)/} } grep { m{^src/} } @files;
 my $std = qr{^<[a-z_0-9]+>$};
 for my $file (sort @files) {

@@ -62,6 +62,20 @@ BOOST_AUTO_TEST_CASE(managers_of_a_process_share_a_node_by_its_name)
     BOOST_TEST(run(context, second.async_acquire("stock", {}, asio::use_future)).held());
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_is_valid_for_a_session_if_that_is_shorter)
+{
+    asio::io_context context;
+    auto const server = memory_server::at("session");
+    server->set_session(2s);
+    lock_manager locks(context, {.nodes = {"memory://session"}});
+    auto const before = clock::now();
+
+    auto held = run(context, locks.async_acquire("stock", {.ttl = 30s}, asio::use_future));
+
+    BOOST_TEST((held.valid_until() > before + 1s));
+    BOOST_TEST((held.valid_until() < clock::now() + 2s));
+}
+
 BOOST_AUTO_TEST_CASE(faults_make_failures_for_a_users_tests)
 {
     asio::io_context context;

@@ -13,7 +13,7 @@ exclusion::exclusion(exclusion_rules r)
       at_bits_(r.checks_survival ? 4 : 3),
       shape_{.nodes = r.nodes,
              .attempts = r.clients,
-             .node_bits = owner_bits_ + 6 + at_bits_ * r.clients,
+             .node_bits = owner_bits_ + 7 + at_bits_ * r.clients,
              .attempt_bits = r.checks_survival ? 10u : 9u}
 {
     if (r.nodes > nodes_max || r.clients > attempts_max || r.ttl > 7 || r.quarantine > 7 ||
@@ -24,7 +24,10 @@ exclusion::exclusion(exclusion_rules r)
 template <class Visit>
 void exclusion::begin(Visit visit) const
 {
-    visit(state{});
+    state s;
+    for (unsigned n = 0; n < rules_.session_nodes; ++n)
+        s.nodes[n].session = 1;
+    visit(s);
 }
 
 template <class Visit>
@@ -39,7 +42,7 @@ void exclusion::steps(state const& s, Visit visit) const
         auto const node = static_cast<std::uint8_t>(n);
         if (rules_.forgets) {
             auto next = s;
-            next.nodes[n] = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine)};
+            next.nodes[n] = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine), .session = s.nodes[n].session};
             for (auto& client : next.clients)
                 client.at[n] |= rules_.checks_survival && client.phase == phase::holding ? crashed : 0;
             go({.what = step::kind::crash, .node = node}, next);
@@ -112,6 +115,17 @@ unsigned exclusion::consents(client const& c) const
     return static_cast<unsigned>(std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
 }
 
+// By how much less than the ttl those that have consented promise, as a majority.
+unsigned exclusion::unpromised(state const& s, client const& c) const
+{
+    unsigned full = 0;
+    for (unsigned n = 0; n < rules_.nodes; ++n)
+        full += (c.at[n] & round) == consented && !s.nodes[n].session;
+    using promise = exclusion_rules::promise;
+    bool const for_the_ttl = rules_.heeds == promise::ignored || full >= (rules_.heeds == promise::longest ? 1 : majority_);
+    return for_the_ttl ? 0 : rules_.ttl - rules_.session;
+}
+
 // A node with a foreign key refuses, which changes nothing. True if it sets the key.
 bool exclusion::acquire(state& s, unsigned c, unsigned n) const
 {
@@ -124,16 +138,20 @@ bool exclusion::acquire(state& s, unsigned c, unsigned n) const
     if (me.phase == phase::idle)
         me = {.phase = phase::asking, .left = static_cast<std::uint8_t>(rules_.ttl)};
     node.owner = static_cast<std::uint8_t>(c + 1);
-    node.left = static_cast<std::uint8_t>(rules_.ttl);
+    node.left = static_cast<std::uint8_t>(life_on(node));
     me.at[n] |= acquired;
     if (me.phase != phase::asking)
         return true;
     me.at[n] |= node.quarantine == 0 ? consented : in_vain;
     if (consents(me) < majority_)
         return true;
+    auto const less = unpromised(s, me);
+    if (me.left <= less) {  // its validity is over already
+        end(s, c);
+        return true;
+    }
     me.phase = phase::holding;
-    if (!rules_.validity_from_send)
-        me.left = static_cast<std::uint8_t>(rules_.ttl);
+    me.left = static_cast<std::uint8_t>((rules_.validity_from_send ? me.left : rules_.ttl) - less);
     for (auto& at : me.at)
         at = rules_.renews && !rules_.heals ? at & acquired : 0;
     return true;
@@ -146,7 +164,7 @@ bool exclusion::touch(state& s, unsigned c, unsigned n) const
     if (node.owner == 0 ? !rules_.heals : node.owner != c + 1)
         return false;
     node.owner = static_cast<std::uint8_t>(c + 1);
-    node.left = static_cast<std::uint8_t>(rules_.ttl);
+    node.left = static_cast<std::uint8_t>(life_on(node));
     return true;
 }
 
@@ -160,7 +178,8 @@ bool exclusion::consent(state& s, unsigned c, unsigned n) const
     bool const votes = !rules_.quarantine_in_renewals || s.nodes[n].quarantine == 0;
     me.at[n] |= votes && (!missing || rules_.healed_counts_at_once) ? consented : in_vain;
     if (consents(me) >= majority_) {
-        me.left = std::max(me.left, me.renewal);
+        auto const less = static_cast<std::uint8_t>(unpromised(s, me));
+        me.left = std::max<std::uint8_t>(me.left, me.renewal > less ? me.renewal - less : 0);
         me.renewal = 0;
     }
     return true;
@@ -217,7 +236,7 @@ packed exclusion::pack(state const& s) const
             if (node.owner == order[i] + 1)
                 owner = i + 1;
         }
-        return ((bits << 3 | node.quarantine) << 3 | node.left) << owner_bits_ | owner;
+        return (((bits << 1 | node.session) << 3 | node.quarantine) << 3 | node.left) << owner_bits_ | owner;
     };
     return canonical(shape_, own, column);
 }
@@ -240,6 +259,7 @@ exclusion::state exclusion::unpack(packed p) const
         node.owner = pop(owner_bits_);
         node.left = pop(3);
         node.quarantine = pop(3);
+        node.session = pop(1);
         for (unsigned c = 0; c < rules_.clients; ++c)
             s.clients[c].at[n] = pop(at_bits_);
     }
@@ -248,7 +268,8 @@ exclusion::state exclusion::unpack(packed p) const
 
 std::string exclusion::tell(state const&) const
 {
-    return fmt::format("all is free; the ttl is {} ticks, the quarantine {}", rules_.ttl, rules_.quarantine);
+    auto text = fmt::format("all is free; the ttl is {} ticks, the quarantine {}", rules_.ttl, rules_.quarantine);
+    return rules_.session_nodes == 0 ? text : text + fmt::format("; {} nodes keep a key for {} ticks", rules_.session_nodes, rules_.session);
 }
 
 std::string exclusion::tell(state const& before, step const& how, state const& after) const
@@ -333,6 +354,10 @@ std::vector<world> exclusion_worlds()
          {.renews = true, .heals = true, .healed_counts_at_once = true});
     safe("late_renewal_p1", "late renewals alone make no two holders",
          {.renews = true, .heals = true, .accepts_late = true, .checks_holes = false});
+    safe("session_1_of_3", "a node promises less than the ttl", {.renews = true, .session_nodes = 1});
+    safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
+    safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
+    safe("session_heal", "two nodes promise less, renewals set missing keys again", {.renews = true, .heals = true, .session_nodes = 2});
     safe("survival_without_heal", "no hold outlives a crash of every node", {.renews = true, .checks_survival = true});
 
     large("quarantine_3_clients", "3 clients", {.clients = 3});
@@ -351,6 +376,10 @@ std::vector<world> exclusion_worlds()
             {.renews = true, .heals = true, .quarantine_in_renewals = false});
     control("heal_at_once", "so do healed ones, at once",
             {.renews = true, .heals = true, .quarantine_in_renewals = false, .healed_counts_at_once = true});
+    control("session_ignored", "what the nodes promise is ignored", {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
+    control("session_longest", "the longest promise counts", {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
+    control("session_ignored_renew", "the same, with renewals",
+            {.forgets = false, .renews = true, .session_nodes = 3, .heeds = exclusion_rules::promise::ignored});
     control("late_renewal", "a renewal counts when the old validity is over",
             {.renews = true, .heals = true, .accepts_late = true});
     control("survival_with_heal", "healing lets a hold outlive a crash of every node",

@@ -20,6 +20,12 @@ struct exclusion_rules {
     bool renews = false;
     bool heals = false;           ///< a renewal sets the key again where it is missing; this does not count for this renewal
 
+    unsigned session_nodes = 0;   ///< so many nodes keep a key for @ref session only, whatever is asked for, and promise no more
+    unsigned session = 2;         ///< in ticks, less than the ttl
+
+    /// Of the promises of those that have consented: which one a client's validity ends with.
+    enum class promise { least_of_a_majority, longest, ignored } heeds = promise::least_of_a_majority;
+
     bool validity_from_send = true;   ///< false: from the moment of the majority
     bool quarantine_in_renewals = true;  ///< false: a node in quarantine has a vote on renewals
     bool healed_counts_at_once = false;
@@ -34,7 +40,8 @@ struct exclusion_rules {
     crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority while
     its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine sets the
     key, but its win does not count. A renewal prolongs the validity, counted from its own sending, when a majority has
-    consented, each with a key that it had, before the old validity is over. Quarantine holds for both.
+    consented, each with a key that it had, before the old validity is over. Quarantine holds for both. Of a majority the longest
+    promises count: it ends with the least of these.
 
     - P1: no two clients are within their validity at the same tick.
     - P2: nobody becomes valid again, by the same value, after somebody else was valid in between.
@@ -58,6 +65,7 @@ public:
         std::uint8_t owner = 0;  ///< 0: none, otherwise the client plus one
         std::uint8_t left = 0;   ///< ticks for which the key lives
         std::uint8_t quarantine = 0;
+        std::uint8_t session = 0;  ///< whether it keeps keys for a session only
     };
     struct client {
         exclusion::phase phase = exclusion::phase::idle;
@@ -99,6 +107,8 @@ private:
     bool consent(state&, unsigned c, unsigned n) const;
     void end(state&, unsigned c) const;
     unsigned consents(client const&) const;
+    unsigned life_on(node const& n) const { return n.session ? rules_.session : rules_.ttl; }
+    unsigned unpromised(state const&, client const&) const;
     char const* settle(state const& before, state&) const;
     bool outlives(client const&) const;
 

@@ -3,7 +3,6 @@
 use strict;
 use warnings;
 use File::Basename qw(dirname);
-use File::Find;
 
 sub text_of {  # without code
     my ($file) = @_;
@@ -28,7 +27,9 @@ sub anchors_of {
 }
 
 my @pages;
-find({no_chdir => 1, wanted => sub { push @pages, $_ if /\.md$/ && -f }}, @ARGV);
+open(my $found, '-|', 'find', @ARGV, qw(-name *.md -type f)) or die "find: $!\n";  # a bare system has no File::Find
+chomp(@pages = <$found>);
+close $found or die "find has failed\n";
 my ($links, $dead) = (0, 0);
 for my $page (sort @pages) {
     my ($text) = text_of($page);

@@ -44,6 +44,7 @@ struct profile {
     clock::duration refusal_every = 0ms;   ///< it answers everything with an error
     clock::duration refusal_max = 0ms;
     clock::duration eviction_every = 0ms;  ///< a key goes
+    clock::duration session = 0ms;         ///< some keep a key for so long at the most, unless it is extended, and say so; zero: for its ttl
 
     // The clients.
     double stall_chance = 0;               ///< that a process loses the processor, at each look at the clock

@@ -38,6 +38,10 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     servers_end_connections = random.chance(0.5);
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
+    for (auto& s : servers) {
+        if (weather.session > 0ms && random.chance(0.7))
+            s->keys.session = std::chrono::ceil<std::chrono::milliseconds>(random.spread(weather.session / 8, weather.session));
+    }
     for (std::size_t i = 0; i < processes.size(); ++i)
         processes[i] = std::make_unique<process>(*this, i, 0);
 }

@@ -168,11 +168,13 @@ public:
     bool deaf = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     bool draws_tokens = true;               ///< otherwise it does not know what they are
+    bool fences = true;                     ///< otherwise it says that it cannot
     bool notifies = true;                   ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     std::uint32_t connection = 1;
     std::uint32_t ended = 0;                ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
     server_identity identity;
+    node_limits limits;                     ///< before a manager is made
 
     std::vector<request> requests;
 
@@ -184,6 +186,14 @@ public:
             b();
     }
     std::vector<std::function<void()>> breakers;
+
+    /// Tells of a key, also who does not watch it.
+    void push(std::string const& key)
+    {
+        for (auto const& l : listeners)
+            l(key);
+    }
+    std::vector<std::function<void(std::string const&)>> listeners;
 
     /// It starts again, with nothing but what the test then gives it.
     void restart()
@@ -230,12 +240,18 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
+    bool can(node_command const& c) const noexcept override { return c.fence == 0 || server_.fences; }
+    node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
     bool may_still_execute(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
     void start(asio::any_io_executor executor, node_events events) override
     {
         events_ = std::move(events);
         executor_ = std::move(executor);
+        server_.listeners.push_back([weak = weak_from_this()](std::string const& key) {
+            if (auto const self = weak.lock())
+                self->tell(key);
+        });
         server_.breakers.push_back([weak = weak_from_this()] {
             auto const self = weak.lock();
             if (!self || self->closed_)

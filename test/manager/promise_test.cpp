@@ -1,0 +1,186 @@
+// Nodes that keep a key for a session or a lease only, that are slow, or that cannot do everything.
+
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+
+BOOST_AUTO_TEST_SUITE(promises)
+
+BOOST_AUTO_TEST_CASE(a_lock_is_valid_for_as_long_as_a_quorum_has_promised)
+{
+    lock_world w(3);
+    w[0].session = 2s;
+    w[1].session = 4s;
+    auto locks = w.manager();
+    auto const started = w.now;
+    auto won = w.acquire(*locks, "stock", {.ttl = 20s});
+    BOOST_TEST(!won.ec);
+
+    // Decided with two of them, whichever these were: a quorum keeps it for 2 s if the first is one of them, for 4 s if not.
+    BOOST_TEST((won.held.valid_until() <= started + 4s));
+    BOOST_TEST((won.held.valid_until() >= started + 1900ms));
+    w.run_for(20s);
+    BOOST_TEST(!won.held.held());
+}
+
+// The promise of the one that forgets first counts only if a quorum is not to be had without it.
+BOOST_AUTO_TEST_CASE(who_keeps_it_longest_counts)
+{
+    lock_world w(3);
+    w[0].session = 1s;
+    w[0].reply_delay = 20ms;  // the others decide
+    auto locks = w.manager();
+    auto const started = w.now;
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s});
+    BOOST_TEST((won.held.valid_until() > started + 9s));
+}
+
+// On ZooKeeper and etcd two processes held one lock for seconds when the first was stopped for longer than its session.
+BOOST_AUTO_TEST_CASE(two_do_not_hold_a_lock_whose_session_has_ended)
+{
+    lock_world w(1);
+    w[0].session = 3s;
+    auto first = w.manager(), second = w.manager();
+    auto a = w.acquire(*first, "stock", {.ttl = 20s});
+    BOOST_TEST(a.held.held());
+
+    w.run_for(3s);
+    auto b = w.acquire(*second, "stock", {.ttl = 20s});
+
+    BOOST_TEST(b.held.held());
+    BOOST_TEST(!a.held.held());
+}
+
+BOOST_AUTO_TEST_CASE(renewal_is_due_after_a_third_of_the_promise)
+{
+    lock_world w(3);
+    for (auto& s : w.servers)
+        s->session = 3s;
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+
+    w.run_for(1h);
+
+    BOOST_TEST(won.held.held());
+    auto const renewals = locks->stats().renewals;
+    BOOST_TEST(renewals >= 3600u);
+    BOOST_TEST(renewals <= 4100u);
+}
+
+// The first answer that says so is enough: what was promised for longer before is over.
+BOOST_AUTO_TEST_CASE(a_promise_that_becomes_shorter_is_followed)
+{
+    lock_world w(1);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 9s, .renew = renewal::automatic});
+    w[0].session = 900ms;
+    w.run_for(20s);
+    BOOST_TEST(won.held.held());
+    auto const before = locks->stats().renewals;
+    w.run_for(10s);
+    BOOST_TEST(locks->stats().renewals - before >= 30u);
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_moves_the_validity_by_what_is_promised)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    for (auto& s : w.servers)
+        s->session = 5s;
+    auto const now = w.now;
+    BOOST_TEST(!w.extend(won.held, 20s));
+    BOOST_TEST((won.held.valid_until() > now + 4s));
+    BOOST_TEST((won.held.valid_until() < now + 5s));
+}
+
+BOOST_AUTO_TEST_CASE(a_promise_that_is_over_when_the_round_is_won_hands_nothing_out)
+{
+    lock_world w(3);
+    for (auto& s : w.servers) {
+        s->session = 10ms;
+        s->reply_delay = 15ms;
+    }
+    auto locks = w.manager();
+    auto const lost = w.acquire(*locks, "stock", {.ttl = 10s});
+    BOOST_TEST((lost.ec == errc::validity_exhausted));
+}
+
+// A server that knows more than the key's ttl: the session is over, somebody has deleted it.
+BOOST_AUTO_TEST_CASE(a_node_that_says_that_our_key_is_gone_is_asked_at_once)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+    w.run_for(100ms);
+    for (auto i : {0u, 1u}) {
+        w[i].entries.clear();
+        w[i].push("lock:stock");
+    }
+    w.run_for(100ms);
+
+    BOOST_TEST(!won.held.held());  // a majority does not have it any more
+    BOOST_TEST(locks->stats().lost == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_said_before_it_granted_is_not_about_our_key)
+{
+    lock_world w(3);
+    w[2].reply_delay = 20ms;
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+    w[2].push("lock:stock");
+    w[1].push("lock:other");
+    w.run_for(100ms);
+    BOOST_TEST(w[0].count(kind::extend) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_ttl_below_what_a_node_keeps_is_refused_by_its_name)
+{
+    lock_world w(3);
+    w[1].limits.ttl_min = 2s;
+    auto locks = w.manager();
+    attempt_report report;
+    auto const refused = w.acquire(*locks, "stock", {.ttl = 1s, .report = &report});
+    BOOST_TEST((refused.ec == errc::invalid_argument));
+    BOOST_TEST(report.message == "redlock: cannot hold \"stock\": ttl is 1000 ms, but must be 2000 ms at least for server-1");
+    BOOST_TEST(w[0].requests.empty());
+
+    auto won = w.acquire(*locks, "stock", {.ttl = 2s});
+    BOOST_TEST(!won.ec);
+    BOOST_TEST((w.extend(won.held, 1s) == errc::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(a_round_waits_for_the_slowest_kind_of_node)
+{
+    lock_world w(2);
+    for (auto& s : w.servers)
+        s->request_delay = 150ms;
+    auto impatient = w.manager();
+    BOOST_TEST((w.acquire(*impatient, "stock").ec == errc::no_quorum));
+
+    w[1].limits.timeout = 500ms;
+    auto patient = w.manager();
+    w.run_for(1s);
+    BOOST_TEST(!w.acquire(*patient, "stock").ec);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused_by_its_name_before_anything_is_sent)
+{
+    lock_world w(3);
+    w[2].fences = false;
+    auto locks = w.manager({.fencing = true});
+    attempt_report report;
+    auto const refused = w.acquire(*locks, "stock", {.report = &report});
+    BOOST_TEST((refused.ec == errc::unsupported));
+    BOOST_TEST(report.message == "redlock: cannot hold \"stock\": server-2 cannot draw fencing tokens (config::fencing)");
+    for (auto& s : w.servers)
+        BOOST_TEST(s->requests.empty());
+    BOOST_TEST(!w.acquire(*w.manager(), "stock").ec);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
