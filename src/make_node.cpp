@@ -41,10 +41,12 @@ std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
         if (s.schemes.empty() || !s.make)
             refuse(fmt::format("stores[{}] has no {}", i, s.make ? "schemes" : "make"));
         for (auto const& scheme : s.schemes) {
+            if (scheme.empty() || scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+.-") != scheme.npos)
+                refuse(fmt::format("stores[{}] has the scheme \"{}\", but schemes are lower-case letters, digits and +.-", i, scheme));
             if (std::find(always_known.begin(), always_known.end(), scheme) != always_known.end())
                 refuse(fmt::format("stores[{}] has the scheme \"{}\", which is always known", i, scheme));
             if (!known.emplace(scheme, &s).second)
-                refuse(fmt::format("stores[{}] has the scheme \"{}\", which another store has, too", i, scheme));
+                refuse(fmt::format("stores[{}] has the scheme \"{}\", which stands there twice", i, scheme));
         }
     }
     return known;

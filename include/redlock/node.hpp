@@ -32,7 +32,8 @@ struct node_reply {
     /// A granted inspection, and a denied acquisition that contends: the key's time to live. Negative: it has no end.
     std::chrono::milliseconds remaining{0};
     /// A granted acquisition or extension: the node may forget the key so long after the command was sent, though it was asked to
-    /// keep it for longer, because its own session or lease ends then. The lock is valid for as long as a quorum has promised.
+    /// keep it for longer, because its own session or lease ends then. The lock is valid for as long as a quorum has promised; zero
+    /// and less promise nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
     /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
     std::uint64_t fence = 0;
@@ -55,7 +56,8 @@ struct server_identity {
 struct node_limits {
     /// The least ttl that it keeps a key for; a lock with less is refused with `errc::invalid_argument`, naming the node.
     std::chrono::milliseconds ttl_min{0};
-    /// How long its answers take in bad times, if that is more than `config::node_timeout`: a round waits for the longest.
+    /// How long its answers take in bad times, if that is more than `config::node_timeout`: a round waits for the longest, and a lock
+    /// needs a longer ttl. At most a minute.
     std::chrono::milliseconds timeout{0};
 };
 
@@ -169,11 +171,12 @@ public:
     /// Whether an operation submitted now would be sent now. Callable from any thread.
     virtual bool ready() const noexcept = 0;
 
-    /// Constant.
+    /// Called once, before @ref start.
     virtual node_limits limits() const { return {}; }
 
-    /// Whether it knows how to carry out commands such as @p command; what they are about does not matter. Otherwise the manager
-    /// refuses the operation with `errc::unsupported`, naming the node, before anything is sent. Constant; callable from any thread.
+    /// Whether it knows how to carry out commands such as @p command, which has no keys. It is asked once, before @ref start, about what
+    /// the settings need beyond plain locks: with `config::fencing` about raising a counter. Otherwise the manager refuses each
+    /// acquisition with `errc::unsupported`, naming the node, before anything is sent.
     virtual bool can(node_command const& command) const noexcept
     {
         static_cast<void>(command);

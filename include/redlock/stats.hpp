@@ -17,7 +17,7 @@ struct node_stats {
     std::uint64_t granted = 0;               ///< Its votes in acquisitions and extensions …
     std::uint64_t denied = 0;
     std::uint64_t unknown = 0;               ///< … including those that nobody waited for any more.
-    std::uint64_t connections = 0;           ///< On how many connections it was asked something.
+    std::uint64_t connections = 0;           ///< How many it has made.
     error_code last_error{};                 ///< The latest trouble; stays after it is over.
     std::string last_message{};              ///< Its words, without secrets.
     std::chrono::milliseconds quarantine{0}; ///< For how long it does not vote yet, having restarted. Zero: it votes.

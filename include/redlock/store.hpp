@@ -28,8 +28,8 @@ struct store {
     /// taken, and no two stores of a manager may have the same.
     std::vector<std::string> schemes{};
 
-    /// Makes a node, without connecting. @p url is the whole of it. The settings that concern it are read here; `config::log` is a
-    /// function that may be kept and called on the node's executor.
+    /// Makes a node, without connecting. @p url is the whole of it. The settings that concern it are read here; `config::log`, if
+    /// it is set, may be kept and called on the node's executor.
     /// @throws std::invalid_argument saying what is wrong with @p url, without secrets: it is shown with the place in `config::nodes`
     std::function<std::shared_ptr<node>(std::string_view url, config const& settings, store_context const& context)> make{};
 };

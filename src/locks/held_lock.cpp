@@ -12,6 +12,13 @@
 
 namespace redlock::detail {
 
+namespace {
+
+// No node's promise makes renewals come more often than the least ttl would.
+constexpr std::chrono::milliseconds period_min{20};
+
+}  // namespace
+
 held_lock::held_lock(std::shared_ptr<manager_state> s, std::string name, round const& won, acquire_options const& options, renew how)
     : holding(std::move(name)),
       state(std::move(s)),
@@ -99,12 +106,17 @@ error_code held_lock::judge(round const& extension)
     if (extension.votes.verdict() == core::verdict::won) {
         auto const promised = extension.promised();
         auto const until = valid_until(extension.started, promised);
+        if (until <= state->now()) {
+            trouble_ = "the nodes promise it for too short a time";
+            return errc::no_quorum;
+        }
         if (until > valid_until()) {
             valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
             margin_ = core::stop_margin(
                 std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
         }
-        promised_ = std::min(ttl_, promised);
+        if (extension.command.ttl >= ttl_)
+            promised_ = std::clamp(promised, period_min, std::max(ttl_, period_min));
         keep();
         return {};
     }
@@ -119,6 +131,7 @@ error_code held_lock::judge(round const& extension)
 void held_lock::renewed(error_code ec)
 {
     renewing_ = false;
+    bool const ask_again = std::exchange(gone_meanwhile_, false);
     if (condition_.load(std::memory_order_acquire) != condition::held)
         return;
     auto const now = state->now();
@@ -132,6 +145,9 @@ void held_lock::renewed(error_code ec)
         state->renewals.succeeded(renewal_fails_);
         renew_at_ = core::renewal_due(now, promised_, state->runtime.random()[0]);
     }
+    not_before_ = now + promised_ / 20;
+    if (ask_again)
+        renew_at_ = std::min(renew_at_, not_before_);
     keep();
 }
 
@@ -192,9 +208,12 @@ void held_lock::runs_body()
 void held_lock::may_be_gone(std::size_t node)
 {
     auto const& there = grant_->on(node);
-    if (condition_.load(std::memory_order_acquire) != condition::held || !renews() || !there.answered || there.vote != vote::granted)
+    if (condition_.load(std::memory_order_acquire) != condition::held || !there.answered || there.vote != vote::granted)
         return;
-    renew_at_ = state->now();
+    gone_meanwhile_ = renewing_;
+    if (!renews())
+        return;
+    renew_at_ = std::min(renew_at_, std::max(state->now(), not_before_));
     keep();
 }
 

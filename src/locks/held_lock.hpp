@@ -93,9 +93,11 @@ private:
     renew const renew_;              ///< null: it is not renewed
     clock::time_point const hold_until_;
     clock::time_point renew_at_;
+    clock::time_point not_before_;        ///< whatever nodes say of the key, it is not renewed again earlier
     std::chrono::milliseconds longest_ttl_;
     std::chrono::milliseconds margin_;
     bool renewing_ = false;
+    bool gone_meanwhile_ = false;    ///< a node has said so
     bool has_body_ = false;
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_log

@@ -46,13 +46,13 @@ void shutdown::close()
         log_.add(log_level::warning, quorum_.runtime.now(), "{} keys could not be released; they expire by themselves", left);
     phase_ = phase::closed;
     quorum_.closed = true;
-    quorum_.nodes.close();
-    cleaner_.stop();
-    quorum_.runtime.stop();
     auto const tell = [alive = std::exchange(alive_, {}), all = std::exchange(done_, {}), ec] {
         for (auto& done : all)
             done(ec);
     };
+    quorum_.nodes.close();
+    cleaner_.stop();
+    quorum_.runtime.stop();
     try {
         log_.end(tell);
     } catch (...) {  // out of memory

@@ -95,17 +95,19 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
     list.emplace_back(who, std::move(changed));
 }
 
-void lock_table::tell(std::string_view key)
+void lock_table::tell(std::string_view key, void const* except)
 {
     auto const known = watchers.find(key);
     if (known == watchers.end())
         return;
     auto const told = watchers.extract(known);
-    for (auto const& [who, changed] : told.mapped())
-        changed(told.key());
+    for (auto const& [who, changed] : told.mapped()) {
+        if (who != except || !except)
+            changed(told.key());
+    }
 }
 
-node_reply lock_table::carry_out(node_command const& c, clock::time_point now, bool tombstone)
+node_reply lock_table::carry_out(node_command const& c, clock::time_point now, bool tombstone, void const* who)
 {
     if (!watchers.contains(c.key()))
         return apply(c, now, tombstone);
@@ -116,7 +118,7 @@ node_reply lock_table::carry_out(node_command const& c, clock::time_point now, b
     auto const before = state();
     auto r = apply(c, now, tombstone);
     if (state() != before)
-        tell(c.key());
+        tell(c.key(), who);
     return r;
 }
 

@@ -22,8 +22,8 @@ public:
         clock::time_point expires;  ///< max: never
     };
 
-    /// @p tombstone: of a release: leave one.
-    node_reply carry_out(node_command const&, clock::time_point now, bool tombstone = false);
+    /// @p tombstone: of a release: leave one. @p who changes something is not told of it.
+    node_reply carry_out(node_command const&, clock::time_point now, bool tombstone = false, void const* who = nullptr);
 
     /// Keeps keys for no longer unless they are extended, and says so: as a store does whose locks end with a session.
     std::chrono::milliseconds session = std::chrono::milliseconds::max();
@@ -43,7 +43,7 @@ public:
 
     /// Calls @p changed with @p key, of a lock or of a turn, when it changes next, once, however often @p who has asked.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
-    void tell(std::string_view key);
+    void tell(std::string_view key, void const* except = nullptr);
     std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>> watchers;
 
 private:

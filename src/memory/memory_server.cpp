@@ -267,7 +267,7 @@ private:
                 continue;
             }
             auto const& c = o->command();
-            auto reply = s.keys.carry_out(c, now, o->leaves_tombstone(s.connection));
+            auto reply = s.keys.carry_out(c, now, o->leaves_tombstone(s.connection), this);
             if (c.watch && reply.vote == vote::denied) {
                 reply.watched = true;
                 s.keys.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {

@@ -8,6 +8,12 @@
 
 namespace redlock::detail {
 
+namespace {
+
+constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
+
+}  // namespace
+
 node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log)
     : settings_(settings),
       runtime_(r),
@@ -18,7 +24,15 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
       known_(nodes_.size())
 {
     for (auto const& n : nodes_) {
-        timeout_ = std::max(timeout_, n->limits().timeout);
+        auto const limits = n->limits();
+        if (auto const timeout = std::min(limits.timeout, timeout_max); timeout > timeout_) {
+            timeout_ = timeout;
+            patient_ = n->name();
+        }
+        if (limits.ttl_min > ttl_min_) {
+            ttl_min_ = limits.ttl_min;
+            demanding_ = n->name();
+        }
         if (lack_.empty() && settings.fencing && !n->can({.what = node_command::kind::raise, .fence = 1}))
             lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
     }
@@ -26,10 +40,10 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const
 {
-    for (auto const& n : nodes_) {
-        if (auto const least = n->limits().ttl_min; ttl < least)
-            return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), least.count(), n->name());
-    }
+    if (ttl < ttl_min_)
+        return fmt::format("ttl is {} ms, but must be {} ms at least for {}", ttl.count(), ttl_min_.count(), demanding_);
+    if (ttl <= timeout_ && !patient_.empty())
+        return fmt::format("ttl is {} ms, but must be longer than {} ms, for which {} may need to answer", ttl.count(), timeout_.count(), patient_);
     return {};
 }
 

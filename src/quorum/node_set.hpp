@@ -90,6 +90,8 @@ private:
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
     std::chrono::milliseconds timeout_;
+    std::chrono::milliseconds ttl_min_{0};
+    std::string patient_, demanding_;  ///< the nodes that these two are of
     std::string lack_;
     std::vector<knowledge> known_;
     bool met_ = false;

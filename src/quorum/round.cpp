@@ -312,6 +312,8 @@ std::chrono::milliseconds round::promised() const
         if (b.has_granted())
             promises.push_back(std::min(b.reply.good_for, command.ttl));
     }
+    if (promises.size() < votes.quorum())  // a node has taken its grant back
+        return std::chrono::milliseconds(0);
     return core::promised(promises, votes.quorum());
 }
 

@@ -107,6 +107,7 @@ public:
         // Not type-erased if it can be helped: with each use, a type-erased strand allocates.
         auto const* const given = executor.target<strand>();
         strand_.emplace(given ? *given : strand(std::move(executor)));
+        has_own_strand_ = !given;
         pause_.emplace(*strand_);
         patience_.emplace(*strand_);
     }
@@ -161,6 +162,8 @@ public:
         pause_.reset();
         patience_.reset();
         link_.reset();
+        if (has_own_strand_ && strand_)
+            strand_->abandon();  // what waits on it keeps it, and is kept by it
         strand_.reset();
         events_ = {};
     }
@@ -657,6 +660,7 @@ private:
 
     using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand>;
     std::optional<strand> strand_;
+    bool has_own_strand_ = false;  ///< nobody else abandons it
     std::optional<timer> pause_;
     std::optional<timer> patience_;
     std::shared_ptr<name_lookup> lookup_;

@@ -85,6 +85,63 @@ BOOST_AUTO_TEST_CASE(a_promise_that_becomes_shorter_is_followed)
     BOOST_TEST(locks->stats().renewals - before >= 30u);
 }
 
+// A lease whose rest is told in whole seconds, rounded down.
+BOOST_AUTO_TEST_CASE(an_extension_that_promises_nothing_is_a_renewal_that_failed)
+{
+    lock_world w(1);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+    for (auto const nothing : {0ms, -5ms}) {
+        w[0].session = nothing;
+        w.run_for(1200ms);
+        BOOST_TEST(won.held.held());
+        BOOST_TEST(locks->stats().renewals_failed > 0u);
+        w[0].session = std::chrono::milliseconds::max();
+        w.run_for(1s);
+        BOOST_TEST(won.held.held());
+    }
+    auto const renewals = locks->stats().renewals + locks->stats().renewals_failed;
+    BOOST_TEST(renewals < 60u);
+}
+
+BOOST_AUTO_TEST_CASE(a_short_extension_does_not_hurry_renewal)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
+    BOOST_TEST(!w.extend(won.held, 60ms));
+    for (auto& s : w.servers)
+        s->refusal = errc::node_busy;
+    w.run_for(14s);
+    BOOST_TEST(won.held.held());
+    BOOST_TEST(locks->stats().renewals_failed <= 5u);
+}
+
+// However often a node says so.
+BOOST_AUTO_TEST_CASE(a_node_that_talks_does_not_have_a_lock_renewed_without_end)
+{
+    lock_world w(3);
+    auto locks = w.manager();
+    auto won = w.acquire(*locks, "stock", {.ttl = 20s, .renew = renewal::automatic});
+    for (int i = 0; i < 1000; ++i) {
+        w[0].push("lock:stock");
+        w.run_for(2ms);
+    }
+    BOOST_TEST(locks->stats().renewals <= 4u);
+    BOOST_TEST(locks->stats().renewals >= 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_ttl_that_is_over_before_a_slow_node_answers_is_refused)
+{
+    lock_world w(1);
+    w[0].limits.timeout = 2s;
+    auto locks = w.manager();
+    attempt_report report;
+    BOOST_TEST((w.acquire(*locks, "stock", {.ttl = 2s, .report = &report}).ec == errc::invalid_argument));
+    BOOST_TEST(report.message.find("longer than 2000 ms, for which server-0 may need to answer") != std::string::npos);
+    BOOST_TEST(!w.acquire(*locks, "stock", {.ttl = 5s}).ec);
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_moves_the_validity_by_what_is_promised)
 {
     lock_world w(3);

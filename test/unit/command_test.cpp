@@ -132,7 +132,9 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
                                            : handovers::end;
         o.fence = fence;
         o.heal = heal;
-        return std::string(e.encode(o, how).payload());
+        std::string const bytes(e.encode(o, how).payload());
+        e.forget();  // o goes
+        return bytes;
     };
     auto const tombstone = "key:=gone:{key}:value", counter = "key:=fence:{key}";
 
