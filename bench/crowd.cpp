@@ -1,21 +1,17 @@
 #include "crowd.hpp"
 
 #include "interrupt.hpp"
+#include "testbed/process.hpp"
 
-#include <fmt/format.h>
+#include <boost/interprocess/anonymous_shared_memory.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <new>
 #include <stdexcept>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 namespace redlock::bench {
 
@@ -32,25 +28,6 @@ struct shared {
     std::atomic<std::size_t> ready{0};
     std::atomic<int> inside{0};
     part parts[16]{};
-};
-
-class shared_memory {
-public:
-    shared_memory()
-        : at_(::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-    {
-        if (at_ == MAP_FAILED)
-            throw std::runtime_error(fmt::format("cannot share memory: {}", std::strerror(errno)));
-        new (at_) shared;
-    }
-    ~shared_memory() { ::munmap(at_, sizeof(shared)); }
-    shared_memory(shared_memory const&) = delete;
-    shared_memory& operator=(shared_memory const&) = delete;
-
-    shared* operator->() const { return static_cast<shared*>(at_); }
-
-private:
-    void* at_;
 };
 
 void measure(std::vector<std::string> const& nodes, std::chrono::milliseconds node_timeout, work w, std::size_t processes,
@@ -72,17 +49,11 @@ void measure(std::vector<std::string> const& nodes, std::chrono::milliseconds no
         mine.failed += count;
 }
 
-void wait_for(std::vector<pid_t> const& children)
+void wait_for(std::vector<testbed::process>& children)
 {
     bool good = true;
-    for (auto const child : children) {
-        int status = 0;
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-            if (was_interrupted())
-                ::kill(child, SIGTERM);
-        }
-        good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
+    for (auto& child : children)
+        good = child.wait().status == 0 && good;
     throw_if_interrupted();
     if (!good)
         throw std::runtime_error("a process of the crowd failed");
@@ -93,34 +64,24 @@ void wait_for(std::vector<pid_t> const& children)
 sample run_crowd(std::vector<std::string> const& nodes, std::chrono::milliseconds node_timeout, work w, std::size_t processes,
                  std::map<std::string, double>& more)
 {
-    shared_memory all;
-    auto const parent = ::getpid();
+    auto const memory = boost::interprocess::anonymous_shared_memory(sizeof(shared));
+    auto& all = *new (memory.get_address()) shared;
     w.clients /= processes;
-    std::vector<pid_t> children;
+    std::vector<testbed::process> children;
     for (std::size_t i = 0; i < processes; ++i) {
-        auto const child = ::fork();
-        if (child < 0)
-            throw std::runtime_error(fmt::format("cannot start a process: {}", std::strerror(errno)));
-        if (child > 0) {
-            children.push_back(child);
-            continue;
-        }
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-        try {
-            if (::getppid() == parent)
-                measure(nodes, node_timeout, w, processes, *all.operator->(), all->parts[i]);
-            ::_exit(0);
-        } catch (std::exception const& e) {
-            fmt::print(stderr, "redlock_bench: in a process of the crowd: {}\n", e.what());
-            ::_exit(1);
-        }
+        auto const work = [&, i] {
+            measure(nodes, node_timeout, w, processes, all, all.parts[i]);
+            return 0;
+        };
+        children.emplace_back(work, testbed::process_options{.when_alone = SIGTERM, .is_over = was_interrupted,
+                                                          .name = "redlock_bench: in a process of the crowd"});
     }
     wait_for(children);
 
     sample sum;
     std::uint64_t rounds = 0, least = ~std::uint64_t(0), most = 0;
     for (std::size_t i = 0; i < processes; ++i) {
-        auto const& p = all->parts[i];
+        auto const& p = all.parts[i];
         sum.cycles += p.cycles;
         sum.violations += p.violations;
         sum.client_cpu_seconds += p.cpu_seconds;

@@ -93,8 +93,7 @@ void measure(laboratory& lab, load& l, fault const& f, std::size_t clients, roun
 
 std::vector<result> with_fault(fault const& f, options const& o, progress const& p)
 {
-    if (!o.nodes.empty())
-        throw std::runtime_error(f.scenario + ": needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: it breaks one");
+    need_own_servers(o, f.scenario, "it breaks one");
     if (o.count < 3)
         throw std::runtime_error(fmt::format("{}: --count is {}, but with fewer than 3 nodes there is no lock while one is away",
                                              f.scenario, o.count));
@@ -110,10 +109,7 @@ std::vector<result> with_fault(fault const& f, options const& o, progress const&
             measure(lab, l, f, clients, r, time);
             l.run({.clients = clients, .duration = 300ms});  // the next round begins with all nodes well
         });
-    auto r = summarise(rounds, true);
-    r.scenario = f.scenario;
-    r.nodes = o.count;
-    r.clients = clients;
+    auto r = lab.conclude(rounds, f.scenario, {}, clients);
     r.time = time;
     if (!f.keeps_counters) {
         constexpr auto unknown = std::numeric_limits<double>::quiet_NaN();

@@ -2,59 +2,37 @@
 
 #include "redis/reply.hpp"
 
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <fcntl.h>
 #include <stdexcept>
 #include <string_view>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace redlock::bench {
 
+namespace asio = boost::asio;
+
 namespace {
 
-int connect_unix(std::string const& path)
+int connect_blocking(redis::url const& node)
 {
-    int const s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-    if (::connect(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
-        return s;
-    ::close(s);
-    return -1;
-}
-
-int connect_tcp(redis::url const& node)
-{
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(node.host.c_str(), node.port.c_str(), &hints, &found) != 0)
-        return -1;
-    int s = -1;
-    for (auto* a = found; a && s < 0; a = a->ai_next) {
-        s = ::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (::connect(s, a->ai_addr, a->ai_addrlen) != 0) {
-            ::close(s);
-            s = -1;
-        }
+    asio::io_context context;
+    if (node.transport == redis::transport::unix_socket) {
+        asio::local::stream_protocol::socket s(context);
+        s.connect(node.path);
+        return s.release();
     }
-    ::freeaddrinfo(found);
-    if (s >= 0) {
-        int const on = 1;
-        ::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
-    return s;
+    asio::ip::tcp::socket s(context);
+    asio::connect(s, asio::ip::tcp::resolver(context).resolve(node.host, node.port));
+    s.set_option(asio::ip::tcp::no_delay(true));
+    return s.release();
 }
 
 template <class T>
@@ -74,9 +52,13 @@ std::unique_ptr<testbed::plain_client> observe(redis::url const& node)
 
 int connect_to(redis::url const& node)
 {
-    int const s = node.transport == redis::transport::unix_socket ? connect_unix(node.path) : connect_tcp(node);
-    if (s < 0)
-        throw std::runtime_error(fmt::format("cannot connect to {}: {}", node.name(), std::strerror(errno)));
+    int s = -1;
+    try {
+        s = connect_blocking(node);
+    } catch (boost::system::system_error const& e) {
+        throw std::runtime_error(fmt::format("cannot connect to {}: {}", node.name(), e.code().message()));
+    }
+    ::fcntl(s, F_SETFD, FD_CLOEXEC);
     testbed::plain_client client(testbed::plain_client::connected{::dup(s)});
     auto const say = [&](std::vector<std::string> const& command) {
         auto const reply = client.ask(command);

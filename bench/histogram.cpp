@@ -60,8 +60,7 @@ nanoseconds histogram::max() const noexcept
 
 std::chrono::duration<double, std::nano> histogram::mean() const noexcept
 {
-    return std::chrono::duration<double, std::nano>(
-        count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_));
+    return std::chrono::duration<double, std::nano>(count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_));
 }
 
 nanoseconds histogram::at(double share) const noexcept

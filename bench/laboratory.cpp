@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+#include <utility>
+
 namespace redlock::bench {
 
 namespace {
@@ -18,6 +21,13 @@ constexpr int attempts_max = 3;
 std::chrono::milliseconds node_timeout(std::size_t clients)
 {
     return std::chrono::milliseconds(50 + clients / 10);
+}
+
+void need_own_servers(options const& o, std::string const& scenario, std::string const& why)
+{
+    if (!o.nodes.empty())
+        throw std::runtime_error(fmt::format("{}: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES{}{}", scenario,
+                                             why.empty() ? "" : ": ", why));
 }
 
 laboratory::laboratory(options const& o, progress p, std::size_t count)
@@ -73,6 +83,16 @@ std::vector<round> laboratory::rounds(std::string const& what, std::function<sam
         attempt = 0;
     }
     return done;
+}
+
+result laboratory::conclude(std::vector<round> const& rounds, std::string scenario, std::string variant, std::size_t clients, bool has_floor) const
+{
+    auto r = summarise(rounds, has_floor);
+    r.scenario = std::move(scenario);
+    r.variant = std::move(variant);
+    r.nodes = servers_.size();
+    r.clients = clients;
+    return r;
 }
 
 }  // namespace redlock::bench

@@ -109,7 +109,10 @@ void load::one_less()
 
 asio::awaitable<void> load::client(std::size_t number, work const& w)
 {
-    auto const resource = w.one_key ? std::string("bench") : fmt::format("bench:{}", number);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < w.names; ++i)
+        names.push_back(w.one_key ? std::string("bench") : i == 0 ? fmt::format("bench:{}", number) : fmt::format("bench:{}:{}", number, i));
+    redlock::resource_set const resources(names);
     auto const place = w.one_key ? 0 : number;
     auto const every = [&](double clients) {
         return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(w.rate > 0 ? clients / w.rate : 0));
@@ -125,7 +128,7 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         }
         // From when it should have begun: otherwise a stall would hide the cycles that it kept from beginning.
         auto const begun = w.rate > 0 ? due : steady::now();
-        auto [ec, lock] = co_await locks_.async_acquire(resource, options, token);
+        auto [ec, lock] = co_await locks_.async_acquire(resources, options, token);
         note_wait(begun);
         if (!ec) {
             now_.acquire.record(steady::now() - begun);

@@ -26,6 +26,7 @@ struct work {
     std::size_t clients = 256;
     std::chrono::milliseconds duration{1500};
     bool one_key = false;               ///< all clients want the same lock, and wait for it; otherwise each has its own
+    std::size_t names = 1;              ///< how many resources each client locks at once
     std::chrono::microseconds hold{0};  ///< between lock and release
     double rate = 0;                    ///< cycles per second, evenly spread over the clients; 0: as fast as it goes
     std::chrono::milliseconds ttl{10'000};

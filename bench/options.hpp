@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::bench {
@@ -25,16 +24,12 @@ struct options {
     std::vector<int> pin;
     std::string json, csv, html;
     std::string before, after;       ///< of --compare
-    bool help = false;
-    bool version = false;
 };
 
-extern char const usage[];
-
 /// What is written into results: the command, without users and passwords.
-std::string command_line(std::vector<std::string_view> const& arguments);
+std::string command_line(std::vector<std::string> const& arguments);
 
-/// @return why not, if the arguments make no sense
-std::optional<std::string> parse(std::vector<std::string_view> const& arguments, options& into);
+/// @throws testbed::early_exit
+options parse(std::vector<std::string> arguments);
 
 }  // namespace redlock::bench

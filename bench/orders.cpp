@@ -6,7 +6,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,7 +16,6 @@
 #include <array>
 #include <filesystem>
 #include <stdexcept>
-#include <utility>
 
 namespace redlock::bench {
 
@@ -103,12 +101,7 @@ std::vector<result> orders(options const& o, progress const& p)
                 r.more["p50_to_floor"] = floor.p50 > 0 ? own.p50 / floor.p50 : 0;
                 r.more["p99_to_floor"] = floor.p99 > 0 ? own.p99 / floor.p99 : 0;
             });
-        auto to = summarise(rounds, true);
-        to.scenario = "orders";
-        to.variant = "floor: without locks";
-        to.nodes = lab.servers().size();
-        to.clients = clients;
-        results.push_back(std::move(to));
+        results.push_back(lab.conclude(rounds, "orders", "floor: without locks", clients));
     }
     return results;
 }

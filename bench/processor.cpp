@@ -9,7 +9,6 @@
 #include <ctime>
 #include <fstream>
 #include <sched.h>
-#include <sstream>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <sys/utsname.h>

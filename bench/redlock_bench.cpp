@@ -9,11 +9,11 @@
 #include "processor.hpp"
 #include "fleet.hpp"
 #include "scenarios.hpp"
-
-#include <redlock/version.hpp>
+#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -87,35 +87,25 @@ int bench(options const& o, std::string command)
     json.write([&] { return to_json(all); });
     csv.write([&] { return to_csv(all); });
     html.write([&] { return to_html(all); });
-    for (auto const& r : all.results) {
-        if (r.violations > 0) {
-            fmt::print(stderr, "redlock_bench: mutual exclusion was violated\n");
-            return 3;
-        }
-    }
-    return 0;
+    if (std::ranges::all_of(all.results, [](auto& r) { return r.violations == 0; }))
+        return 0;
+    fmt::print(stderr, "redlock_bench: mutual exclusion was violated\n");
+    return 3;
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    std::vector<std::string_view> const arguments(argv + 1, argv + argc);
-    options o;
-    if (auto const wrong = parse(arguments, o)) {
-        fmt::print(stderr, "redlock_bench: {}\n", *wrong);
-        return 2;
-    }
+    std::vector<std::string> const arguments(argv + 1, argv + argc);
     try {
-        if (o.help)
-            fmt::print("{}", usage);
-        else if (o.version)
-            fmt::print("redlock_bench {}\n", REDLOCK_VERSION_STRING);
-        else if (!o.before.empty())
-            fmt::print("{}", to_comparison(read(o.before), read(o.after)));
-        else
+        auto const o = parse(arguments);
+        if (o.before.empty())
             return bench(o, command_line(arguments));
+        fmt::print("{}", to_comparison(read(o.before), read(o.after)));
         return 0;
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     } catch (interrupted const&) {
         show("");
         return 130;

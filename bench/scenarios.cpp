@@ -5,30 +5,20 @@
 #include "fault.hpp"
 #include "laboratory.hpp"
 #include "orders.hpp"
-#include "relay/relay.hpp"
+#include "sets.hpp"
+#include "testbed/proxy.hpp"
 #include "wake.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 
 namespace redlock::bench {
 
 namespace {
 
 using namespace std::chrono_literals;
-
-result named(result r, std::string scenario, std::string variant, std::size_t nodes, std::size_t clients)
-{
-    r.scenario = std::move(scenario);
-    r.variant = std::move(variant);
-    r.nodes = nodes;
-    r.clients = clients;
-    return r;
-}
 
 result measure_uncontended(laboratory& lab, std::string const& scenario, std::size_t clients)
 {
@@ -42,11 +32,10 @@ result measure_uncontended(laboratory& lab, std::string const& scenario, std::si
             return run_floor(lab.servers().addresses(), {.clients = clients, .duration = o.duration, .rate = o.rate, .hold = hold});
         },
         [&](round& r) {
-            r.library = lab.observe(
-                [&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
+            r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration, .hold = hold, .rate = o.rate}); });
         });
     auto const variant = o.rate > 0 ? fmt::format("{:g} cycles/s", o.rate) : std::string();
-    return named(summarise(rounds, true), scenario, variant, lab.servers().size(), clients);
+    return lab.conclude(rounds, scenario, variant, clients);
 }
 
 // Each in a process of its own, whatever the one before has done to the heap.
@@ -92,7 +81,7 @@ std::vector<result> measure_contended(std::string const& scenario, options const
             r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
         });
     auto const variant = fmt::format("hold {:g} ms", std::chrono::duration<double, std::milli>(hold).count());
-    return {named(summarise(rounds, true), scenario, variant, lab.servers().size(), clients)};
+    return {lab.conclude(rounds, scenario, variant, clients)};
 }
 
 std::vector<result> contended(options const& o, progress const& p)
@@ -118,17 +107,17 @@ std::vector<result> renew(options const& o, progress const& p)
             return run_floor(lab.servers().addresses(), {.clients = o.locks, .duration = o.duration, .rate = rate, .extend = true});
         },
         [&](round& r) { r.library = lab.observe([&] { return l.hold(o.locks, o.ttl, duration, r.more); }); });
-    return {named(summarise(rounds, true), "renew", fmt::format("{} locks", o.locks), lab.servers().size(), 1)};
+    return {lab.conclude(rounds, "renew", fmt::format("{} locks", o.locks), 1)};
 }
 
-result measure_distant(laboratory& lab, relay& network, std::string const& variant)
+result measure_distant(laboratory& lab, testbed::proxy& network, std::string const& variant)
 {
     auto const& o = lab.settings();
     auto const clients = o.clients > 0 ? o.clients : 1;
     std::vector<std::string> urls;
     std::vector<redis::url> addresses;
-    for (auto port : network.ports()) {
-        urls.push_back(fmt::format("redis://127.0.0.1:{}", port));
+    for (std::size_t i = 0; i < network.size(); ++i) {
+        urls.push_back(network.url(i));
         addresses.push_back(redis::parse_url(urls.back()));
     }
     load l(urls, node_timeout(clients));
@@ -143,21 +132,18 @@ result measure_distant(laboratory& lab, relay& network, std::string const& varia
             auto const own = r.library.cycle.summary(), floor = r.floor.cycle.summary();
             r.more["cycle_p50_to_floor"] = floor.p50 > 0 ? own.p50 / floor.p50 : 0;
         });
-    return named(summarise(rounds, true), "distant", variant, lab.servers().size(), clients);
+    return lab.conclude(rounds, "distant", variant, clients);
 }
 
 std::vector<result> distant(options const& o, progress const& p)
 {
+    need_own_servers(o, "distant", "what is far away already needs no help");
     laboratory lab(o, p, o.count);
-    std::vector<relay::target> targets;
-    for (std::size_t i = 0; i < lab.servers().size(); ++i) {
-        auto const* server = lab.servers().own(i);
-        if (!server)
-            throw std::runtime_error("distant: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: what is far away already needs no help");
-        targets.push_back({server->port(), o.rtt});
-    }
-    relay network(targets);
-    lab.count_in(network.pid());
+    std::vector<testbed::proxy::target> targets;
+    for (std::size_t i = 0; i < lab.servers().size(); ++i)
+        targets.push_back({lab.servers().own(i)->port(), o.rtt});
+    testbed::proxy network(targets);
+    lab.count_in(network.start_apart());
     auto const rtt = fmt::format("rtt {:g} ms", std::chrono::duration<double, std::milli>(o.rtt).count());
     std::vector<result> results{measure_distant(lab, network, rtt)};
     if (targets.size() < 3)
@@ -173,8 +159,7 @@ std::vector<result> distant(options const& o, progress const& p)
 
 std::vector<result> scale(options const& given, progress const& p)
 {
-    if (!given.nodes.empty())
-        throw std::runtime_error("scale: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES");
+    need_own_servers(given, "scale");
     auto o = given;
     o.rounds = std::min<std::size_t>(o.rounds, 3);  // many small measurements: the line through them is what counts
     std::vector<result> results;
@@ -204,13 +189,12 @@ result measure_fenced(laboratory& lab, std::size_t clients)
             r.more["second_rounds_percent"] =
                 acquired > 0 ? 100 * static_cast<double>(after.second_rounds - before.second_rounds) / acquired : 0;
         });
-    return named(summarise(rounds, true), "fenced", "floor: without fencing", lab.servers().size(), clients);
+    return lab.conclude(rounds, "fenced", "floor: without fencing", clients);
 }
 
 std::vector<result> fenced(options const& o, progress const& p)
 {
-    if (!o.nodes.empty())
-        throw std::runtime_error("fenced: needs servers of its own, without --nodes, --nodes-file and REDLOCK_NODES: it would leave its counters there");
+    need_own_servers(o, "fenced", "it would leave its counters there");
     std::vector<result> results;
     for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1}) {
         laboratory lab(o, p, o.count);
@@ -227,7 +211,7 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
-    {"orders", orders},           {"scale", scale},
+    {"orders", orders},           {"sets", sets},           {"scale", scale},
 };
 
 }  // namespace

@@ -153,12 +153,7 @@ private:
 result measure(laboratory& lab, std::string const& variant, std::size_t clients, std::function<sample(neighbours&)> const& what)
 {
     neighbours n(lab.servers());
-    auto to = summarise(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), false);
-    to.scenario = "woken";
-    to.variant = variant;
-    to.nodes = lab.servers().size();
-    to.clients = clients;
-    return to;
+    return lab.conclude(lab.rounds("woken, " + variant, {}, [&](round& r) { r.library = what(n); }), "woken", variant, clients, false);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "memory/memory_connection.hpp"
 #include "redis/redis_node.hpp"
+#include "redis/socket_link.hpp"
 #include "redis/url.hpp"
 
 #include <fmt/format.h>
@@ -67,11 +68,11 @@ std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, st
 
 }  // namespace
 
-std::vector<std::shared_ptr<node>> make_nodes(config const& c)
+std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<detail::runtime> runtime)
 {
     std::vector<std::shared_ptr<node>> nodes;
     auto const stores = by_scheme(c);
-    auto const group = std::make_shared<redis::group>();
+    auto const group = std::make_shared<redis::group>(std::move(runtime));
     store_context const context{.claim = [group](std::string const& name, std::string const& identity) { return group->claim(name, identity); }};
     std::map<std::string, std::size_t> seen;
     for (std::size_t i = 0; i < c.nodes.size(); ++i) {
@@ -85,7 +86,7 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c)
             if (url.transport != redis::transport::memory && c.test_clock)
                 refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, url.name()));
             nodes.push_back(url.transport == redis::transport::memory ? make_memory_connection(url.host, c.test_clock)
-                                                                      : redis::make_redis_node(url, c, group));
+                                                                      : redis::make_redis_node(url, c, group, redis::make_socket_link(url, c)));
         }
         auto const& name = nodes.back()->name();
         if (auto [other, fresh] = seen.emplace(name, i); !fresh)

@@ -35,8 +35,7 @@ std::string differing_machines(run const& before, run const& after)
 result const* find_like(run const& in, result const& r)
 {
     auto const same = [&](result const& other) {
-        return std::tie(r.scenario, r.variant, r.nodes, r.clients) ==
-               std::tie(other.scenario, other.variant, other.nodes, other.clients);
+        return std::tie(r.scenario, r.variant, r.nodes, r.clients) == std::tie(other.scenario, other.variant, other.nodes, other.clients);
     };
     auto const found = std::find_if(in.results.begin(), in.results.end(), same);
     return found == in.results.end() ? nullptr : &*found;
@@ -53,8 +52,7 @@ std::string within_spread(double before, double after, double spread)
     return within ? fmt::format("within the spread of {}", percent(spread)) : "";
 }
 
-void add(rows& all, std::string_view name, double before, double after, std::string (*shown)(double),
-         std::string const& note = "")
+void add(rows& all, std::string_view name, double before, double after, std::string (*shown)(double), std::string const& note = "")
 {
     all.push_back({std::string(name), shown(before), "→", shown(after), change(before, after), note});
 }

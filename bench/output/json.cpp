@@ -1,15 +1,29 @@
-// Reading; json_write.cpp writes.
-
 #include "output/json.hpp"
+#include "output/text.hpp"
 
+#include <boost/describe.hpp>
 #include <boost/json.hpp>
+#include <boost/mp11/algorithm.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 namespace redlock::bench {
+
+// The fields of the file, in its order.
+BOOST_DESCRIBE_STRUCT(percentiles, (), (p50, p90, p99, p999, max, mean))
+BOOST_DESCRIBE_STRUCT(timeline::mark, (), (at_seconds, what))
+BOOST_DESCRIBE_STRUCT(timeline, (), (slice_seconds, cycles_per_second, marks))
+BOOST_DESCRIBE_STRUCT(result, (),
+                      (scenario, variant, nodes, clients, cycles_per_second, floor_cycles_per_second, ratio_to_floor,
+                       client_cpu_us_per_cycle, floor_cpu_us_per_cycle, server_cpu_us_per_cycle, allocations_per_cycle,
+                       bytes_per_cycle, commands_per_cycle, writes_per_cycle, acquire_us, cycle_us, wait_us, floor_cycle_us,
+                       failures, violations, peak_heap_bytes, rounds, disturbed, spread, curve, floor_curve, time, more))
+BOOST_DESCRIBE_STRUCT(run, (), (machine, results))
 
 namespace {
 
@@ -17,176 +31,142 @@ namespace json = boost::json;
 
 constexpr std::uint64_t schema = 1;
 
-/// A value and where it was found, which is what a message has to say.
-class field {
-public:
-    field(json::value const& value, std::string_view file, std::string path)
-        : value_(&value), file_(file), path_(std::move(path))
-    {
+struct first_field {
+    std::uint64_t schema = 0;
+};
+BOOST_DESCRIBE_STRUCT(first_field, (), (schema))
+
+/// Shares near 1 differ in their last digits only, so they keep more of them than other figures.
+std::string number(double value)
+{
+    auto const text = plain(value, value > 0.99 && value < 1 ? 9 : 5);
+    return text.empty() ? "null" : text;
+}
+
+/// Opens up the outer @p levels, one member to a line; what lies deeper stays on the line of its name.
+void print(std::string& out, json::value const& value, std::size_t levels, std::size_t indent = 0)
+{
+    bool first = true;
+    auto const next = [&](std::size_t depth) {
+        out += first ? "" : levels > 0 ? "," : ", ";
+        first = false;
+        if (levels > 0)
+            out.append("\n").append(depth * 2, ' ');
+    };
+    auto const inner = levels > 0 ? levels - 1 : 0;
+    if (auto const* const object = value.if_object(); object) {
+        out += '{';
+        for (auto const& member : *object) {
+            next(indent + 1);
+            out.append(json::serialize(json::string(member.key()))).append(": ");
+            print(out, member.value(), inner, indent + 1);
+        }
+        if (levels > 0 && !first)
+            out.append("\n").append(indent * 2, ' ');
+        out += '}';
+    } else if (auto const* const array = value.if_array(); array) {
+        out += '[';
+        for (auto const& item : *array) {
+            next(indent + 1);
+            print(out, item, inner, indent + 1);
+        }
+        if (levels > 0 && !first)
+            out.append("\n").append(indent * 2, ' ');
+        out += ']';
+    } else {
+        out += value.is_double() ? number(value.get_double()) : json::serialize(value);
     }
+}
+
+/// Where a value was found, which is what a message has to say.
+struct place {
+    std::string_view file;
+    std::string path;
+
+    place member(std::string_view name) const { return {file, path.empty() ? std::string(name) : fmt::format("{}.{}", path, name)}; }
+    place item(std::size_t i) const { return {file, fmt::format("{}[{}]", path, i)}; }
 
     [[noreturn]] void fail(std::string_view expected) const
     {
-        throw std::runtime_error(
-            fmt::format("{}: {}{}expected {}", file_, path_, path_.empty() ? "" : ": ", expected));
+        throw std::runtime_error(fmt::format("{}: {}{}expected {}", file, path, path.empty() ? "" : ": ", expected));
     }
-
-    field operator[](std::string_view name) const
-    {
-        auto const* const found = object().if_contains(name);
-        if (!found)
-            child(*value_, name).fail("this field, but it is missing");
-        return child(*found, name);
-    }
-
-    /// Null means absent, as does no field at all.
-    std::optional<field> find(std::string_view name) const
-    {
-        auto const* const found = object().if_contains(name);
-        return found && !found->is_null() ? std::optional(child(*found, name)) : std::nullopt;
-    }
-
-    std::vector<std::pair<std::string, field>> members() const
-    {
-        std::vector<std::pair<std::string, field>> all;
-        for (auto const& m : object())
-            all.emplace_back(m.key(), child(m.value(), m.key()));
-        return all;
-    }
-
-    std::vector<field> items() const
-    {
-        if (!value_->is_array())
-            fail("an array");
-        std::vector<field> all;
-        for (auto const& item : value_->get_array())
-            all.emplace_back(item, file_, fmt::format("{}[{}]", path_, all.size()));
-        return all;
-    }
-
-    double number() const
-    {
-        if (value_->is_null())
-            return std::numeric_limits<double>::quiet_NaN();
-        if (!value_->is_number())
-            fail("a number");
-        return value_->to_number<double>();
-    }
-
-    std::uint64_t whole() const
-    {
-        boost::system::error_code ec;
-        auto const n = value_->to_number<std::uint64_t>(ec);
-        if (ec)
-            fail("a whole number from 0 on");
-        return n;
-    }
-
-    std::string text() const
-    {
-        if (!value_->is_string())
-            fail("a string");
-        return std::string(value_->get_string());
-    }
-
-private:
-    json::object const& object() const
-    {
-        if (!value_->is_object())
-            fail("an object");
-        return value_->get_object();
-    }
-
-    field child(json::value const& value, std::string_view name) const
-    {
-        return {value, file_, path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name)};
-    }
-
-    json::value const* value_;
-    std::string_view file_;
-    std::string path_;
 };
 
-std::optional<double> optional_number(field const& from, std::string_view name)
+// Boost.JSON converts what is single; its messages for more than that do not tell what was wrong where.
+template <class T>
+void read_single(json::value const& from, T& to, place const& at, std::string_view expected)
 {
-    auto const found = from.find(name);
-    return found ? std::optional(found->number()) : std::nullopt;
+    auto read = json::try_value_to<T>(from);
+    if (!read)
+        at.fail(expected);
+    to = std::move(*read);
 }
 
-percentiles read_percentiles(field const& from)
+void read(json::value const& from, std::string& to, place const& at) { read_single(from, to, at, "a string"); }
+void read(json::value const& from, std::uint64_t& to, place const& at) { read_single(from, to, at, "a whole number from 0 on"); }
+
+void read(json::value const& from, double& to, place const& at)
 {
-    return {.p50 = from["p50"].number(),
-            .p90 = from["p90"].number(),
-            .p99 = from["p99"].number(),
-            .p999 = from["p999"].number(),
-            .max = from["max"].number(),
-            .mean = from["mean"].number()};
+    to = std::numeric_limits<double>::quiet_NaN();
+    if (!from.is_null())
+        read_single(from, to, at, "a number");
 }
 
-std::vector<std::pair<double, double>> read_curve(field const& from)
+void read(json::value const& from, std::pair<double, double>& to, place const& at)
 {
-    std::vector<std::pair<double, double>> curve;
-    for (auto const& item : from.items()) {
-        auto const point = item.items();
-        if (point.size() != 2)
-            item.fail("a pair: share and microseconds");
-        curve.emplace_back(point[0].number(), point[1].number());
+    if (!from.is_array() || from.get_array().size() != 2)
+        at.fail("a pair: share and microseconds");
+    read(from.get_array()[0], to.first, at.item(0));
+    read(from.get_array()[1], to.second, at.item(1));
+}
+
+template <class T>
+void read(json::value const& from, std::optional<T>& to, place const& at)
+{
+    if (!from.is_null())
+        read(from, to.emplace(), at);
+}
+
+template <class T>
+void read(json::value const& from, std::vector<T>& to, place const& at)
+{
+    if (!from.is_array())
+        at.fail("an array");
+    for (auto const& item : from.get_array()) {
+        T one{};
+        read(item, one, at.item(to.size()));
+        to.push_back(std::move(one));
     }
-    return curve;
 }
 
-timeline read_timeline(field const& from)
+json::object const& object(json::value const& from, place const& at)
 {
-    timeline time;
-    time.slice_seconds = from["slice_seconds"].number();
-    for (auto const& item : from["cycles_per_second"].items())
-        time.cycles_per_second.push_back(item.number());
-    for (auto const& item : from["marks"].items())
-        time.marks.push_back({item["at_seconds"].number(), item["what"].text()});
-    return time;
+    return from.is_object() ? from.get_object() : (at.fail("an object"), from.get_object());
 }
 
-void read_costs(field const& from, result& r)
+template <class T>
+void read(json::value const& from, std::map<std::string, T>& to, place const& at)
 {
-    r.cycles_per_second = from["cycles_per_second"].number();
-    r.floor_cycles_per_second = optional_number(from, "floor_cycles_per_second");
-    r.ratio_to_floor = optional_number(from, "ratio_to_floor");
-    r.client_cpu_us_per_cycle = from["client_cpu_us_per_cycle"].number();
-    r.floor_cpu_us_per_cycle = optional_number(from, "floor_cpu_us_per_cycle");
-    r.server_cpu_us_per_cycle = optional_number(from, "server_cpu_us_per_cycle");
-    r.allocations_per_cycle = from["allocations_per_cycle"].number();
-    r.bytes_per_cycle = from["bytes_per_cycle"].number();
-    r.commands_per_cycle = from["commands_per_cycle"].number();
-    r.writes_per_cycle = from["writes_per_cycle"].number();
+    for (auto const& [name, value] : object(from, at))
+        read(value, to[name], at.member(name));
 }
 
-result read_result(field const& from)
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T>
+    requires boost::describe::has_describe_members<T>::value
+void read(json::value const& from, T& to, place const& at)
 {
-    result r;
-    r.scenario = from["scenario"].text();
-    r.variant = from["variant"].text();
-    r.nodes = from["nodes"].whole();
-    r.clients = from["clients"].whole();
-    read_costs(from, r);
-    r.acquire_us = read_percentiles(from["acquire_us"]);
-    r.cycle_us = read_percentiles(from["cycle_us"]);
-    r.wait_us = read_percentiles(from["wait_us"]);
-    if (auto const floor = from.find("floor_cycle_us"))
-        r.floor_cycle_us = read_percentiles(*floor);
-    for (auto const& [what, count] : from["failures"].members())
-        r.failures[what] = count.whole();
-    r.violations = from["violations"].whole();
-    r.peak_heap_bytes = from["peak_heap_bytes"].whole();
-    r.rounds = from["rounds"].whole();
-    r.disturbed = from["disturbed"].whole();
-    r.spread = from["spread"].number();
-    r.curve = read_curve(from["curve"]);
-    r.floor_curve = read_curve(from["floor_curve"]);
-    if (auto const time = from.find("time"))
-        r.time = read_timeline(*time);
-    for (auto const& [name, value] : from["more"].members())
-        r.more[name] = value.number();
-    return r;
+    boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_public>>([&](auto field) {
+        auto& member = to.*field.pointer;
+        if (auto const* const found = object(from, at).if_contains(field.name))
+            read(*found, member, at.member(field.name));
+        else if (!is_optional<std::remove_reference_t<decltype(member)>>)
+            at.member(field.name).fail("this field, but it is missing");
+    });
 }
 
 json::value parse(std::string_view text, std::string_view file)
@@ -207,17 +187,23 @@ json::value parse(std::string_view text, std::string_view file)
 
 }  // namespace
 
+std::string to_json(run const& r)
+{
+    std::string text;
+    print(text, json::object{{"schema", schema}, {"machine", json::value_from(r.machine)}, {"results", json::value_from(r.results)}}, 3);
+    return text + "\n";
+}
+
 run from_json(std::string_view text, std::string_view file_name)
 {
     auto const value = parse(text, file_name);
-    field const root(value, file_name, "");
-    if (auto const found = root["schema"].whole(); found != schema)
-        root["schema"].fail(fmt::format("{}, the only one this program reads, found {}", schema, found));
+    place const root{file_name, ""};
+    first_field is;
+    read(value, is, root);
+    if (is.schema != schema)
+        root.member("schema").fail(fmt::format("{}, the only one this program reads, found {}", schema, is.schema));
     run r;
-    for (auto const& [name, what] : root["machine"].members())
-        r.machine[name] = what.text();
-    for (auto const& item : root["results"].items())
-        r.results.push_back(read_result(item));
+    read(value, r, root);
     return r;
 }
 

@@ -64,9 +64,7 @@ void add_ratios_to_floor(rows& all, scenario const& s)
 
 std::string latency_table(scenario const& s)
 {
-    bool failed = false;
-    for (auto const* r : s.results)
-        failed = failed || failure_count(*r) > 0;
+    bool const failed = std::any_of(s.results.begin(), s.results.end(), [](auto* r) { return failure_count(*r) > 0; });
     rows all;
     add_latency(all, s, "acquire", &result::acquire_us);
     if (failed)

@@ -69,26 +69,13 @@ std::string figure_or_whole(double value)
     return std::abs(value) < 1e12 && value == std::floor(value) ? grouped(value) : figure(value);
 }
 
-std::string compact(double value)
-{
-    struct unit {
-        double size;
-        char const* letter;
-    };
-    for (auto const& u : {unit{1e12, "T"}, unit{1e9, "G"}, unit{1e6, "M"}, unit{1e3, "k"}}) {
-        if (std::abs(value) >= u.size)
-            return fmt::format("{:.3g}{}", value / u.size, u.letter);
-    }
-    return fmt::format("{:.3g}", value);
-}
-
-std::string duration(double us, std::string_view microsecond)
+std::string duration(double us)
 {
     if (!std::isfinite(us))
         return "-";
     auto const near = std::abs(rounded(us, 3));  // 999.9 us is shown as 1.00 ms, not as 1000 us
     if (near < 1e3)
-        return fmt::format("{} {}", figure(us), microsecond);
+        return fmt::format("{} us", figure(us));
     if (near < 1e6)
         return fmt::format("{} ms", figure(us / 1e3));
     return near < 1e8 ? fmt::format("{:.1f} s", us / 1e6) : fmt::format("{} s", figure(us / 1e6));
@@ -158,8 +145,7 @@ std::string failures_text(result const& r)
 std::string disturbed_text(result const& r)
 {
     return r.disturbed == 0 ? std::string()
-                            : fmt::format("{} of {} disturbed by other processes", r.disturbed,
-                                          counted(r.rounds, "round"));
+                            : fmt::format("{} of {} disturbed by other processes", r.disturbed, counted(r.rounds, "round"));
 }
 
 std::string spaced(std::string_view name)
@@ -172,18 +158,6 @@ std::string spaced(std::string_view name)
 std::size_t width(std::string_view text)
 {
     return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string shortened(std::string_view text, std::size_t limit)
-{
-    if (width(text) <= limit)
-        return std::string(text);
-    std::size_t end = 0;
-    for (std::size_t seen = 0; end < text.size(); ++end) {
-        if ((text[end] & 0xC0) != 0x80 && ++seen == limit)
-            break;
-    }
-    return std::string(text.substr(0, end)) + "…";
 }
 
 std::vector<scenario> scenarios_of(run const& r)

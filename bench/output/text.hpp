@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-// How figures and names are written for people; the table, the comparison and the page share it.
+// How figures and names are written for people; the table and the comparison share it.
 
 namespace redlock::bench {
 
@@ -17,11 +17,8 @@ std::string figure(double value);
 /// As @ref figure, but whole numbers without decimals: "3".
 std::string figure_or_whole(double value);
 
-/// Short enough for an axis: "20k", "1.5M".
-std::string compact(double value);
-
 /// "812 us", "1.24 ms", "2.1 s".
-std::string duration(double us, std::string_view microsecond = "us");
+std::string duration(double us);
 
 /// Of a share: "3.1 %".
 std::string percent(double share);
@@ -57,9 +54,6 @@ std::string spaced(std::string_view name);
 
 /// Characters, not bytes: what a terminal shows.
 std::size_t width(std::string_view text);
-
-/// At most @p limit characters; what is cut off leaves an ellipsis.
-std::string shortened(std::string_view text, std::size_t limit);
 
 struct scenario {
     std::string name;

@@ -177,7 +177,8 @@ int main()
     auto const failures = failures_of({.make = [] { return std::make_shared<table_node>("suite"); },
                                        .fences = false,
                                        .heals = false,
-                                       .contends = false});
+                                       .contends = false,
+                                       .locks_several = false});
     //]
 
     asio::io_context context;

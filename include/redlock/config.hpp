@@ -82,8 +82,8 @@ struct config {
     std::chrono::milliseconds max_ttl{60'000};
 
     /// While other processes wait for the same lock: how many of this process may have it one after the other, 0 to a million.
-    /// Then the others have their turn. Who waited here before it was known that others do comes first, up to this number.
-    /// Zero: each lock is followed by a turn of the others.
+    /// Then the others come first. Who waited here before it was known that others do comes first, up to this number.
+    /// Zero: after each lock the others come first.
     std::size_t max_handovers = 16;
 
     /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -62,16 +63,19 @@ public:
     /// Time left until @ref valid_until; zero if not held.
     clock::duration remaining() const noexcept;
 
-    /// What was locked. Empty if the lock is.
+    /// What was locked, the first of several. Empty if the lock is.
     std::string const& resource() const noexcept;
 
-    /// The value of the key on the servers: 128 random bits in hexadecimal, ':', and the owner's label.
+    /// All that was locked, in the order of their bytes, each once. It lives as long as the lock is not empty, or another.
+    std::span<std::string const> resources() const noexcept;
+
+    /// The value of the keys on the servers: 128 random bits in hexadecimal, ':', and the owner's label.
     /// Whoever knows it can release the lock, so it does not belong into logs.
     std::string const& token() const noexcept;
 
     /** A number that grows with every acquisition of the resource, by whomever; below 2^53. Renewal keeps it, and so does
-        release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md.
-        0: `config::fencing` is off, or the lock is empty. */
+        release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md. Of several resources it is
+        one number, which grows for each of them. 0: `config::fencing` is off, or the lock is empty. */
     std::uint64_t fencing_token() const noexcept;
 
 private:

@@ -11,6 +11,7 @@
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
+#include <redlock/resource_set.hpp>
 #include <redlock/stats.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -114,12 +115,17 @@ public:
     /// Of a manager whose execution context has gone, the type-erased executor only.
     executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(state_)); }
 
-    /** Acquires @p resource on a majority of the nodes.
+    /** Acquires @p resources on a majority of the nodes: one, or several at once, of which all are held then or none.
 
         All nodes are asked at once; the round is decided at the majority. A lost round is cleaned up in the
         background, and followed by another after a jittered, growing pause until `acquire_options::wait` is
         over. Of the acquisitions of one resource that may wait, one at a time asks the nodes; the others of
         this manager queue up behind it in the order of their calls. Who wins too late for its ttl goes to the end of the queue.
+
+        Several: who waits for them and has been denied three times keeps what it can get, in the order of the names, until it has
+        all or gives up. So those who want much are not kept waiting for ever by those who want little, and since all take the names in
+        the same order nobody waits for somebody who waits for it. Hold no lock that you have acquired separately while you wait for
+        another one, or that is not true any more.
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;
@@ -129,12 +135,12 @@ public:
         `void(error_code, lock)`
 
         @par Errors
-        - @ref errc::contended : somebody else held it all along. Wait longer or give way.
+        - @ref errc::contended : somebody else held it, or one of them, all along. Wait longer or give way.
         - @ref errc::no_quorum : too few nodes answered. Look at the nodes, not at the lock.
         - @ref errc::validity_exhausted : the majority came too late. Use a longer ttl, or find what is slow.
         - @ref errc::quarantined : too few nodes vote, because servers have restarted. `attempt_report::quarantine` says how long.
-        - @ref errc::invalid_argument : @p resource or an option is out of range; nothing was sent.
-        - @ref errc::unsupported : a node cannot do what the settings ask for; nothing was sent.
+        - @ref errc::invalid_argument : @p resources or an option is out of range; nothing was sent.
+        - @ref errc::unsupported : a node cannot do what is asked for, or what the settings ask for; nothing was sent.
         - `asio::error::operation_aborted` : cancelled, or the manager was stopped; or this is a fork of the process that made it.
 
         @par Cancellation
@@ -145,32 +151,32 @@ public:
         | won, handler queued        | completes with lock | completes with lock                              |
 
         @par Lifetime
-        @p resource is copied; `acquire_options::report` must live until completion.
+        @p resources are copied; `acquire_options::report` must live until completion.
 
-        @param resource 1 to 512 bytes, without `:=fence`, `:=gone`, `:=turn` and `:=wanted`, which mark other keys. The same bytes mean the same lock on every client, in every language.
+        @param resources 1 to 256 names, each of 1 to 512 bytes, without `:=fence`, `:=gone`, `:=turn` and `:=wanted`, which mark other keys. The same bytes mean the same lock on every client, in every language.
         @param options See @ref acquire_options.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
-    auto async_acquire(std::string resource, acquire_options options, CompletionToken&& token = default_completion_token())
+    auto async_acquire(resource_set resources, acquire_options options, CompletionToken&& token = default_completion_token())
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, std::string name, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire(state, std::move(name), how, std::move(handler), explains);
+        auto start = [](auto const& state, resource_set names, acquire_options how, detail::acquire_handler handler) {
+            detail::start_acquire(state, std::move(names), how, std::move(handler), explains);
         };
         using error = std::conditional_t<explains, detail::reported_error, error_code>;
-        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(resource), options);
+        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(resources), options);
     }
 
     /// The same, with default options: one round, for ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
-    auto async_acquire(std::string resource, CompletionToken&& token)
+    auto async_acquire(resource_set resources, CompletionToken&& token)
     {
-        return async_acquire<CompletionToken>(std::move(resource), acquire_options(), std::forward<CompletionToken>(token));
+        return async_acquire<CompletionToken>(std::move(resources), acquire_options(), std::forward<CompletionToken>(token));
     }
-    auto async_acquire(std::string resource) { return async_acquire(std::move(resource), acquire_options()); }
+    auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
 
-    /** Holds @p resource while @p body runs, and gives it back on every path.
+    /** Holds @p resources while @p body runs, and gives it back on every path.
 
         @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled (all types; a
         coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over, and when the manager is
@@ -187,23 +193,23 @@ public:
         Terminal: cancels the acquisition or @p body; the release then goes on in the background.
 
         @par Lifetime
-        @p resource is copied. The manager may be destroyed meanwhile, which cancels @p body.
+        @p resources are copied. The manager may be destroyed meanwhile, which cancels @p body.
 
         @param body see @ref lock_body; it is moved into the operation. If its `awaitable` is of an executor type that cannot hold a
         strand, such as `io_context::executor_type`, that executor itself must never run two functions at once.
     */
     template <class F>
-    auto with_lock(std::string resource, acquire_options options, F body)
+    auto with_lock(resource_set resources, acquire_options options, F body)
     {
         // Not in the overload's condition: it would be asked of a token, too, whose call with a lock may not compile.
         static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
         // No coroutine itself: one begins when it is awaited, and the manager may be gone by then.
-        return detail::await_body<lock_type>(state_, std::move(resource), options, std::move(body));
+        return detail::await_body<lock_type>(state_, std::move(resources), options, std::move(body));
     }
     template <lock_body<lock_type> F>
-    auto with_lock(std::string resource, F body)
+    auto with_lock(resource_set resources, F body)
     {
-        return with_lock(std::move(resource), acquire_options(), std::move(body));
+        return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
     /** The same for any completion token. @p body runs on a strand of the handler's executor, by default the manager's.
@@ -216,14 +222,14 @@ public:
         All types: as above.
     */
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(std::string resource, acquire_options options, F body, CompletionToken&& token)
+    auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
     {
-        return detail::run_body_under_lock<lock_type, CompletionToken>(state_, std::move(resource), options, std::move(body), token);
+        return detail::run_body_under_lock<lock_type, CompletionToken>(state_, std::move(resources), options, std::move(body), token);
     }
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
-    auto with_lock(std::string resource, F body, CompletionToken&& token)
+    auto with_lock(resource_set resources, F body, CompletionToken&& token)
     {
-        return with_lock(std::move(resource), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
+        return with_lock(std::move(resources), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
     }
 
     /** Asks all nodes who holds @p resource. For people and dashboards, not for decisions.

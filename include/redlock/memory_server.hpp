@@ -27,7 +27,8 @@ public:
         none,         ///< It answers.
         unreachable,  ///< It refuses connections: requests are not sent.
         hung,         ///< It takes requests and answers them when the fault is over.
-        deaf,         ///< It carries requests out, and the answers get lost.
+        mute,         ///< It carries requests out, and the answers get lost.
+        deaf = mute,  ///< Its name before 0.1.
     };
 
     /// The node called @p name; the first call makes it. It exists while somebody refers to it.
@@ -40,7 +41,7 @@ public:
 
     void set_fault(fault);
 
-    /// Every answer takes this long. Zero, the default: one turn of the event loop.
+    /// Every answer takes this long. Zero, the default: one pass of the event loop.
     void set_delay(std::chrono::milliseconds);
 
     /// Keeps keys for no longer than @p session unless they are extended, and says so, as stores do whose locks end with a session or

@@ -2,26 +2,38 @@
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/api.hpp>
+#include <redlock/detail/recycler.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock {
 
 namespace asio = boost::asio;
 
+/// One of several keys that are wanted together, and that is not to be had now.
+struct taken_key {
+    std::uint32_t index = 0;                ///< among those of the command
+    std::chrono::milliseconds remaining{};  ///< as in a reply about one key
+    bool handed_on = false;                 ///< likewise
+
+    friend bool operator==(taken_key const&, taken_key const&) = default;
+};
+
 /// A node's answer to one operation.
 struct node_reply {
-    /// acquire: set, or taken. extend: extended, or not ours any more. release: deleted, or not there.
+    /// acquire: set, or taken. extend: extended, or not ours any more. release: deleted, or not there. Of several keys: all of them.
     /// inspect: locked, or free.
     redlock::vote vote = vote::unknown;
     /// An unknown vote only: it is certain that the node did not and will not carry the operation out.
@@ -35,7 +47,8 @@ struct node_reply {
     /// keep it for longer, because its own session or lease ends then. The lock is valid for as long as a quorum has promised; zero
     /// and less promise nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
-    /// An acquisition that proposed a token: the token, if the counter was lower. Raised: the counter.
+    /// A granted acquisition that proposed a token: what the counter is now, if it has been raised for this grant, to the proposal or
+    /// beyond; otherwise 0. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
     bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
@@ -43,6 +56,13 @@ struct node_reply {
     /// `watched` are about the end of that, and not about each time that the lock changes hands.
     bool handed_on = false;
     bool wanted = false;      ///< A granted acquisition that contends: others have been denied lately.
+
+    // Of several keys only.
+
+    /// A denied acquisition that contends: the keys that others have, in their order. `remaining` and `handed_on` say nothing then.
+    std::vector<taken_key, detail::recycler<taken_key>> taken{};
+    /// An acquisition that grows: how many keys, from the first on, are held by the value now. A release: how many it has deleted.
+    std::uint32_t ours = 0;
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
@@ -73,22 +93,30 @@ struct node_events {
     std::function<void(std::string_view key)> changed;
 };
 
-/// The keys of a command, in the order of their bytes: a view.
+/// The keys of a command, in the order of their bytes, each once: a view.
 struct key_view : std::span<std::string const> {
     using span::span;
-    friend bool operator==(key_view a, key_view b) noexcept { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+    key_view(std::span<std::string const> keys) noexcept : span(keys) {}
+    friend bool operator==(key_view a, key_view b) noexcept
+    {
+        bool const same = a.data() == b.data() && a.size() == b.size();  // those of one round, for all nodes
+        return same || std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
 };
 
 /// What a node is to do: a value. What it views lives as long as the operation that carries it.
 struct node_command {
     enum class kind : std::uint8_t {
         acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`. If @ref fence is not 0: set
-                  ///< the key's counter to it if that is lower, in either case.
-        raise,    ///< Set the key's counter to @ref fence if it is lower; then add one. Granted, with the counter.
+                  ///< the key's counter to it if that is lower, in either case; a counter that grows by itself may go beyond.
+                  ///< Several keys: all of them, unless one of them exists; then none, unless it @ref grows; and the counters only if
+                  ///< all are set.
+        raise,    ///< Set the key's counter to @ref fence if it is lower; then add one. Granted, with the counter. Several keys: set
+                  ///< all their counters to one more than the highest of them and @ref fence.
         extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
-                  ///< is no tombstone, and @ref heal: set it.
-        release,  ///< If key holds value, delete it. Leave a tombstone for ten minutes, for this key with this value, if
-                  ///< @ref node_operation::leaves_tombstone.
+                  ///< is no tombstone, and @ref heal: set it. Several keys: all of them, or none.
+        release,  ///< If key holds value, delete it: of several keys each that does. Leave a tombstone for ten minutes, for the first
+                  ///< key with this value, if @ref node_operation::leaves_tombstone.
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
     };
@@ -103,14 +131,23 @@ struct node_command {
     kind what = kind::connect;
     handovers handed_on = handovers::unsaid;
     bool heal = false;           ///< Of an extension: see there.
-    bool watch = false;          ///< Of an acquisition that contends and is denied: notify of the next change of the key.
-    key_view keys{};             ///< One, unless it is to connect.
+    bool watch = false;          ///< Of an acquisition that contends and is denied: notify of the next change of each key that is taken.
+    /// Of an acquisition of several keys that contends: those from the first on, up to one that is taken, are set, or, if they hold
+    /// the value from before, have their time to live raised; unless there is a tombstone. Granted if that is all of them.
+    bool grows = false;
+    key_view keys{};             ///< One of an inspection, one or several of the others; nothing to connect.
     std::string_view value{};
     std::string_view contender{};  ///< Of an acquisition: who asks, the same for all of one manager; empty: it does not contend.
     std::chrono::milliseconds ttl{0};
     std::uint64_t fence = 0;     ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
 
+    /// The first.
     std::string const& key() const noexcept { return keys.front(); }
+
+    bool has_several_keys() const noexcept { return keys.size() > 1; }
+
+    /// Whether it may set a key that the value has held before.
+    bool may_set_again() const noexcept { return heal || grows; }
 
     /// Whether an acquisition asks if others have been denied the same key lately, and for how long it is denied itself.
     bool contends() const noexcept { return !contender.empty(); }
@@ -174,14 +211,10 @@ public:
     /// Called once, before @ref start.
     virtual node_limits limits() const { return {}; }
 
-    /// Whether it knows how to carry out commands such as @p command, which has no keys. It is asked once, before @ref start, about what
-    /// the settings need beyond plain locks: with `config::fencing` about raising a counter. Otherwise the manager refuses each
-    /// acquisition with `errc::unsupported`, naming the node, before anything is sent.
-    virtual bool can(node_command const& command) const noexcept
-    {
-        static_cast<void>(command);
-        return true;
-    }
+    /// Whether it knows how to carry out commands such as @p command, whose keys are examples. It is asked once, before @ref start, about
+    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, and about several keys. What it cannot
+    /// do the manager refuses with `errc::unsupported`, naming the node, before anything is sent.
+    virtual bool can(node_command const& command) const noexcept { return !command.has_several_keys(); }
 
     /// Whether it notifies of changes to keys that are watched. Callable from any thread.
     virtual bool notifies() const noexcept { return false; }

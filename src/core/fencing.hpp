@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace redlock::core {
 
@@ -57,6 +58,20 @@ private:
     std::uint64_t lead_max_;
     std::uint64_t lead_ = 0;
 };
+
+/** What the nodes' counters, each raised for the same grant, make the token: the highest number that @p needed of them have come to, or
+    0 if there is none. Of one that suffices alone any number will do that its counter has not had before.
+*/
+template <class Counters>
+constexpr std::uint64_t common_counter(Counters counters, std::size_t needed)
+{
+    std::sort(counters.begin(), counters.end(), std::greater());
+    for (std::size_t i = 0; i + needed <= counters.size(); ++i) {
+        if (counters[i] == counters[i + needed - 1])
+            return counters[i];
+    }
+    return 0;
+}
 
 /// The highest of the nodes' counters, and how many of them have come exactly so far.
 class fence_tally {

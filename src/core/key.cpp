@@ -54,7 +54,7 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != key.npos && close != open + 1;
 }
 
-constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", turn_mark = ":=turn";
+constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -68,7 +68,7 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, turn_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -112,25 +112,25 @@ std::string wanted_key(std::string_view key)
     return k;
 }
 
-void put_turn_key(std::string& to, std::string_view key)
+void put_handovers_key(std::string& to, std::string_view key)
 {
-    put(to, key, turn_mark);
+    put(to, key, handovers_mark);
 }
 
-std::string turn_key(std::string_view key)
+std::string handovers_key(std::string_view key)
 {
     std::string k;
-    put_turn_key(k, key);
+    put_handovers_key(k, key);
     return k;
 }
 
-std::string_view lock_of_turn_key(std::string_view key) noexcept
+std::string_view lock_of_handovers_key(std::string_view key) noexcept
 {
-    auto const end = key.find(turn_mark);
+    auto const end = key.find(handovers_mark);
     if (end == key.npos)
         return {};
     auto const lock = key.substr(0, end);
-    auto tag = key.substr(end + turn_mark.size());
+    auto tag = key.substr(end + handovers_mark.size());
     if (has_hash_tag(lock))
         return tag.empty() ? lock : std::string_view{};
     bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3 && tag.substr(2, lock.size()) == lock;

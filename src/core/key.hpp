@@ -31,10 +31,10 @@ std::string wanted_key(std::string_view key);
 void put_wanted_key(std::string& to, std::string_view key);
 
 /// The key that is there while one process keeps the lock at @p key for its own waiters.
-std::string turn_key(std::string_view key);
-void put_turn_key(std::string& to, std::string_view key);
+std::string handovers_key(std::string_view key);
+void put_handovers_key(std::string& to, std::string_view key);
 
-/// The lock's key if @p key is that of a turn; otherwise nothing.
-std::string_view lock_of_turn_key(std::string_view key) noexcept;
+/// The lock's key if @p key tells of its hand-overs; otherwise nothing.
+std::string_view lock_of_handovers_key(std::string_view key) noexcept;
 
 }  // namespace redlock::core

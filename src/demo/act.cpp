@@ -14,9 +14,13 @@ act::act(progress& p, servers& s, std::int64_t first_delivery)
 {
 }
 
-child_process& act::admit(crowd const& c)
+testbed::process& act::admit(crowd const& c)
 {
-    return processes_.emplace_back([this, &c] { run_buyers(*shop_, c); });
+    auto const buy = [this, &c] {
+        run_buyers(*shop_, c);
+        return 0;
+    };
+    return processes_.emplace_back(buy, testbed::process_options{.name = "\nredlock_demo: in a process of buyers"});
 }
 
 void act::open_doors()
@@ -81,8 +85,12 @@ act_result act::result(std::string name, std::size_t buyers) const
 bool act::all_ended()
 {
     std::size_t running = 0;
-    for (auto& p : processes_)
-        running += p.ended() ? 0 : 1;
+    for (auto& p : processes_) {
+        auto const end = p.ended();
+        if (end && end->status != 0)
+            throw std::runtime_error("a process of buyers " + end->in_words());
+        running += !end;
+    }
     return running == 0;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "demo/buyers.hpp"
-#include "demo/child_process.hpp"
 #include "demo/progress.hpp"
 #include "demo/servers.hpp"
 #include "demo/shop.hpp"
+#include "testbed/process.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,7 @@ public:
     act(progress& p, servers& s, std::int64_t first_delivery);
 
     /// Starts a process of buyers, who wait for the doors to open.
-    child_process& admit(crowd const& c);
+    testbed::process& admit(crowd const& c);
 
     void open_doors();
     void close_doors();
@@ -46,7 +46,7 @@ private:
     progress& progress_;
     servers& servers_;
     shop_pointer shop_;
-    std::list<child_process> processes_;  // after the shop: they go first
+    std::list<testbed::process> processes_;  // after the shop: they go first
     steady::time_point opened_;
     steady::time_point ended_;
 };

@@ -5,8 +5,7 @@
 #include "demo/progress.hpp"
 #include "demo/servers.hpp"
 #include "demo/signals.hpp"
-
-#include <redlock/version.hpp>
+#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
@@ -275,17 +274,11 @@ int run(options const& o)
 
 int main(int argc, char** argv)
 {
-    auto const o = parse({argv + 1, argv + argc});
-    if (!o)
-        return 2;
-    if (o->help) {
-        fmt::print("{}", usage);
-        return 0;
+    try {
+        auto const o = parse({argv + 1, argv + argc});
+        hold_back_signals();
+        return run(o);
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     }
-    if (o->version) {
-        fmt::print("redlock_demo {}\n", REDLOCK_VERSION_STRING);
-        return 0;
-    }
-    hold_back_signals();
-    return run(*o);
 }

@@ -1,9 +1,7 @@
 #include "locks/acquisition.hpp"
 
-#include "core/backoff.hpp"
-#include "core/fencing.hpp"
+#include "core/growth.hpp"
 #include "core/validity.hpp"
-#include "core/wait_plan.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/extension.hpp"
@@ -14,48 +12,32 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-// What the nodes have said in a round that was lost.
-void look_at(round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
-{
-    for (auto const& b : r.ballots) {
-        if (!b.answered || b.cast() == vote::unknown)
-            continue;
-        if (b.reply.vote == vote::granted)
-            to.expect(b.node, now);  // we give it back
-        else if (b.command().contends() && b.reply.remaining.count() >= 0)
-            to.expect(b.node, now + b.reply.remaining + 2ms);
-    }
-}
-
-}  // namespace
-
-void start_acquire(std::shared_ptr<manager_state> s, std::string resource, acquire_options options, acquire_handler handler, bool explains)
+void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
 {
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
-    auto a = make_recycled<acquisition>(s, std::move(resource), options, std::move(handler), explains);
-    if (!check_resource(a->resource, s->settings.prefix).empty() || !check(options, s->settings).empty())
+    auto a = make_recycled<acquisition>(s, std::move(resources), options, std::move(handler), explains);
+    if (!check(a->resources, s->settings.prefix).empty() || !check(options, s->settings).empty())
         return a->complete(errc::invalid_argument);
     if (!s->quorum.nodes.check_ttl(options.ttl).empty())
         return a->complete(errc::invalid_argument);
-    if (!s->quorum.nodes.lack().empty())
+    if (!s->quorum.nodes.lack(a->wants_several()).empty())
         return a->complete(errc::unsupported);
     a->done.on_cancel(a);
     s->operations.run(a, options.wait.count() > 0 ? acquisition::run_in_queue(a) : acquisition::run(a));
 }
 
-acquisition::acquisition(std::shared_ptr<manager_state> s, std::string name, acquire_options options, acquire_handler handler,
+acquisition::acquisition(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler,
                          bool explains)
     : shared_operation(s->strand()),
-      resource(std::move(name)),
+      resources(std::move(names)),
       done(std::move(handler)),
       state_(std::move(s)),
       options_(options),
@@ -66,23 +48,18 @@ acquisition::acquisition(std::shared_ptr<manager_state> s, std::string name, acq
 {
 }
 
-auto acquisition::sleep(clock::time_point until)
-{
-    return suspend_into(sleeper_, [this, until] {
-        if (until != clock::time_point::max())
-            state_->runtime.set(alarm_, until);
-    });
-}
-
 // One waiter per manager and resource asks: the others queue up behind it, first come first served.
 task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
 {
     auto& state = *self->state_;
     state.operations.enter(*self);
-    waiters::place place(state.waiters, self->resource, *self, state.quorum.nodes.ready() ? errc::contended : errc::no_quorum);
+    waiters::place place(state.waiters, self->resources.names(), *self);
     self->place_ = &place;
     self->history_.drawn = state.waiters.should_contend(state.runtime.random()[0]);
-    co_return co_await run(self);
+    auto const ec = co_await run(self);
+    if (self->growing_)  // it gives up
+        self->clean_up();
+    co_return ec;
 }
 
 task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
@@ -92,21 +69,11 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     state.operations.enter(a);
     while (!a.stopped()) {
         auto const now = state.now();
-        if (a.place_ && !a.place_->first()) {
-            if (now >= a.give_up_at_) {
-                a.round_ = a.place_->asked();
-                co_return a.place_->met();
-            }
-            a.history_.queued = true;
-            co_await a.sleep(a.give_up_at_);
-            continue;
+        if (a.place_ && !a.place_->first() && now >= a.give_up_at_) {
+            a.round_ = a.place_->asked();
+            co_return a.place_->met().value_or(make_error_code(state.quorum.nodes.ready() ? errc::contended : errc::no_quorum));
         }
-        // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
-        auto const held_until = state.holdings.held_until(a.resource);
-        auto const until = held_until ? held_until : state.waiters.yields_until(a.resource, now);
-        if (until && a.place_ && now < a.give_up_at_) {
-            (held_until ? a.history_.queued : a.history_.yielded) = true;
-            a.tell_those_behind(errc::contended, {});
+        if (auto const until = a.others_first(now)) {
             co_await a.sleep(std::min(*until, a.give_up_at_));
             continue;
         }
@@ -121,42 +88,59 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         co_await a.round_->gather();
 
         auto const decided = state.now();
-        auto lost = a.judge(*a.round_);
-        bool conflict = false;
-        if (!lost && state.settings.fencing) {
-            auto const token = co_await draw_token(self);
-            lost = token.ec;
-            conflict = token.conflict;
+        drawn result{.ec = a.outcome_of(*a.round_)};
+        if (!result.ec && state.settings.fencing)
+            result = co_await draw_token(self);
+        if (!result.ec) {
+            a.hand_out(decided);
+            co_return result.ec;
         }
-        if (!lost) {
-            if (a.round_->wanted())
-                state.waiters.others_want(a.resource, decided - a.round_->started, a.history_.yielded && a.history_.rounds == 1,
-                                          state.now(), state.runtime.random()[0]);
-            a.hand_out();
-            a.tell_those_behind(errc::contended, {});
-            co_return lost;
-        }
-        a.tell_those_behind(lost, a.round_);
-        a.clean_up();
-        if (conflict && a.conflicts_++ <= state.quorum.nodes.size() - state.quorum.nodes.quorum())
+        a.tell_those_behind(result.ec, a.round_);
+        if (a.growing_ && !a.round_->revocable())
+            a.keep_what_is_ours();
+        else
+            a.clean_up();
+        if (result.conflict && a.conflicts_++ <= state.quorum.nodes.size() - state.quorum.nodes.quorum())
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
         if (a.stopped())
             break;
         if (state.now() >= a.give_up_at_)
-            co_return lost;
+            co_return result.ec;
         // Its ttl may be too short for ever; those behind it are not to share its fate.
-        if (a.place_ && lost == errc::validity_exhausted)
+        if (a.place_ && result.ec == errc::validity_exhausted) {
+            if (a.growing_)
+                a.clean_up();
             a.place_->step_back();
-        co_await wait_until_free(self, lost);
+        }
+        co_await wait_until_free(self, result.ec);
     }
     co_return asio::error::operation_aborted;
+}
+
+// Until when others of this manager, or of other ones, come first; they wake us when they are done. Nothing: it is for us to ask.
+std::optional<clock::time_point> acquisition::others_first(clock::time_point now)
+{
+    if (place_ && !place_->first()) {
+        history_.queued = true;
+        return give_up_at_;
+    }
+    if (!place_ || growing_ || now >= give_up_at_)
+        return std::nullopt;  // what is kept would be over before it is asked for again
+    // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
+    auto const held_until = state_->holdings.held_until(resources);
+    auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
+    if (until) {
+        (held_until ? history_.queued : history_.yielded) = true;
+        tell_those_behind(errc::contended, {});
+    }
+    return until;
 }
 
 task<void> acquisition::connect(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     auto& quorum = a.state_->quorum;
-    a.round_ = make_recycled<round>(quorum, node_command::kind::connect, std::string(), std::string(), a.options_.ttl);
+    a.round_ = make_recycled<round>(quorum, node_command::kind::connect, key_list(1), std::string(), a.options_.ttl);
     co_await a.round_->gather();
     if (a.round_->votes.verdict() == core::verdict::won)
         quorum.nodes.set_met();
@@ -164,20 +148,35 @@ task<void> acquisition::connect(std::shared_ptr<acquisition> self)
         a.tell_those_behind(errc::no_quorum, a.round_);
 }
 
-// A fresh value for each round: a round never meets its own leftovers, nor frees its successor.
+key_list acquisition::keys() const
+{
+    key_list all;
+    all.reserve(resources.size());
+    for (auto const& resource : resources)
+        all.push_back(state_->settings.prefix + resource);
+    return all;
+}
+
+// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds to what those
+// before it have kept.
 std::shared_ptr<round> acquisition::next_round()
 {
     auto& state = *state_;
-    auto r = make_recycled<round>(state.quorum, node_command::kind::acquire, state.settings.prefix + resource, state.make_token(), options_.ttl);
+    if (place_ && wants_several() && lost_rounds_ >= core::all_or_nothing && !growing_)
+        growing_ = make_recycled<grant>(keys(), state.make_token(), state.quorum.nodes.size());
+    auto r = growing_ ? make_recycled<round>(state.quorum, node_command::kind::acquire, growing_, options_.ttl)
+                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl);
     r->timed = options_.report != nullptr;
-    history_.others_queue = state.waiters.others_queue(resource);
+    history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);
     if (question.contends)
-        r->contend(question.more_follow);
+        r->contend(question.more_follow && !wants_several());
     if (question.watches) {
         r->watch();
         estimate_.emplace(state.quorum.nodes.size(), state.quorum.nodes.quorum());
     }
+    if (growing_)
+        r->grow();
     if (state.settings.fencing)
         r->command.fence = propose();
     ++history_.rounds;
@@ -185,116 +184,8 @@ std::shared_ptr<round> acquisition::next_round()
     return r;
 }
 
-// After a lost round: until the next one may be won, as far as the nodes have told.
-task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
-{
-    auto& a = *self;
-    auto& state = *a.state_;
-    auto const ended = state.now();
-    auto again = ended + core::pause_after(a.history_.rounds, state.runtime.random()[0]);
-    if (lost == errc::quarantined) {
-        again = std::max(again, state.quorum.nodes.quarantine_over());
-    } else if (lost == errc::contended && !a.estimate_) {
-        again = ended;  // the next round asks the nodes to notify
-    } else if (lost == errc::contended) {
-        bool const race = a.round_->votes.granted() > 0;
-        a.races_ = race ? a.races_ + 1 : 0;
-        a.denied_ += race ? 0 : 1;
-        // Where too few nodes will notify, the lock may go without a word.
-        co_await wait_for_change(self, ended, a.will_be_notified() ? a.give_up_at_ : std::min(again, a.give_up_at_));
-        again = state.now() + core::delay_after(a.denied_, a.races_, ended - a.round_->started, state.runtime.random()[0]);
-    }
-    a.estimate_.reset();
-    if (!a.stopped())
-        co_await a.sleep(std::min(again, a.give_up_at_));
-}
-
-task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided, clock::time_point ask_anyway)
-{
-    using action = core::wait_plan<clock::time_point>::action;
-    auto& a = *self;
-    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
-    look_at(*a.round_, decided, *a.estimate_);
-    while (!a.stopped()) {
-        auto const step = plan.next(a.state_->now(), a.estimate_->free_at());
-        if (step.what == action::ask)
-            co_return;
-        if (step.what == action::look)
-            look_at(*a.round_, step.until, *a.estimate_);
-        else
-            co_await a.sleep(step.until);
-    }
-}
-
-// Whether a quorum of the nodes will notify when what they have said changes.
-bool acquisition::will_be_notified() const
-{
-    auto const notifies = [](ballot const& b) { return b.has_granted() || (b.answered && b.reply.watched); };
-    return static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies)) >= state_->quorum.nodes.quorum();
-}
-
-bool acquisition::awaits_handovers(std::size_t node) const
-{
-    return estimate_ && round_->ballots[node].reply.handed_on;
-}
-
-void acquisition::may_be_free(std::size_t node)
-{
-    // What comes before the node's answer to this round happened before, too.
-    if (!estimate_ || !round_->ballots[node].answered)
-        return;
-    estimate_->expect(node, state_->now());
-    if (sleeper_)
-        wake();
-}
-
-// Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one of
-// them, where it must be higher. Only nodes that have granted count, so that tokens follow the locks.
-task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
-{
-    auto& a = *self;
-    auto& state = *a.state_;
-    auto const needed = state.quorum.nodes.quorum();
-    auto& token = a.round_->grant()->fence;
-    token = a.round_->command.fence;
-    auto const took = [&](ballot const& b) { return b.has_granted() && b.reply.fence == token; };
-    if (static_cast<std::size_t>(std::count_if(a.round_->ballots.begin(), a.round_->ballots.end(), took)) >= needed)
-        co_return drawn();
-
-    // Another client's clock is ahead of ours, or it asked at the same moment. So the nodes count on from what they have.
-    auto const raise = make_recycled<round>(state.quorum, node_command::kind::raise, a.round_->grant(), a.options_.ttl);
-    raise->command.fence = a.propose();
-    for (auto const& b : a.round_->ballots) {
-        if (!b.has_granted())
-            raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
-    }
-    ++a.second_rounds_;
-    bump(state.count.second_rounds);
-    a.raise_ = raise;
-    co_await raise->gather();
-    a.raise_.reset();
-
-    core::fence_tally counters;
-    for (auto const& b : raise->ballots) {
-        if (b.has_granted())
-            counters.add(b.reply.fence);
-    }
-    token = counters.highest();
-    a.highest_ = std::max(a.highest_, token);
-    state.proposals.learn(a.highest_, shown_name(a.resource));
-    if (auto const ec = a.judge(*raise))
-        co_return drawn{.ec = ec};
-    bool const conflict = counters.agreed() < needed;
-    co_return drawn{.ec = conflict ? make_error_code(errc::contended) : error_code(), .conflict = conflict};
-}
-
-std::uint64_t acquisition::propose()
-{
-    return std::min(std::max(state_->proposals.next(), highest_ + 1), core::fence_end - 1);
-}
-
 // What has become of a round that has just ended.
-error_code acquisition::judge(round const& r) const
+error_code acquisition::outcome_of(round const& r) const
 {
     if (cancelled_)
         return asio::error::operation_aborted;
@@ -318,19 +209,40 @@ void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> a
         place_->met(outcome, std::move(asked));
 }
 
-void acquisition::hand_out()
+void acquisition::hand_out(clock::time_point decided)
 {
-    auto held = make_recycled<held_lock>(state_, resource, *round_, options_, &extension::renew);
+    if (round_->wanted())
+        state_->waiters.others_want(resources.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
+                                    state_->runtime.random()[0]);
+    auto held = make_recycled<held_lock>(state_, resources, *round_, options_, &extension::renew);
     held->keep();
     state_->holdings.add(held);
     won_ = access::make_handle(std::move(held));
     leaves_traces_ = false;
+    growing_.reset();
+    tell_those_behind(errc::contended, {});
+}
+
+// After a lost round of one that grows: what a quorum of the nodes has kept for us stays ours, the rest goes back. And again when those
+// that were late may have answered.
+void acquisition::keep_what_is_ours()
+{
+    boost::container::small_vector<std::size_t, 9> ours;
+    for (auto const& b : round_->ballots)
+        ours.push_back(b.reply.ours);
+    auto const kept = core::kept_by_quorum(ours, state_->quorum.nodes.quorum());
+    if (std::none_of(ours.begin(), ours.end(), [&](auto n) { return n > kept; }))
+        return;
+    state_->cleaner.trim(growing_, ours, kept, options_.ttl);
+    for (auto& b : round_->ballots)
+        b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
 void acquisition::clean_up()
 {
     leaves_traces_ = false;
-    state_->cleaner.clean_up(round_->grant(), options_.ttl);
+    auto const growing = std::exchange(growing_, nullptr);
+    state_->cleaner.clean_up(growing ? growing : round_->grant(), options_.ttl);
 }
 
 void acquisition::wake()
@@ -348,22 +260,22 @@ void acquisition::cancel(asio::cancellation_type type)
     } else if (may_leave_traces(type) || history_.rounds == 0) {
         cancelled_ = true;
         if (raise_)
-            raise_->abandon();
+            raise_->end_wait();
         else if (round_ && !won_.held())
-            round_->abandon();
+            round_->end_wait();
     } else {
         last_round_ = true;
     }
 }
 
-void acquisition::drop()
+void acquisition::abandon()
 {
     auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
     auto const sleeper = std::move(sleeper_);
     if (raise_)
-        raise_->drop();
+        raise_->abandon();
     if (round_)
-        round_->drop();
+        round_->abandon();
 }
 
 void acquisition::complete(error_code ec)
@@ -400,15 +312,27 @@ attempt_report acquisition::report(error_code ec) const
     if (ec == errc::contended)
         r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resource, options_, r) : "acquired";
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r) : "acquired";
+    if (auto const taken = ec == errc::contended ? first_taken() : std::string_view(); !taken.empty())
+        r.message += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));
     return r;
+}
+
+// Of several resources the first that somebody else has, as far as a node has told.
+std::string_view acquisition::first_taken() const
+{
+    for (auto const& b : round_ ? std::span<ballot const>(round_->ballots) : std::span<ballot const>()) {
+        if (b.answered && !b.reply.taken.empty())
+            return std::string_view(b.command().keys[b.reply.taken.front().index]).substr(state_->settings.prefix.size());
+    }
+    return {};
 }
 
 // For how long others have it, as far as this manager or the nodes have told.
 std::chrono::milliseconds acquisition::remaining() const
 {
     auto const now = state_->now();
-    if (auto const until = state_->holdings.held_until(resource))
+    if (auto const until = state_->holdings.held_until(resources))
         return core::time_left(*until, now);
     if (!round_)
         return {};

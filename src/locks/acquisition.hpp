@@ -9,30 +9,34 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace redlock::detail {
+
+/// What the nodes have said in a round that was lost: from when on the locks may be free.
+void look_at(round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
 /// One call of `lock_manager::async_acquire`.
 class acquisition final : public shared_operation<acquisition>, public waiter {
 public:
-    acquisition(std::shared_ptr<manager_state>, std::string resource, acquire_options, acquire_handler, bool explains);
+    acquisition(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains);
 
     // The task: in the queue, or without.
     static task<error_code> run_in_queue(std::shared_ptr<acquisition>);
     static task<error_code> run(std::shared_ptr<acquisition>);
 
     void cancel(asio::cancellation_type) override;
-    void drop() override;
+    void abandon() override;
 
     void wake() override;
     bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
-    bool awaits_handovers(std::size_t node) const override;
-    void may_be_free(std::size_t node) override;
+    bool wants_several() const noexcept override { return resources.size() > 1; }
+    bool awaits_handovers(std::size_t node, std::string_view resource) const override;
+    void may_be_free(std::size_t node, std::string_view resource) override;
 
     void complete(error_code);
 
-    std::string const resource;
+    resource_set const resources;
     acquire_handler done;
 
 private:
@@ -47,16 +51,28 @@ private:
     static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
     static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
 
+    std::optional<clock::time_point> others_first(clock::time_point now);
     std::shared_ptr<round> next_round();
-    error_code judge(round const&) const;
+    key_list keys() const;
+    error_code outcome_of(round const&) const;
     std::uint64_t propose();
+    void learn(std::uint64_t counter);
     bool will_be_notified() const;
+    taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
     std::chrono::milliseconds remaining() const;
     void tell_those_behind(error_code outcome, std::shared_ptr<round> asked);
-    void hand_out();
+    void hand_out(clock::time_point decided);
+    void keep_what_is_ours();
     void clean_up();
-    auto sleep(clock::time_point until);
+    auto sleep(clock::time_point until)
+    {
+        return suspend_into(sleeper_, [this, until] {
+            if (until != clock::time_point::max())
+                state_->runtime.set(alarm_, until);
+        });
+    }
     attempt_report report(error_code) const;
+    std::string_view first_taken() const;
 
     std::shared_ptr<manager_state> const state_;
     acquire_options const options_;
@@ -67,11 +83,13 @@ private:
 
     std::shared_ptr<round> round_;          ///< the latest, or that of who stood in front of us in the queue
     std::shared_ptr<round> raise_;          ///< the second round, while it is under way
+    std::shared_ptr<grant> growing_;        ///< of several resources: what its rounds have kept, once it grows
     core::history history_;
     std::size_t second_rounds_ = 0;
     std::size_t denied_ = 0;                ///< rounds that were lost to somebody else
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     std::size_t conflicts_ = 0;             ///< of tokens
+    std::size_t lost_rounds_ = 0;           ///< to others, races included
     lock_handle won_;
     bool cancelled_ = false;
     bool last_round_ = false;               ///< cancelled, unless the present one wins

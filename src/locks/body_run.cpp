@@ -33,16 +33,16 @@ Completion body_run::on_strand(F f)
     return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
 }
 
-void body_run::start(std::shared_ptr<manager_state> s, std::string resource, acquire_options options)
+void body_run::start(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options)
 {
     state_ = std::move(s);
-    resource_ = std::move(resource);
+    resources_ = std::move(resources);
     options_ = options;
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
-        start_acquire(self->state_, self->resource_, self->options_, self->on_strand<acquire_handler>(std::move(won)), true);
+        start_acquire(self->state_, self->resources_, self->options_, self->on_strand<acquire_handler>(std::move(won)), true);
     });
 }
 
@@ -124,16 +124,16 @@ void body_run::released(error_code ec)
 std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) const
 {
     auto const what = ec == errc::lost ? "lost, while a body ran under it," : "a body did not end under";
-    attempt_report report{.outcome = ec, .message = about(resource_, what) + ": " + std::string(why)};
+    attempt_report report{.outcome = ec, .message = about(resources_, what) + ": " + std::string(why)};
     return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
-std::exception_ptr end_of(manager_state const& s, std::string const& resource, acquire_options const& options)
+std::exception_ptr end_of(manager_state const& s, resource_set const& resources, acquire_options const& options)
 {
     if (!s.abandoned())
         return {};
     attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = explain(s.settings, s.quorum.nodes, resource, options, report);
+    report.message = explain(s.settings, s.quorum.nodes, resources, options, report);
     if (options.report)
         *options.report = report;
     return std::make_exception_ptr(lock_error(std::move(report)));

@@ -19,6 +19,7 @@ constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
+constexpr std::size_t resources_max = 256;  // one call stands in a server's way: about 0.7 ms
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 
@@ -78,6 +79,17 @@ std::string check_resource(std::string_view resource, std::string_view prefix)
         return {};  // each mark has one
     if (auto const mark = core::mark_in(std::string(prefix).append(resource)); !mark.empty())
         return fmt::format("resource, behind the prefix, holds \"{}\", which marks other keys than locks", mark);
+    return {};
+}
+
+std::string check(resource_set const& resources, std::string_view prefix)
+{
+    if (resources.size() == 0 || resources.size() > resources_max)
+        return fmt::format("{} resources are named, but 1 to {} can be locked together", resources.size(), resources_max);
+    for (auto const& resource : resources) {
+        if (auto wrong = check_resource(resource, prefix); !wrong.empty())
+            return resources.size() == 1 ? wrong : fmt::format("{} (number {} of {}, sorted)", wrong, &resource - &*resources.begin() + 1, resources.size());
+    }
     return {};
 }
 

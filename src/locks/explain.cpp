@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace redlock::detail {
 
@@ -31,12 +32,27 @@ std::size_t printable_size(std::string_view text) noexcept
 
 }  // namespace
 
-shown_name::shown_name(std::string_view resource) noexcept
+shown_name::shown_name(resource_set const& resources) noexcept
 {
+    add("\"");
+    if (resources.size() > 0)
+        add_name(resources.names().front());
+    add("\"");
+    if (resources.size() < 2)
+        return;
+    char digits[20];
+    add(" and ");
+    add({digits, std::to_chars(digits, digits + sizeof digits, resources.size() - 1).ptr});
+    add(" more");
+}
+
+void shown_name::add_name(std::string_view resource) noexcept
+{
+    auto const end = size_ + size_max;
     while (!resource.empty()) {
         auto const size = printable_size(resource);
         auto const piece = size > 0 ? resource.substr(0, size) : std::string_view("?");
-        if (size_ + piece.size() > size_max) {
+        if (size_ + piece.size() > end) {
             add("…");
             return;
         }
@@ -51,22 +67,22 @@ void shown_name::add(std::string_view piece) noexcept
     size_ += piece.size();
 }
 
-std::string about(std::string_view resource, std::string_view what)
+std::string about(resource_set const& resources, std::string_view what)
 {
-    return fmt::format("redlock: {} \"{}\"", what, std::string_view(shown_name(resource)));
+    return fmt::format("redlock: {} {}", what, std::string_view(shown_name(resources)));
 }
 
-std::string explain(config const& settings, node_set const& nodes, std::string const& resource, acquire_options const& options, attempt_report const& r)
+std::string explain(config const& settings, node_set const& nodes, resource_set const& resources, acquire_options const& options, attempt_report const& r)
 {
-    auto text = about(resource, "cannot hold") + ": ";
+    auto text = about(resources, "cannot hold") + ": ";
     if (r.outcome == errc::invalid_argument) {
-        auto wrong = check_resource(resource, settings.prefix);
+        auto wrong = check(resources, settings.prefix);
         if (wrong.empty())
             wrong = check(options, settings);
         return text + (wrong.empty() ? nodes.check_ttl(options.ttl) : wrong);
     }
     if (r.outcome == errc::unsupported)
-        return text + nodes.lack();
+        return text + nodes.lack(resources.size() > 1);
     text += r.outcome.message();
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());

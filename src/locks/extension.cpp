@@ -56,14 +56,14 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     extension->command.heal = self->renewal_ && state.settings.heal;
     for (std::size_t i = 0; i < grant->nodes(); ++i) {
         if (extension->command.heal)
-            grant->ask_to_heal(i);
+            grant->ask_again(i);
         if (!grant->may_hold(i))
             extension->skip(i, vote::denied);
     }
     self->round_ = extension;
     co_await extension->gather();
 
-    auto const ec = held.judge(*extension);
+    auto const ec = held.conclude(*extension);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : ec;
 }
 
@@ -73,13 +73,13 @@ void extension::cancel(asio::cancellation_type type)
         return;
     cancelled_ = true;
     if (round_)
-        round_->abandon();
+        round_->end_wait();
 }
 
-void extension::drop()
+void extension::abandon()
 {
     if (round_)
-        round_->drop();
+        round_->abandon();
 }
 
 }  // namespace redlock::detail

@@ -18,7 +18,7 @@ public:
     void complete(error_code);
     void cancel(asio::cancellation_type) override;
     void stop() override {}  ///< it ends in time
-    void drop() override;
+    void abandon() override;
 
 private:
     static task<error_code> ask_nodes(std::shared_ptr<extension>);

@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds period_min{20};
 
 }  // namespace
 
-held_lock::held_lock(std::shared_ptr<manager_state> s, std::string name, round const& won, acquire_options const& options, renew how)
-    : holding(std::move(name)),
+held_lock::held_lock(std::shared_ptr<manager_state> s, resource_set names, round const& won, acquire_options const& options, renew how)
+    : holding(std::move(names)),
       state(std::move(s)),
       grant_(won.grant()),
       ttl_(options.ttl),
@@ -98,7 +98,7 @@ error_code held_lock::check()
     return errc::lost;
 }
 
-error_code held_lock::judge(round const& extension)
+error_code held_lock::conclude(round const& extension)
 {
     // A majority that comes when the old validity is over may have been granted to somebody else in between.
     if (auto const ec = check())
@@ -137,7 +137,7 @@ void held_lock::renewed(error_code ec)
     auto const now = state->now();
     if (ec) {
         bump(state->count.renewals_failed);
-        state->renewals.failed(renewal_fails_, resource, trouble_.empty() ? ec.message() : trouble_);
+        state->renewals.failed(renewal_fails_, resources, trouble_.empty() ? ec.message() : trouble_);
         renew_at_ = core::renewal_retry(now, promised_);
     } else {
         bump(state->count.renewals);
@@ -171,7 +171,7 @@ void held_lock::lose(std::string_view why)
         free_ = true;
         state->holdings.set_free(*this);
         end_waits(errc::lost);
-        state->log(log_level::warning, "lost \"{}\": {}", std::string_view(shown_name(resource)), trouble_);
+        state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(resources)), trouble_);
     }
     if (before == condition::released || !state->shutdown.open())
         give_away_when_over();
@@ -233,7 +233,7 @@ bool held_lock::let_go()
     return true;
 }
 
-void held_lock::drop()
+void held_lock::abandon()
 {
     give_up(condition::released);
     alarm_.clear();

@@ -25,7 +25,7 @@ public:
     using renew = void (*)(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
     /// @param renew what renews it, if the options say so
-    held_lock(std::shared_ptr<manager_state>, std::string resource, round const& won, acquire_options const&, renew);
+    held_lock(std::shared_ptr<manager_state>, resource_set, round const& won, acquire_options const&, renew);
 
     // Any thread.
     bool held() const noexcept override;
@@ -43,14 +43,14 @@ public:
     void keep();                                ///< sets the alarm
     error_code check();                         ///< an error if it is not held; it may turn out to be lost
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
-    error_code judge(round const& extension);   ///< moves the validity, or loses the lock, or neither
+    error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
     /// Of one that was lost: why, for people. Any thread that knows of the loss.
     std::string const& lost_because() const noexcept { return trouble_; }
     void lose_in_test();
     bool let_go() override;
     void may_be_gone(std::size_t node) override;
-    void drop() override;
+    void abandon() override;
     void told_to_stop() noexcept override;
 
     /// One call of `lock::async_wait_lost`.
@@ -62,7 +62,7 @@ public:
         }
 
         void cancel(asio::cancellation_type) override;
-        void drop() override {}
+        void abandon() override {}
 
         completion<void(error_code)> done;
 

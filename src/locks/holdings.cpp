@@ -2,6 +2,8 @@
 
 #include "runtime/counter.hpp"
 
+#include <algorithm>
+
 namespace redlock::detail {
 
 holdings::holdings(detail::runtime& r, detail::waiters& w, detail::cleaner& c, std::function<void()> released)
@@ -12,8 +14,15 @@ holdings::holdings(detail::runtime& r, detail::waiters& w, detail::cleaner& c, s
 void holdings::add(std::shared_ptr<holding> h)
 {
     // The key is the lock's own; one that the servers forgot may still be there under the same name.
-    held_.erase(h->resource);
-    held_.emplace(h->resource, h.get());
+    try {
+        for (auto const& resource : h->resources) {
+            held_.erase(resource);
+            held_.emplace(resource, h.get());
+        }
+    } catch (...) {  // out of memory
+        std::erase_if(held_, [&](auto& known) { return known.second == h.get(); });
+        throw;
+    }
     all_.push_back(*h);
     bump<std::size_t>(held_now_, 1);
     bump(added_);
@@ -23,12 +32,14 @@ void holdings::add(std::shared_ptr<holding> h)
 void holdings::set_free(holding& h)
 {
     bump<std::size_t>(held_now_, -1);
-    auto const it = held_.find(h.resource);
-    if (it == held_.end() || it->second != &h)
-        return;
-    held_.erase(it);
-    if (waiters_.freed(h.resource, runtime_.now()))
-        h.grant()->hands_on = false;  // it is the next one's to end
+    for (auto const& resource : h.resources) {
+        auto const it = held_.find(resource);
+        if (it == held_.end() || it->second != &h)
+            continue;
+        held_.erase(it);
+        if (waiters_.freed(resource, runtime_.now()))
+            h.grant()->hands_on = false;  // it is the next one's to end
+    }
 }
 
 void holdings::remove(holding& h)
@@ -49,12 +60,14 @@ void holdings::give_away(holding& h) noexcept
     }
 }
 
-std::optional<clock::time_point> holdings::held_until(std::string const& resource) const
+std::optional<clock::time_point> holdings::held_until(resource_set const& resources) const
 {
-    auto const it = held_.find(resource);
-    if (it == held_.end() || !it->second->held())
-        return std::nullopt;
-    return it->second->valid_until();
+    std::optional<clock::time_point> until;
+    for (auto const& resource : resources) {
+        if (auto const it = held_.find(resource); it != held_.end() && it->second->held())
+            until = std::max(until, std::optional(it->second->valid_until()));
+    }
+    return until;
 }
 
 void holdings::changed(std::size_t node, std::string_view resource)
@@ -71,12 +84,12 @@ void holdings::tell_to_stop() noexcept
     }
 }
 
-void holdings::drop()
+void holdings::abandon()
 {
     while (!all_.empty()) {
         auto const h = std::exchange(all_.front().kept_, nullptr);
         all_.pop_front();
-        h->drop();
+        h->abandon();
     }
     held_.clear();
 }

@@ -7,6 +7,7 @@
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
+#include <redlock/resource_set.hpp>
 
 #include <boost/intrusive/list.hpp>
 
@@ -27,19 +28,19 @@ namespace redlock::detail {
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
 class holding : public boost::intrusive::list_base_hook<> {
 public:
-    std::string const resource;
+    resource_set const resources;
 
     virtual bool held() const noexcept = 0;
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
-    virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of its key
+    virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
     virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
-    virtual void drop() = 0;                 ///< the execution context goes
+    virtual void abandon() = 0;                 ///< the execution context goes
 
 protected:
-    explicit holding(std::string name) : resource(std::move(name)) {}
+    explicit holding(resource_set names) : resources(std::move(names)) {}
     ~holding() = default;
 
 private:
@@ -59,15 +60,15 @@ public:
     /// Nobody wants it any more: releases it in the background, unless that was done before.
     void give_away(holding&) noexcept;
 
-    /// Until when @p resource is held by this manager itself; nothing if it is not.
-    std::optional<clock::time_point> held_until(std::string const& resource) const;
+    /// Until when one of @p resources is held by this manager itself, the last of them; nothing if none is.
+    std::optional<clock::time_point> held_until(resource_set const& resources) const;
 
     /// The key of @p resource has changed on @p node.
     void changed(std::size_t node, std::string_view resource);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;
-    void drop();
+    void abandon();
 
     bool empty() const noexcept { return all_.empty(); }
 

@@ -35,7 +35,7 @@ public:
             co_return errc::invalid_argument;
 
         auto const key = state.settings.prefix + self->resource_;
-        auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key, std::string(), 0ms);
+        auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
         self->round_ = answers;
         co_await answers->gather();
 
@@ -53,13 +53,13 @@ public:
     {
         cancelled_ = true;
         if (round_)
-            round_->abandon();
+            round_->end_wait();
     }
 
-    void drop() override
+    void abandon() override
     {
         if (round_)
-            round_->drop();
+            round_->abandon();
     }
 
     completion<void(error_code, lock_info)> done;

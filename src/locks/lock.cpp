@@ -45,7 +45,12 @@ clock::duration lock_handle::remaining() const noexcept
 
 std::string const& lock_handle::resource() const noexcept
 {
-    return held_ ? held_->resource : none;
+    return held_ ? held_->resources.names().front() : none;
+}
+
+std::span<std::string const> lock_handle::resources() const noexcept
+{
+    return held_ ? held_->resources.names() : std::span<std::string const>();
 }
 
 std::string const& lock_handle::token() const noexcept

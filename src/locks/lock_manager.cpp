@@ -54,7 +54,7 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
     settings.log = log->as_function();
     settings.nodes = named;
-    auto nodes = make_nodes(settings);
+    auto nodes = make_nodes(settings, runtime);
     for (auto& n : given) {
         if (std::any_of(nodes.begin(), nodes.end(), [&](auto& other) { return other == n || other->name() == n->name(); }))
             refuse("the node \"" + n->name() + "\" is given twice; one server has one vote");
@@ -107,7 +107,7 @@ public:
     }
 
     void cancel(asio::cancellation_type) override { complete(asio::error::operation_aborted); }
-    void drop() override {}
+    void abandon() override {}
 
 private:
     std::shared_ptr<manager_state> const state_;

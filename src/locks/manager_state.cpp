@@ -66,7 +66,11 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
              .settings = settings,
              .contender = core::make_token(runtime.random()[0], 0, {}).substr(0, 16),
              .nodes = {std::move(nodes), settings, runtime, *log_}},
-      cleaner(quorum, [this] { shutdown.go_on(); }),
+      cleaner(quorum, [this] { shutdown.go_on(); },
+              [this](std::size_t node, std::string const& key) {
+                  if (waiters.size() != 0)
+                      waiters.deleted(node, key.substr(settings.prefix.size()));
+              }),
       waiters(settings.max_handovers),
       holdings(runtime, waiters, cleaner, [this] { shutdown.go_on(); }),
       operations(runtime.strand(), [this] { shutdown.go_on(); }),
@@ -116,7 +120,7 @@ void manager_state::changed(std::size_t node, std::string_view key)
     if (key.empty())
         return waiters.all_changed(node);
     // Either the key of a lock, or that of its hand-overs; never both.
-    for (auto const lock : {key, core::lock_of_turn_key(key)}) {
+    for (auto const lock : {key, core::lock_of_handovers_key(key)}) {
         if (lock.empty() || !lock.starts_with(settings.prefix))
             continue;
         auto const resource = lock.substr(settings.prefix.size());
@@ -145,10 +149,10 @@ void manager_state::abandon()
         return;
     auto const keep = shared_from_this();
     alive_ = {};
-    shutdown.drop();
-    operations.drop();
-    holdings.drop();
-    log_->drop();
+    shutdown.abandon();
+    operations.abandon();
+    holdings.abandon();
+    log_->abandon();
     quorum.nodes.abandon();
     cleaner.stop();
     runtime.abandon();

@@ -49,15 +49,15 @@ public:
             return;
         cancelled_ = true;
         if (round_)
-            round_->abandon();
+            round_->end_wait();
     }
 
     void stop() override {}  // it ends in time, and well
 
-    void drop() override
+    void abandon() override
     {
         if (round_)
-            round_->drop();
+            round_->abandon();
     }
 
     completion<void(error_code)> done;

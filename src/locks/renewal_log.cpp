@@ -13,16 +13,16 @@ constexpr std::chrono::seconds at_least{1};
 
 }  // namespace
 
-void renewal_log::failed(bool& note, std::string_view resource, std::string_view why) noexcept
+void renewal_log::failed(bool& note, resource_set const& resources, std::string_view why) noexcept
 {
-    shown_name const name(resource);
+    shown_name const name(resources);
     if (!std::exchange(note, true))
         ++failing_;
-    log_.add(log_level::debug, runtime_.now(), "the renewal of \"{}\" failed, and will be tried again: {}", std::string_view(name), why);
+    log_.add(log_level::debug, runtime_.now(), "the renewal of {} failed, and will be tried again: {}", std::string_view(name), why);
     if (!std::exchange(told_, true)) {
         since_ = runtime_.now();
         failures_ = lost_ = 0;
-        log_.add(log_level::warning, runtime_.now(), "renewals have begun to fail, the first that of \"{}\": {}", std::string_view(name), why);
+        log_.add(log_level::warning, runtime_.now(), "renewals have begun to fail, the first that of {}: {}", std::string_view(name), why);
     }
     ++failures_;
 }

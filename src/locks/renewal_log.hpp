@@ -4,6 +4,7 @@
 #include "runtime/runtime.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/resource_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ class renewal_log {
 public:
     renewal_log(detail::runtime& r, user_log& log) noexcept : runtime_(r), log_(log) {}
 
-    void failed(bool& note, std::string_view resource, std::string_view why) noexcept;
+    void failed(bool& note, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
     void ended(bool& note, bool lost) noexcept;  ///< the lock is not renewed any more
 

@@ -60,7 +60,7 @@ void shutdown::close()
     }
 }
 
-void shutdown::drop() noexcept
+void shutdown::abandon() noexcept
 {
     phase_ = phase::closed;
     quorum_.closed = true;

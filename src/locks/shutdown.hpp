@@ -33,7 +33,7 @@ public:
     void go_on();
 
     /// The execution context goes: it is over, and nobody is told.
-    void drop() noexcept;
+    void abandon() noexcept;
 
 private:
     enum class phase { open, closing, closed };

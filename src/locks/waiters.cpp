@@ -3,66 +3,119 @@
 #include "runtime/counter.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace redlock::detail {
 
 // The queue
 
-waiters::place::place(waiters& all, std::string const& resource, waiter& who, error_code at_first)
-    : all_(all), resource_(resource), who_(who), queue_(all.queues_[resource]), at_(queue_.insert(queue_.end(), &who))
+waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who) : all_(all)
 {
-    if (queue_.size() == 1)
-        queue_.met = at_first;
+    places_.reserve(resources.size());
+    try {
+        for (auto const& r : resources) {
+            std::list<waiter*> last{&who};  // first of all: a queue is never empty
+            auto& q = all.queues_[r];
+            q.splice(q.end(), last);
+            places_.push_back({r, q, std::prev(q.end())});
+        }
+    } catch (...) {  // out of memory
+        leave();
+        throw;
+    }
     bump<std::size_t>(all_.size_, 1);
 }
 
 waiters::place::~place()
 {
     bump<std::size_t>(all_.size_, -1);
-    bool const was_first = first();
-    queue_.erase(at_);
-    if (queue_.empty())
-        all_.queues_.erase(resource_);
-    else if (was_first)
-        queue_.front()->wake();
+    leave();
+}
+
+void waiters::place::leave()
+{
+    for (auto const& p : places_) {
+        bool const was_first = p.first();
+        p.queue.erase(p.at);
+        if (p.queue.empty())
+            all_.queues_.erase(p.resource);
+        else if (was_first)
+            p.queue.front()->wake();
+    }
 }
 
 void waiters::place::step_back()
 {
-    bool const was_first = first();
-    queue_.splice(queue_.end(), queue_, at_);
-    if (was_first && !first())
-        queue_.front()->wake();
+    for (auto const& p : places_) {
+        bool const was_first = p.first();
+        p.queue.splice(p.queue.end(), p.queue, p.at);
+        if (was_first && !p.first())
+            p.queue.front()->wake();
+    }
 }
 
 void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
 {
     // A validity that was too short is its own affair: others may ask for longer.
-    queue_.met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
-    queue_.asked = std::move(asked);
+    for (auto const& p : places_) {
+        p.queue.met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
+        p.queue.asked = asked;
+    }
 }
 
-bool waiters::others_queue(std::string const& resource) const
+waiters::queue const* waiters::place::in_the_way() const
+{
+    auto const p = std::find_if(places_.begin(), places_.end(), [](auto& in) { return !in.first(); });
+    return p == places_.end() ? nullptr : &p->queue;
+}
+
+waiters::queue const& waiters::place::latest() const
+{
+    auto const* const q = in_the_way();
+    return q ? *q : places_.front().queue;
+}
+
+waiters::queue const* waiters::find(std::string_view resource) const
 {
     auto const q = queues_.find(resource);
-    return q != queues_.end() && q->second.size() > 1;
+    return q == queues_.end() ? nullptr : &q->second;
+}
+
+bool waiters::others_queue(std::span<std::string const> resources) const
+{
+    return std::any_of(resources.begin(), resources.end(), [this](auto& r) {
+        auto const* const q = find(r);
+        return q && q->size() > 1;
+    });
 }
 
 void waiters::changed(std::size_t node, std::string_view resource, bool handovers)
 {
-    auto const q = queues_.find(std::string(resource));
-    if (q != queues_.end() && q->second.front()->awaits_handovers(node) == handovers)
-        q->second.front()->may_be_free(node);
+    if (auto const* const q = find(resource); q && q->front()->awaits_handovers(node, resource) == handovers)
+        q->front()->may_be_free(node, resource);
+}
+
+void waiters::deleted(std::size_t node, std::string const& resource)
+{
+    if (auto const* const q = find(resource))
+        q->front()->may_be_free(node, resource);
 }
 
 void waiters::all_changed(std::size_t node)
 {
     for (auto& [resource, q] : queues_)
-        q.front()->may_be_free(node);
+        q.front()->may_be_free(node, {});
 }
 
 // Batches of hand-overs
+
+void waiters::others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain, clock::time_point now,
+                          std::uint64_t random)
+{
+    for (auto const& r : resources)
+        others_want(r, round_trip, in_vain, now, random);
+}
 
 void waiters::others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random)
 {
@@ -84,7 +137,12 @@ void waiters::others_want(std::string const& resource, clock::duration round_tri
 bool waiters::freed(std::string const& resource, clock::time_point now)
 {
     auto const q = queues_.find(resource);
-    bool follows = q != queues_.end() && std::any_of(q->second.begin(), q->second.end(), [](auto* w) { return !w->stopped(); });
+    bool follows = false;
+    if (q != queues_.end()) {
+        // Who wants several resources may have to wait for the others of them: that is no hand-over.
+        auto const next = std::find_if(q->second.begin(), q->second.end(), [](auto* w) { return !w->stopped(); });
+        follows = next != q->second.end() && !(*next)->wants_several();
+    }
     auto const s = shared_.find(resource);
     if (s != shared_.end() && s->second.goes_on() && !(follows && s->second.left.next())) {
         follows = false;
@@ -95,12 +153,14 @@ bool waiters::freed(std::string const& resource, clock::time_point now)
     return follows;
 }
 
-std::optional<clock::time_point> waiters::yields_until(std::string const& resource, clock::time_point now) const
+std::optional<clock::time_point> waiters::yields_until(std::span<std::string const> resources, clock::time_point now) const
 {
-    auto const s = shared_.find(resource);
-    if (s == shared_.end() || s->second.goes_on() || s->second.yields_until <= now)
-        return std::nullopt;
-    return s->second.yields_until;
+    std::optional<clock::time_point> until;
+    for (auto const& resource : resources) {
+        if (auto const s = shared_.find(resource); s != shared_.end() && !s->second.goes_on() && s->second.yields_until > now)
+            until = std::max(until, std::optional(s->second.yields_until));
+    }
+    return until;
 }
 
 }  // namespace redlock::detail

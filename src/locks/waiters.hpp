@@ -3,6 +3,7 @@
 #include "core/handovers.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/detail/recycler.hpp>
 #include <redlock/error.hpp>
 
 #include <atomic>
@@ -12,9 +13,11 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -29,26 +32,34 @@ public:
     /// Whether it will not ask any more.
     virtual bool stopped() const noexcept = 0;
 
-    /// Whether it waits for the end of hand-overs that @p node told of, and not for the lock itself.
-    virtual bool awaits_handovers(std::size_t node) const = 0;
+    /// Whether it waits for several resources.
+    virtual bool wants_several() const noexcept = 0;
 
-    /// What it waits for on @p node has changed.
-    virtual void may_be_free(std::size_t node) = 0;
+    /// Whether it waits for the end of hand-overs of @p resource that @p node told of, and not for the lock itself.
+    virtual bool awaits_handovers(std::size_t node, std::string_view resource) const = 0;
+
+    /// What it waits for on @p node has changed: of @p resource, or, if that is empty, anything.
+    virtual void may_be_free(std::size_t node, std::string_view resource) = 0;
 
 protected:
     ~waiter() = default;
 };
 
-/** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes.
+/** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes. Who waits for
+    several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
+    nobody waits for somebody who waits for it.
 
     And how the lock goes from one to the next, where others want it, too: in batches, between which the manager yields. All of it
     on the strand, except where it says otherwise.
 */
 class waiters {
     struct queue : std::list<waiter*> {
-        error_code met;
+        std::optional<error_code> met;
         std::shared_ptr<round> asked;
     };
+
+    queue const* find(std::string_view resource) const;
+    void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
 public:
     explicit waiters(std::size_t max_handovers) : max_handovers_(max_handovers) {}
@@ -56,35 +67,46 @@ public:
     /// Any thread.
     std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
-    /// A place in the queue for a resource; it is left on every path.
+    /// A place in the queues for some resources; it is left on every path.
     class place {
     public:
-        /// @param at_first what who never got to ask has met, as long as nobody has asked
-        place(waiters&, std::string const& resource, waiter&, error_code at_first);
+        place(waiters&, std::span<std::string const> resources, waiter&);
         ~place();
         place(place const&) = delete;
         place& operator=(place const&) = delete;
-        bool first() const { return queue_.front() == &who_; }
+        bool first() const { return in_the_way() == nullptr; }
         void step_back();  ///< behind all others, if there are any
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
         void met(error_code outcome, std::shared_ptr<round> asked);
-        /// What the first has met at last, and which round that was.
-        error_code met() const { return queue_.met; }
-        std::shared_ptr<round> const& asked() const { return queue_.asked; }
+        /// What the first has met at last, and which round that was. Nothing: nobody has asked yet.
+        std::optional<error_code> met() const { return latest().met; }
+        std::shared_ptr<round> const& asked() const { return latest().asked; }
 
     private:
+        struct in_queue {
+            std::string const& resource;
+            detail::waiters::queue& queue;
+            std::list<waiter*>::iterator at;
+
+            bool first() const { return queue.begin() == at; }
+        };
+        /// A queue in which others come first; null if there is none.
+        queue const* in_the_way() const;
+        queue const& latest() const;
+        void leave();
+
         waiters& all_;
-        std::string const& resource_;
-        waiter& who_;
-        queue& queue_;
-        std::list<waiter*>::iterator at_;
+        std::vector<in_queue, recycler<in_queue>> places_;
     };
 
-    /// Whether somebody waits behind the first for @p resource.
-    bool others_queue(std::string const& resource) const;
+    /// Whether somebody waits behind the first for any of @p resources.
+    bool others_queue(std::span<std::string const> resources) const;
 
     /// What a waiter waits for has changed on @p node: the lock of @p resource, or the hand-overs there.
     void changed(std::size_t node, std::string_view resource, bool handovers);
+
+    /// This manager itself has deleted the lock's key on @p node, and with it what is known of hand-overs there.
+    void deleted(std::size_t node, std::string const& resource);
 
     /// Anything may have changed on @p node.
     void all_changed(std::size_t node);
@@ -95,14 +117,15 @@ public:
     /// each time, because it is faster than all that it keeps waiting.
     bool should_contend(std::uint64_t random) const noexcept { return random % (max_handovers_ + 1) == 0; }
 
-    /// The lock of @p resource was won in @p round_trip, and others want it, too. @p in_vain: it had been yielded, and they did not come.
-    void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
+    /// The lock of @p resources was won in @p round_trip, and others want it, too, or some of it. @p in_vain: it had been yielded, and they
+    /// did not come.
+    void others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
     /// The lock of @p resource is given back, or lost: wakes the first that waits. @return whether one of this manager follows
     bool freed(std::string const& resource, clock::time_point now);
 
-    /// Until when this manager yields @p resource to others; nothing if it does not.
-    std::optional<clock::time_point> yields_until(std::string const& resource, clock::time_point now) const;
+    /// Until when this manager yields one of @p resources to others, the last of them; nothing if it does not.
+    std::optional<clock::time_point> yields_until(std::span<std::string const> resources, clock::time_point now) const;
 
 private:
     struct sharing {
@@ -114,11 +137,15 @@ private:
         bool goes_on() const noexcept { return yields_until == clock::time_point::min(); }
     };
 
+    struct hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
     static constexpr std::chrono::milliseconds sharing_life = std::chrono::minutes(1);
 
     std::size_t const max_handovers_;
     std::atomic<std::size_t> size_{0};
-    std::unordered_map<std::string, queue> queues_;
+    std::unordered_map<std::string, queue, hash, std::equal_to<>> queues_;
     std::unordered_map<std::string, sharing> shared_;  // with other managers
     std::size_t forget_at_ = 1024;                     // when there are so many, those that nobody came back to
 };

@@ -3,10 +3,13 @@
 #include "core/fencing.hpp"
 #include "core/key.hpp"
 #include "core/handovers.hpp"
+#include "core/validity.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 namespace redlock::detail {
@@ -41,51 +44,59 @@ bool lock_table::is_dead(node_command const& c, clock::time_point now) const
     return t != tombstones.end() && t->second > now;
 }
 
-// Whether it was lower.
-bool lock_table::raise_counter(node_command const& c)
+// Whether all were lower.
+bool lock_table::raise_counters(node_command const& c)
 {
-    if (c.fence == 0)
-        return false;
-    auto& counter = counters[c.key()];
-    return c.fence > std::exchange(counter, std::max(counter, c.fence));
+    bool raised = c.fence != 0;
+    for (auto const& key : c.fence != 0 ? c.keys : key_view()) {
+        auto& counter = counters[key];
+        raised = c.fence > std::exchange(counter, std::max(counter, c.fence)) && raised;
+    }
+    return raised;
 }
 
-// Whether others want the key, too, of one that is granted.
-bool lock_table::note_contender(node_command const& c, bool granted, clock::time_point now)
+// Whether others want the key, too.
+bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now)
 {
-    auto const known = wanted.find(c.key());
-    if (known != wanted.end() && granted)
-        known->second.first.erase(std::string(c.contender));
-    if (known != wanted.end() && (known->second.first.empty() || known->second.second <= now))
-        wanted.erase(known);
-    if (granted)
-        return wanted.contains(c.key());
-    auto& [who, until] = wanted[c.key()];
-    if (who.size() < wanted_max) {
-        auto const* const e = find(c.key(), now);
-        who.emplace(c.contender);
-        until = std::max(until, (e && e->expires != clock::time_point::max() ? e->expires : now) + core::wanted_life);
-    }
+    auto const known = wanted.find(key);
+    if (known == wanted.end())
+        return false;
+    known->second.first.erase(std::string(c.contender));
+    if (!known->second.first.empty() && known->second.second > now)
+        return true;
+    wanted.erase(known);
     return false;
 }
 
+void lock_table::note_denied(std::string const& key, node_command const& c, clock::time_point now)
+{
+    if (auto const known = wanted.find(key); known != wanted.end() && known->second.second <= now)
+        wanted.erase(known);
+    auto& [who, until] = wanted[key];
+    if (who.size() < wanted_max) {
+        auto const* const e = find(key, now);
+        who.emplace(c.contender);
+        until = std::max(until, core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life));
+    }
+}
+
 // More of this process follow, or nobody.
-void lock_table::begin_turn(node_command const& c, clock::time_point now)
+void lock_table::begin_handovers(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
     if (c.handed_on != node_command::handovers::follow)
-        return end_turn(c.key());
-    auto const [t, is_new] = turns.emplace(c.key(), now + core::wanted_life);
+        return end_handovers(key, who);
+    auto const [t, is_new] = handovers.emplace(key, now + core::wanted_life);
     if (!is_new && t->second <= now)
         t->second = now + core::wanted_life;
 }
 
-void lock_table::end_turn(std::string_view key)
+void lock_table::end_handovers(std::string_view key, void const* who)
 {
-    auto const t = turns.find(key);
-    if (t == turns.end())
+    auto const t = handovers.find(key);
+    if (t == handovers.end())
         return;
-    turns.erase(t);
-    tell(core::turn_key(key));
+    handovers.erase(t);
+    tell(core::handovers_key(key), who);
 }
 
 void lock_table::watch(std::string key, void const* who, std::function<void(std::string const&)> changed)
@@ -93,6 +104,15 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
     auto& list = watchers[std::move(key)];
     std::erase_if(list, [&](auto& w) { return w.first == who; });
     list.emplace_back(who, std::move(changed));
+}
+
+void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who, std::function<void(std::string const&)> changed)
+{
+    auto const watch_one = [&](std::string const& key, bool handed_on) { watch(handed_on ? core::handovers_key(key) : key, who, changed); };
+    if (!c.has_several_keys())
+        return watch_one(c.key(), denied.handed_on);
+    for (auto const& k : denied.taken)
+        watch_one(c.keys[k.index], k.handed_on);
 }
 
 void lock_table::tell(std::string_view key, void const* except)
@@ -109,82 +129,161 @@ void lock_table::tell(std::string_view key, void const* except)
 
 node_reply lock_table::carry_out(node_command const& c, clock::time_point now, bool tombstone, void const* who)
 {
-    if (!watchers.contains(c.key()))
-        return apply(c, now, tombstone);
-    auto const state = [&] {
-        auto const* const e = find(c.key(), now);
-        return e ? std::optional(std::pair(e->value, e->expires)) : std::nullopt;
+    using state = std::optional<std::pair<std::string, clock::time_point>>;
+    auto const state_of = [&](std::string const& key) {
+        auto const* const e = find(key, now);
+        return e ? state(std::pair(e->value, e->expires)) : state();
     };
-    auto const before = state();
-    auto r = apply(c, now, tombstone);
-    if (state() != before)
-        tell(c.key(), who);
+    std::vector<std::pair<std::string const*, state>> watched;
+    for (auto const& key : c.keys) {
+        if (watchers.contains(key))
+            watched.emplace_back(&key, state_of(key));
+    }
+    auto r = apply(c, now, tombstone, who);
+    for (auto const& [key, before] : watched) {
+        if (state_of(*key) != before)
+            tell(*key, who);
+    }
     return r;
 }
 
-node_reply lock_table::apply(node_command const& c, clock::time_point now, bool tombstone)
+node_reply lock_table::apply(node_command const& c, clock::time_point now, bool tombstone, void const* who)
 {
-    auto* const e = find(c.key(), now);
-    bool const ours = e && e->value == c.value;
-    auto const vote_if = [](bool yes) { return yes ? vote::granted : vote::denied; };
-    node_reply r;
-    auto const life = std::min(c.ttl, session);
-    switch (c.what) {
-    case node_command::kind::acquire: {
-        r.vote = vote_if(!e);
-        if (!e)
-            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + life});
-        bool const taken = raise_counter(c);
-        r.fence = !e && taken ? c.fence : 0;
-        if (!c.contends())
+    auto const carry_out = [&]() -> node_reply {
+        switch (c.what) {
+        case node_command::kind::acquire:
+            return acquire(c, now, who);
+        case node_command::kind::raise:
+            return raise(c);
+        case node_command::kind::extend:
+            return extend(c, now);
+        case node_command::kind::release:
+            return release(c, now, tombstone, who);
+        case node_command::kind::inspect:
+            if (auto const* const e = find(c.key(), now))
+                return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};
+            return {.vote = vote::denied};
+        case node_command::kind::connect:
             break;
-        r.wanted = note_contender(c, !e, now);
-        if (e) {
-            r.remaining = remaining(*e, now);
-            auto const t = turns.find(c.key());
-            r.handed_on = t != turns.end() && t->second > now;
-            if (r.handed_on && (r.remaining.count() < 0 || t->second < e->expires))
-                r.remaining = remaining({{}, t->second}, now);
-        } else {
-            begin_turn(c, now);
         }
-        break;
+        return {.vote = vote::granted};
+    };
+    auto r = carry_out();
+    if (r.vote == vote::granted && session < c.ttl)
+        r.good_for = session;
+    return r;
+}
+
+node_reply lock_table::acquire(node_command const& c, clock::time_point now, void const* who)
+{
+    node_reply r;
+    if (c.grows && is_dead(c, now))
+        return {.vote = vote::denied};
+    bool const several = c.has_several_keys();
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        if (auto const* const e = find(c.keys[i], now); e && !(c.grows && e->value == c.value))
+            r.taken.push_back(look_at(c, i, *e, now));
     }
-    case node_command::kind::raise:
-        raise_counter(c);
-        r.vote = vote::granted;
-        r.fence = ++counters[c.key()];
-        break;
-    case node_command::kind::extend:
-        r.vote = vote_if(ours);
-        r.healed = !e && c.heal && !is_dead(c, now);
-        if (ours && e->expires != clock::time_point::max())
-            e->expires = std::max(e->expires, now + life);
-        if (r.healed)
-            entries.insert_or_assign(c.key(), entry{std::string(c.value), now + life});
-        break;
-    case node_command::kind::release:
-        r.vote = vote_if(ours);
-        if (ours)
-            entries.erase(entries.find(c.key()));
-        if (ours && c.handed_on == node_command::handovers::end)
-            end_turn(c.key());
-        if (tombstone)
-            tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
-        break;
-    case node_command::kind::inspect:
-        r.vote = vote_if(e);
-        if (e) {
-            r.text = e->value;
-            r.remaining = remaining(*e, now);
+    bool const granted = r.taken.empty();
+    r.vote = granted ? vote::granted : vote::denied;
+    auto const ours = granted ? c.keys.size() : c.grows ? r.taken.front().index : 0;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& key = c.keys[i];
+        if (i < ours)
+            raise_ttl_or_set(key, c, now);
+        else if (auto const* const e = find(key, now); c.grows && e && e->value == c.value)
+            entries.erase(key);
+    }
+    if (!several || granted) {
+        bool const raised = raise_counters(c);
+        r.fence = granted && raised ? c.fence : 0;
+    }
+    if (c.grows)
+        r.ours = static_cast<std::uint32_t>(ours);
+    if (c.contends() && granted) {
+        for (auto const& key : c.keys) {
+            r.wanted = note_granted(key, c, now) || r.wanted;
+            begin_handovers(key, c, now, who);
         }
-        break;
-    case node_command::kind::connect:
-        r.vote = vote::granted;
-        break;
+    } else if (c.contends()) {
+        for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
+            note_denied(c.keys[k.index], c, now);
     }
-    if (r.vote == vote::granted && life < c.ttl)
-        r.good_for = life;
+    if (!several && c.contends() && !granted)
+        std::tie(r.remaining, r.handed_on) = std::pair(r.taken.front().remaining, r.taken.front().handed_on);
+    if (!several || !c.contends())
+        r.taken.clear();
+    return r;
+}
+
+// What who is denied is told of a key.
+taken_key lock_table::look_at(node_command const& c, std::size_t key, entry const& e, clock::time_point now) const
+{
+    taken_key k{static_cast<std::uint32_t>(key), remaining(e, now), false};
+    auto const t = handovers.find(c.keys[key]);
+    k.handed_on = t != handovers.end() && t->second > now;
+    if (k.handed_on && (k.remaining.count() < 0 || t->second < e.expires))
+        k.remaining = remaining({{}, t->second}, now);
+    return k;
+}
+
+void lock_table::raise_ttl_or_set(std::string const& key, node_command const& c, clock::time_point now)
+{
+    auto const end = now + std::min(c.ttl, session);
+    auto* const e = find(key, now);
+    if (!e)
+        entries.insert_or_assign(key, entry{std::string(c.value), end});
+    else if (e->expires != clock::time_point::max())
+        e->expires = std::max(e->expires, end);
+}
+
+node_reply lock_table::raise(node_command const& c)
+{
+    raise_counters(c);
+    std::uint64_t highest = 0;
+    for (auto const& key : c.keys)
+        highest = std::max(highest, counters[key]);
+    for (auto const& key : c.keys)
+        counters[key] = highest + 1;
+    node_reply r{.vote = vote::granted};
+    r.fence = highest + 1;
+    return r;
+}
+
+node_reply lock_table::extend(node_command const& c, clock::time_point now)
+{
+    bool missing = false, foreign = false;
+    for (auto const& key : c.keys) {
+        auto const* const e = find(key, now);
+        missing = missing || !e;
+        foreign = foreign || (e && e->value != c.value);
+    }
+    node_reply r{.vote = foreign || missing ? vote::denied : vote::granted};
+    r.healed = !foreign && missing && c.heal && !is_dead(c, now);
+    if (r.vote == vote::granted || r.healed) {
+        for (auto const& key : c.keys)
+            raise_ttl_or_set(key, c, now);
+    }
+    return r;
+}
+
+node_reply lock_table::release(node_command const& c, clock::time_point now, bool tombstone, void const* who)
+{
+    node_reply r;
+    for (auto const& key : c.keys) {
+        auto const* const e = find(key, now);
+        if (!e || e->value != c.value)
+            continue;
+        entries.erase(key);
+        ++r.ours;
+        if (c.handed_on == node_command::handovers::end)
+            end_handovers(key, who);
+    }
+    r.vote = r.ours == c.keys.size() ? vote::granted : vote::denied;
+    if (!c.has_several_keys())
+        r.ours = 0;
+    if (tombstone)
+        tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
     return r;
 }
 

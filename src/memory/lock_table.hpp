@@ -39,20 +39,30 @@ public:
     std::map<std::string, std::pair<std::set<std::string>, clock::time_point>, std::less<>> wanted;
 
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
-    std::map<std::string, clock::time_point, std::less<>> turns;
+    std::map<std::string, clock::time_point, std::less<>> handovers;
 
-    /// Calls @p changed with @p key, of a lock or of a turn, when it changes next, once, however often @p who has asked.
+    /// Calls @p changed with @p key, of a lock or of its hand-overs, when it changes next, once, however often @p who has asked.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
+
+    /// The same with what an acquisition that was denied waits for.
+    void watch_taken(node_command const&, node_reply const&, void const* who, std::function<void(std::string const&)> changed);
     std::map<std::string, std::vector<std::pair<void const*, std::function<void(std::string const&)>>>, std::less<>> watchers;
 
 private:
-    node_reply apply(node_command const&, clock::time_point now, bool tombstone);
-    bool note_contender(node_command const&, bool granted, clock::time_point now);
-    void begin_turn(node_command const&, clock::time_point now);
-    void end_turn(std::string_view key);
+    node_reply apply(node_command const&, clock::time_point now, bool tombstone, void const* who);
+    node_reply acquire(node_command const&, clock::time_point now, void const* who);
+    node_reply raise(node_command const&);
+    node_reply extend(node_command const&, clock::time_point now);
+    node_reply release(node_command const&, clock::time_point now, bool tombstone, void const* who);
+    taken_key look_at(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
+    void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
+    void note_denied(std::string const& key, node_command const&, clock::time_point now);
+    bool note_granted(std::string const& key, node_command const&, clock::time_point now);
+    void begin_handovers(std::string const& key, node_command const&, clock::time_point now, void const* who);
+    void end_handovers(std::string_view key, void const* who);
     bool is_dead(node_command const&, clock::time_point now) const;
-    bool raise_counter(node_command const&);
+    bool raise_counters(node_command const&);
 };
 
 }  // namespace redlock::detail

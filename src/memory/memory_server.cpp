@@ -94,7 +94,7 @@ void memory_server::restart()
     state_->keys.counters.clear();
     state_->keys.tombstones.clear();
     state_->keys.wanted.clear();
-    state_->keys.turns.clear();
+    state_->keys.handovers.clear();
     ++state_->connection;
     state_->identity = {.durable = false, .restarted = true, .began = state_->now()};
 }
@@ -153,6 +153,7 @@ public:
     }
 
     bool notifies() const noexcept override { return ready(); }
+    bool can(node_command const&) const noexcept override { return true; }
 
     void start(asio::any_io_executor executor, node_events events) override
     {
@@ -270,12 +271,12 @@ private:
             auto reply = s.keys.carry_out(c, now, o->leaves_tombstone(s.connection), this);
             if (c.watch && reply.vote == vote::denied) {
                 reply.watched = true;
-                s.keys.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {
+                s.keys.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
                     if (auto const self = weak.lock())
                         self->tell(key);
                 });
             }
-            if (s.fault == memory_server::fault::deaf)
+            if (s.fault == memory_server::fault::mute)
                 reply = {.error = errc::connection_lost};
             guard.unlock();
             o->complete(std::move(reply));
@@ -314,7 +315,7 @@ private:
     std::uint32_t connection_ = 0;    // the last that was used
     asio::any_io_executor executor_;  // guarded by the server's mutex once started, as is the next
     bool closed_ = false;
-    std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next turn
+    std::deque<std::shared_ptr<node_operation>> arriving_;  ///< to be sent in the next pass of the event loop
     std::deque<sent> sent_;
     std::optional<asio::steady_timer> timer_;               ///< until the first of them arrives; by the system's clock
     std::optional<testing::manual_clock::event> due_;       ///< or by that of a test

@@ -23,6 +23,8 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 {
     auto const& grant = *b.round->grant();
     auto const acquired = grant.on(b.node);
+    if (acquired.repeats != 0)  // a renewal that may set the keys is under way still: it was refused once, and goes again
+        return false;
     if (!grant.may_hold(b.node))  // its answer has come meanwhile: it never had the key
         return true;
     // An acquisition whose answer is unknown and that travelled on another connection: the server may still have its bytes, and
@@ -30,7 +32,7 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
     bool const may_come = acquired.is_unknown() && acquired.sent_on != b.sent_on() && n.may_still_execute(acquired.sent_on) && !ttl_was_over;
     switch (b.reply.vote) {
     case vote::granted:
-        return !may_come || !grant.healed(b.node);  // or else it was a renewal's key that has been deleted
+        return !may_come || !grant.repeated(b.node);  // or else it was a later request's key that has been deleted
     case vote::denied:
         return !may_come;
     case vote::unknown:
@@ -41,7 +43,10 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 }  // namespace
 
-cleaner::cleaner(detail::quorum& q, std::function<void()> settled) : quorum_(q), settled_(std::move(settled)), alarm_([this] { try_again(); }) {}
+cleaner::cleaner(detail::quorum& q, std::function<void()> settled, std::function<void(std::size_t, std::string const&)> deleted)
+    : quorum_(q), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); })
+{
+}
 
 std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
@@ -49,8 +54,8 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
     if (taken->hands_on)
         release->command.handed_on = node_command::handovers::end;
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
+        taken->on(i).withdrawn = true;
         if (!taken->may_hold(i)) {
-            taken->on(i).withdrawn = true;
             release->skip(i, vote::denied);
             continue;
         }
@@ -58,6 +63,17 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
     }
     release->listener = this;
     return release;
+}
+
+void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl)
+{
+    auto const r = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
+    r->trim(kept);
+    for (std::size_t i = 0; i < taken->nodes(); ++i) {
+        if (ours[i] <= kept)
+            r->skip(i, vote::denied);
+    }
+    r->send();
 }
 
 void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
@@ -69,9 +85,17 @@ void cleaner::answered(ballot& b)
 {
     auto const now = quorum_.runtime.now();
     auto const ttl_over = b.round->started + quorum_.key_lifetime(b.command().ttl);
+    if (b.reply.vote == vote::granted || b.reply.ours > 0) {
+        try {
+            for (auto const& key : b.command().keys)
+                deleted_(b.node, key);
+        } catch (...) {  // out of memory: they find out by themselves
+        }
+    }
     bool const settled = is_settled(b, quorum_.nodes[b.node], b.asked >= ttl_over);
-    // A key may come back that was there no more: then it is the tombstone that is wanted, for as long as any lock may live.
-    if (b.unanswered_on() != 0)
+    // A renewal that is not answered, or not yet, may set a key that was there no more: then it is the tombstone that is wanted, for
+    // as long as any lock may live.
+    if (b.unanswered_on() != 0 || b.round->grant()->on(b.node).repeats != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
     auto const last_try = b.not_after - quorum_.nodes.timeout();
     if (settled || quorum_.closed || now >= last_try) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
@@ -23,14 +24,19 @@ namespace redlock::detail {
 class cleaner final : private answer_listener {
 public:
     /// @param settled is called when a release needs no more care
-    cleaner(detail::quorum&, std::function<void()> settled);
+    /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
+    cleaner(detail::quorum&, std::function<void()> settled, std::function<void(std::size_t node, std::string const& key)> deleted);
 
-    /// Prepares to release, on every node that may have it, the key of a grant.
-    /// @p ttl is the longest time to live that the key was ever given. The caller must send or gather the round.
+    /// Prepares to release, on every node that may have them, the keys of a grant.
+    /// @p ttl is the longest time to live that they were ever given. The caller must send or gather the round.
     std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
     /// The same, sent at once and without waiting.
     void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
+
+    /// Gives back what an acquisition that grows does not keep: on each node the keys from number @p kept on, if it has more, of which
+    /// @p ours tells. Seen through by the release that ends it all.
+    void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl);
 
     /// Releases that are not confirmed yet. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
@@ -47,6 +53,7 @@ private:
 
     detail::quorum& quorum_;
     std::function<void()> const settled_;
+    std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};
     std::atomic<std::uint64_t> confirmed_{0};
     std::multimap<clock::time_point, std::pair<std::shared_ptr<round>, std::size_t>> later_;

@@ -4,26 +4,38 @@
 
 namespace redlock::detail {
 
-grant::grant(std::string k, std::string v, std::size_t nodes) : key(std::move(k)), value(std::move(v)), traces_(nodes) {}
+grant::grant(key_list k, std::string v, std::size_t nodes) : keys(std::move(k)), value(std::move(v)), traces_(nodes) {}
 
-void grant::ask_to_heal(std::size_t node)
+void grant::ask_again(std::size_t node)
 {
-    if (on(node).vote == vote::granted)  // it was the acquisition that set the key there
+    if (on(node).vote == vote::granted)  // it was the acquisition that set the keys there
         return;
-    heals_.resize(nodes());
-    heals_[node].asked = true;
+    repeats_.resize(nodes());
+    repeats_[node].asked = true;
 }
 
 std::uint32_t grant::unanswered_on(std::size_t node) const noexcept
 {
-    return heals_.empty() ? 0 : heals_[node].unanswered_on;
+    return repeats_.empty() ? 0 : repeats_[node].unanswered_on;
 }
 
-void grant::heal_unanswered(std::size_t node, std::uint32_t connection)
+void grant::repeat_unanswered(std::size_t node, std::uint32_t connection)
 {
-    heals_.resize(nodes());
-    if (heals_[node].unanswered_on == 0)
-        heals_[node].unanswered_on = connection;
+    repeats_.resize(nodes());
+    if (repeats_[node].unanswered_on == 0)
+        repeats_[node].unanswered_on = connection;
+}
+
+void grant::trim_sent(std::size_t node, std::uint32_t connection) noexcept
+{
+    if (repeats_[node].trims++ == 0)
+        repeats_[node].trimmed_on = connection;
+}
+
+void grant::trim_answered(std::size_t node) noexcept
+{
+    if (--repeats_[node].trims == 0)
+        repeats_[node].trimmed_on = 0;
 }
 
 }  // namespace redlock::detail

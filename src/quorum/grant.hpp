@@ -11,14 +11,17 @@
 
 namespace redlock::detail {
 
-/** What an acquisition may have set: the key, its value, and the nodes that may have it.
+/// In the order of their bytes, each once.
+using key_list = std::vector<std::string, recycler<std::string>>;
+
+/** What an acquisition may have set: the keys, their value, and the nodes that may have them.
 
     A held lock keeps this, and not the round of acquisition, which is several times as large: the round notes here what
     becomes of its requests.
 */
 class grant {
 public:
-    grant(std::string key, std::string value, std::size_t nodes);
+    grant(key_list keys, std::string value, std::size_t nodes);
 
     /// What has become of the acquisition on one node.
     struct trace {
@@ -27,8 +30,9 @@ public:
         bool untouched = false;     ///< the node certainly did not carry it out
         bool withdrawn = false;     ///< what was not sent yet will not be
         redlock::vote vote = redlock::vote::unknown;
+        std::uint16_t repeats = 0;  ///< what may set a key again, renewals for instance, and is under way: sent, and not answered
 
-        /// Whether it may have set the key, or do so later.
+        /// Whether it may have set a key, or do so later.
         bool may_hold() const noexcept
         {
             return sent_on != 0 && !(answered && (vote == redlock::vote::denied || untouched));
@@ -40,23 +44,35 @@ public:
     trace& on(std::size_t node) noexcept { return traces_[node]; }
     trace const& on(std::size_t node) const noexcept { return traces_[node]; }
 
-    /// Whether the node may have the key now or later.
-    bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || healed(node); }
+    /// Whether the node may have a key now or later.
+    bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || repeated(node); }
 
-    /// A renewal may set the key on the node.
-    void ask_to_heal(std::size_t node);
+    /// A renewal may set a key on the node again.
+    void ask_again(std::size_t node);
 
-    bool healed(std::size_t node) const noexcept { return !heals_.empty() && heals_[node].asked; }
+    /// Rounds of an acquisition that grows may set keys again; @ref sent_again tells on which nodes.
+    void grow() { repeats_.resize(nodes()); }
+    void sent_again(std::size_t node) noexcept { repeats_[node].asked = true; }
 
-    /// The first connection to the node on which a renewal that may set the key again is unanswered. 0: there is none.
+    /// What an acquisition that grows gives back on the way: it was sent on @p connection; it was answered.
+    void trim_sent(std::size_t node, std::uint32_t connection) noexcept;
+    void trim_answered(std::size_t node) noexcept;
+
+    /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still take away.
+    /// 0: there is none.
+    std::uint32_t trimmed_on(std::size_t node) const noexcept { return repeats_.empty() ? 0 : repeats_[node].trimmed_on; }
+
+    bool repeated(std::size_t node) const noexcept { return !repeats_.empty() && repeats_[node].asked; }
+
+    /// The first connection to the node on which a request that may set a key again is unanswered. 0: there is none.
     std::uint32_t unanswered_on(std::size_t node) const noexcept;
 
     /// One was sent on @p connection, and its answer got lost.
-    void heal_unanswered(std::size_t node, std::uint32_t connection);
+    void repeat_unanswered(std::size_t node, std::uint32_t connection);
 
     std::size_t nodes() const noexcept { return traces_.size(); }
 
-    std::string const key;
+    key_list const keys;
     std::string const value;
     std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
     bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
@@ -64,11 +80,13 @@ public:
 private:
     std::vector<trace, recycler<trace>> traces_;
 
-    struct heal {
-        bool asked = false;               ///< the acquisition had not set the key, as far as was known
+    struct repeat {
+        bool asked = false;               ///< the acquisition had not set the keys, as far as was known
         std::uint32_t unanswered_on = 0;  ///< the first such connection
+        std::uint32_t trimmed_on = 0;
+        std::uint32_t trims = 0;          ///< that are unanswered
     };
-    std::vector<heal> heals_;             ///< by node; empty: nothing to tell
+    std::vector<repeat> repeats_;         ///< by node; empty: nothing to tell
 };
 
 }  // namespace redlock::detail

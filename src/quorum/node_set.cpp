@@ -5,12 +5,21 @@
 #include "runtime/counter.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace redlock::detail {
 
 namespace {
 
 constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
+
+bool can_lock_several(node const& n, config const& settings)
+{
+    std::array const two{settings.prefix + "a", settings.prefix + "b"};
+    using kind = node_command::kind;
+    return n.can({.what = kind::acquire, .keys = two, .fence = settings.fencing})
+           && (!settings.fencing || n.can({.what = kind::raise, .keys = two, .fence = 1}));
+}
 
 }  // namespace
 
@@ -35,6 +44,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
         }
         if (lack_.empty() && settings.fencing && !n->can({.what = node_command::kind::raise, .fence = 1}))
             lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
+        if (several_lack_.empty() && !can_lock_several(*n, settings))
+            several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
     }
 }
 
@@ -89,10 +100,10 @@ void node_set::connected(std::size_t node, server_identity const& server)
     k.age = {true, server.durable, server.restarted, server.began};
     auto const now = runtime_.now();
     for (std::size_t i = 0; i < known_.size(); ++i)
-        judge(i, now);
+        decide_trust(i, now);
 }
 
-void node_set::judge(std::size_t i, clock::time_point now)
+void node_set::decide_trust(std::size_t i, clock::time_point now)
 {
     auto& k = known_[i];
     if (k.trusted || !k.age.known)

@@ -1,6 +1,5 @@
 #include "quorum/round.hpp"
 
-#include "core/fencing.hpp"
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -24,67 +23,6 @@ bool asks_for_quorum(node_command::kind what)
 
 }  // namespace
 
-node_command const& ballot::command() const noexcept
-{
-    return round->command;
-}
-
-void ballot::mark_sent(std::uint32_t connection) noexcept
-{
-    sent_on_ = connection;
-    if (trace_)
-        trace_->sent_on = connection;
-}
-
-void ballot::complete(node_reply r)
-{
-    using kind = node_command::kind;
-    auto const what = command().what;
-    auto& q = round->quorum;
-    reply = std::move(r);
-    answered = true;
-    if (round->timed)
-        round_trip_us = static_cast<std::uint32_t>((q.runtime.now() - round->started) / std::chrono::microseconds(1));
-    if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
-        reply = {.error = errc::unexpected_reply};
-    if (trace_) {
-        trace_->answered = true;
-        trace_->untouched = reply.untouched;
-        trace_->vote = reply.vote;
-    }
-    // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
-    bool const votes = what == kind::acquire || what == kind::raise || what == kind::extend;
-    quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
-    q.nodes.heard(node, what, reply, cast());
-    if (quarantined)
-        reply.error = errc::quarantined;
-    if (round->listener)
-        round->listener->answered(*this);
-    if (command().heal && reply.vote == vote::unknown && !reply.untouched)
-        round->grant()->heal_unanswered(node, sent_on());
-    finish(cast());
-}
-
-std::uint32_t ballot::unanswered_on() const noexcept
-{
-    return command().what == node_command::kind::release ? round->grant()->unanswered_on(node) : 0;
-}
-
-void ballot::stop_waiting()
-{
-    // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
-    // key more is a failure more that the lock survives. The release withdraws it.
-    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won)
-        withdraw();
-    finish(vote::unknown);
-}
-
-void ballot::finish(vote v)
-{
-    if (waiter_)
-        std::move(waiter_)(v);
-}
-
 template <class CompletionToken>
 auto cast_vote::operator()(CompletionToken&& token)
 {
@@ -95,16 +33,14 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(detail::quorum& q, node_command::kind what, std::string key, std::string value, std::chrono::milliseconds ttl)
-    : round(q, what, make_recycled<detail::grant>(std::move(key), std::move(value), q.nodes.size()), ttl)
+round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl)
+    : round(q, what, make_recycled<detail::grant>(std::move(keys), std::move(value), q.nodes.size()), ttl)
 {
-    for (auto& b : ballots)
-        b.trace_ = &grant_->on(b.node);
 }
 
 round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl)
     : quorum(q),
-      command{.what = what, .keys = {&about->key, 1}, .value = about->value, .ttl = ttl},
+      command{.what = what, .keys = about->keys, .value = about->value, .ttl = ttl},
       votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
       grant_(std::move(about)),
@@ -113,6 +49,8 @@ round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail:
     for (std::size_t i = 0; i < ballots.size(); ++i) {
         ballots[i].round = this;
         ballots[i].node = static_cast<std::uint32_t>(i);
+        if (what == node_command::kind::acquire)
+            ballots[i].trace_ = &grant_->on(i);
     }
 }
 
@@ -128,6 +66,18 @@ void round::contend(bool more_follow)
     grant_->hands_on = more_follow;
     command.contender = quorum.contender;
     command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+}
+
+void round::grow()
+{
+    grant_->grow();
+    command.grows = true;
+}
+
+void round::trim(std::size_t first)
+{
+    command.keys = key_view(command.keys.subspan(first));
+    trims_ = true;
 }
 
 bool round::wanted() const noexcept
@@ -247,7 +197,7 @@ asio::cancellation_type round::decide(vote v)
         count(v);
         if (decided())
             stop_waiting();
-    } else if (abandoned_) {
+    } else if (ended_early_) {
         count(v);  // nobody else will answer: the outcome is judged by all who are missing, not by the first of them
     }
     return asio::cancellation_type::none;
@@ -259,16 +209,16 @@ void round::out_of_time()
     auto const now = quorum.runtime.now();
     if (now - (started + patience()) >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
-    abandon();
+    end_wait();
 }
 
-void round::abandon()
+void round::end_wait()
 {
     for (auto& b : ballots) {
         if (!b.answered && !b.reply.error)
             b.reply.error = b.sent_on() ? errc::node_timeout : errc::node_unreachable;
     }
-    abandoned_ = !decided();
+    ended_early_ = !decided();
     stop_waiting();
 }
 
@@ -279,7 +229,7 @@ void round::stop_waiting()
         b.stop_waiting();
 }
 
-void round::drop()
+void round::abandon()
 {
     auto self = shared_from_this();
     waiting_.destroy();
@@ -320,6 +270,11 @@ std::chrono::milliseconds round::promised() const
 std::size_t round::quarantined() const noexcept
 {
     return static_cast<std::size_t>(std::count_if(ballots.begin(), ballots.end(), [](auto& b) { return b.quarantined; }));
+}
+
+bool round::revocable() const noexcept
+{
+    return std::any_of(ballots.begin(), ballots.end(), [](auto& b) { return b.revocable; });
 }
 
 std::vector<node_report> round::report() const

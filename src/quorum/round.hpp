@@ -49,7 +49,7 @@ struct cast_vote {
 class ballot final : public node_operation {
 public:
     node_command const& command() const noexcept override;
-    bool withdrawn() const noexcept override { return withdrawn_ || (trace_ && trace_->withdrawn); }
+    bool withdrawn() const noexcept override;
     void mark_sent(std::uint32_t connection) noexcept override;
     std::uint32_t sent_on() const noexcept override { return sent_on_; }
     std::uint32_t unanswered_on() const noexcept override;
@@ -62,7 +62,7 @@ public:
     void stop_waiting();
 
     /// What it counts as; the node may have said yes.
-    vote cast() const noexcept { return quarantined ? vote::unknown : reply.vote; }
+    vote cast() const noexcept { return quarantined || revocable ? vote::unknown : reply.vote; }
 
     /// It has, and that counts.
     bool has_granted() const noexcept { return answered && cast() == vote::granted; }
@@ -76,13 +76,14 @@ public:
     bool answered = false;              ///< by the node, however late
     bool skipped = false;               ///< the node is not asked; its vote was known before
     bool quarantined = false;           ///< it would have granted, but may have forgotten another lock
+    bool revocable = false;             ///< likewise, but what was given back on an earlier connection may still arrive, and take it away
 
 private:
     friend class detail::round;
     friend struct cast_vote;
     void finish(vote);
 
-    grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there
+    grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there, by the latest of its rounds
     std::uint32_t sent_on_ = 0;
     bool withdrawn_ = false;
     inline_function<void(vote)> waiter_;  // the parallel group
@@ -94,9 +95,9 @@ private:
 */
 class round : public std::enable_shared_from_this<round> {
 public:
-    round(detail::quorum&, node_command::kind what, std::string key, std::string value, std::chrono::milliseconds ttl);
+    round(detail::quorum&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl);
 
-    /// About the key and value of @p about.
+    /// About the keys and the value of @p about.
     round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
 
     /// Takes node @p i out of the round: it counts as having cast @p known.
@@ -106,10 +107,16 @@ public:
     /// @p more_follow in this process, those who are denied are told of the end of all that.
     void contend(bool more_follow);
 
+    /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have kept.
+    void grow();
+
+    /// Of a release: only of the keys from number @p first on. The value is needed still.
+    void trim(std::size_t first);
+
     /// Of one that contends: asks the nodes that deny to tell of the next change.
     void watch() noexcept { command.watch = true; }
 
-    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when abandoned.
+    /// Sends to all nodes; completes when the votes are decided, when `config::node_timeout` is over, or when the wait is ended.
     auto gather()
     {
         return suspend_into(waiting_, [this] { start_gathering(); });
@@ -122,10 +129,10 @@ public:
     void resend(std::size_t i);
 
     /// Ends the wait in @ref gather at once.
-    void abandon();
+    void end_wait();
 
     /// Destroys who waits in @ref gather, without a word: the execution context goes.
-    void drop();
+    void abandon();
 
     bool decided() const noexcept;
 
@@ -137,6 +144,9 @@ public:
 
     /// The nodes that would have granted, were they not quarantined.
     std::size_t quarantined() const noexcept;
+
+    /// Whether a node would have granted, were what was given back before confirmed. It never will, for this value.
+    bool revocable() const noexcept;
 
     /// For `attempt_report::nodes`.
     std::vector<node_report> report() const;
@@ -177,7 +187,8 @@ private:
     suspended waiting_;                  ///< in @ref gather
     alarm deadline_;
     bool overslept_ = false;
-    bool abandoned_ = false;
+    bool ended_early_ = false;
+    bool trims_ = false;
 };
 
 }  // namespace redlock::detail

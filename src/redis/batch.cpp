@@ -1,12 +1,14 @@
 #include "redis/batch.hpp"
 
+#include <algorithm>
+
 namespace redlock::redis {
 
 namespace {
 
 // What a server may make us remember of one reply; a longer one is cut off and then has an unexpected shape.
 constexpr std::size_t text_max = 16 * 1024;
-constexpr std::size_t elements_max = 64;
+constexpr std::size_t elements_max = 1024;  // of which a set of locks takes up to 769
 constexpr std::size_t pushes_max = 4096;  // of which more than this are told as one: all
 
 boost::redis::request::config one_try()
@@ -26,11 +28,18 @@ void batch::clear()
 {
     request.clear();
     entries.clear();
+    look = {};
     for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
         replies[i].text.clear();
         replies[i].elements.clear();
     }
     complete_ = 0;
+}
+
+void batch::put(reply r)
+{
+    replies.resize(std::max(replies.size(), complete_ + 1));
+    replies[complete_++] = std::move(r);
 }
 
 boost::redis::any_adapter batch::adapter()

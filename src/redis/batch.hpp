@@ -20,7 +20,7 @@ namespace redlock::redis {
 
 /** Commands that travel together, and their replies.
 
-    All operations that reach a node during one turn of the event loop share one; that is what makes the
+    All operations that reach a node before the event loop is idle share one; that is what makes the
     library fast. Batches are used again, so that a steady load allocates nothing.
 */
 class batch {
@@ -33,8 +33,7 @@ public:
         bool native;         ///< a release without a script
         bool checks_type;    ///< see manner
         bool tracked;        ///< the reply before says whether the server will tell of changes
-        bool changed = false;  ///< the key, since the server has answered
-        bool turn_over = false;  ///< since then
+        std::vector<std::string> changed{};  ///< keys, since the server has answered; an empty one: all
     };
 
     batch();
@@ -45,13 +44,18 @@ public:
     /// Whether reply @p i has come, whole.
     bool has(std::size_t i) const noexcept { return i < complete_; }
 
+    /// The next reply has come, from elsewhere.
+    void put(reply r);
+
     void clear();
 
     boost::redis::request request;
     std::vector<entry> entries;
     std::vector<reply> replies;
+    std::function<void(batch const& answer)> look;  ///< of questions that are nobody's operation, if their connection is still there
     clock::time_point sent;
     std::uint64_t number = 0;  ///< of its sending; the object itself is used again
+    std::uint32_t connection = 0;  ///< on which it was sent
 
 private:
     void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "redis/reply.hpp"
-#include "redis/sender.hpp"
+#include "redis/encoder.hpp"
 #include "redis/server_history.hpp"
 #include "redis/url.hpp"
 

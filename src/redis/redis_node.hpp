@@ -1,6 +1,8 @@
 #pragma once
 
+#include "redis/link.hpp"
 #include "redis/url.hpp"
+#include "runtime/runtime.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -16,19 +18,21 @@ class sender;
 /// What the nodes of a manager have in common.
 class group {
 public:
-    group();
+    /// Without a runtime each node makes one, on the executor that it is started on.
+    explicit group(std::shared_ptr<detail::runtime> = {});
 
     /// One server under two addresses must not vote twice: node @p name has met the server @p run_id.
     /// @return the name of the node that met it before; empty: none.
     std::string claim(std::string const& name, std::string const& run_id);
 
     std::shared_ptr<redis::sender> const sender;
+    std::shared_ptr<detail::runtime> const runtime;
 
 private:
     std::map<std::string, std::string> names_;  // by run_id
 };
 
-/// @throws std::invalid_argument if the TLS files cannot be used
-std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<group>);
+/// @p over: how it reaches the server.
+std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<group>, std::shared_ptr<link> over);
 
 }  // namespace redlock::redis

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 namespace redlock::redis {
@@ -102,6 +103,11 @@ node_reply interpret_set_get(reply const& r)
     return r.type == type::null ? decided(true) : unexpected();
 }
 
+std::chrono::milliseconds time_to_wait(long long lock, long long handovers)
+{
+    return std::chrono::milliseconds(handovers >= 0 && (lock < 0 || handovers < lock) ? handovers : lock);
+}
+
 node_reply interpret_contention(reply const& r)
 {
     if (r.type == type::number && (r.text == "1" || r.text == "2")) {
@@ -114,8 +120,79 @@ node_reply interpret_contention(reply const& r)
         return unexpected();
     auto result = decided(false);
     result.handed_on = handovers >= 0;
-    result.remaining = std::chrono::milliseconds(result.handed_on && (lock < 0 || handovers < lock) ? handovers : lock);
+    result.remaining = time_to_wait(lock, handovers);
     return result;
+}
+
+node_reply interpret_counter(reply const& r, type expected)
+{
+    double counter = 0;  // servers may write it with an exponent, and scripts as text
+    if (r.type != expected || !read_number(r.text, counter))
+        return unexpected();
+    if (!(counter >= 1 && counter < static_cast<double>(core::fence_end)))
+        return {.error = errc::unexpected_reply, .text = "the fencing counter of this lock is " + presentable(r.text)
+                                                          + " there, and must be below 2^53: another program has written it"};
+    auto result = decided(true);
+    result.fence = static_cast<std::uint64_t>(counter);
+    return static_cast<double>(result.fence) == counter ? result : unexpected();
+}
+
+node_reply interpret_contention_for_several(node_command const& c, reply const& r)
+{
+    if (r.type == type::number && r.text.size() == 1 && r.text >= "1" && r.text <= "4") {
+        auto result = decided(true);
+        result.wanted = r.text == "2" || r.text == "4";
+        result.fence = r.text >= "3" ? c.fence : 0;
+        result.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;
+        return result;
+    }
+    auto result = decided(false);
+    if (r.type != type::array || r.elements.size() % 3 != 1 || !read_number(r.elements[0], result.ours))
+        return unexpected();
+    for (std::size_t i = 1; i < r.elements.size(); i += 3) {
+        std::uint32_t index = 0;
+        long long lock = 0, handovers = 0;
+        if (!read_number(r.elements[i], index) || !read_number(r.elements[i + 1], lock) || !read_number(r.elements[i + 2], handovers))
+            return unexpected();
+        result.taken.push_back({index, time_to_wait(lock, handovers), handovers >= 0});
+    }
+    return result;
+}
+
+node_reply interpret_for_several(node_command const& c, reply const& r)
+{
+    auto const number = [&](std::uint32_t last) {
+        std::uint32_t n = 0;
+        return r.type == type::number && read_number(r.text, n) && n <= last ? std::optional(n) : std::nullopt;
+    };
+    switch (c.what) {
+    case node_command::kind::acquire: {
+        if (c.contends())
+            return interpret_contention_for_several(c, r);
+        auto const n = number(2);
+        auto result = n ? decided(*n > 0) : unexpected();
+        result.fence = n == 2u ? c.fence : 0;
+        return result;
+    }
+    case node_command::kind::raise:
+        return interpret_counter(r, type::blob_string);
+    case node_command::kind::extend: {
+        auto const n = number(c.heal ? 2 : 1);
+        auto result = n ? decided(*n == 1) : unexpected();
+        result.healed = n == 2u;
+        return result;
+    }
+    case node_command::kind::release: {
+        auto const n = number(static_cast<std::uint32_t>(c.keys.size()));
+        auto result = n ? decided(*n == c.keys.size()) : unexpected();
+        result.ours = n.value_or(0);
+        return result;
+    }
+    case node_command::kind::inspect:
+    case node_command::kind::connect:
+        break;
+    }
+    return unexpected();
 }
 
 // The key is set by now, whatever became of the proposal.
@@ -130,19 +207,6 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
         return unexpected();
     granted.fence = r.text == "1" ? c.fence : 0;
     return granted;
-}
-
-node_reply interpret_counter(reply const& r)
-{
-    double counter = 0;  // servers may write it with an exponent
-    if (r.type != type::doublean || !read_number(r.text, counter))
-        return unexpected();
-    if (!(counter >= 1 && counter < static_cast<double>(core::fence_end)))
-        return {.error = errc::unexpected_reply, .text = "the fencing counter of this lock is " + presentable(r.text)
-                                                          + " there, and must be below 2^53: another program has written it"};
-    auto result = decided(true);
-    result.fence = static_cast<std::uint64_t>(counter);
-    return static_cast<double>(result.fence) == counter ? result : unexpected();
 }
 
 node_reply interpret_inspection(reply const& r)
@@ -216,6 +280,8 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         bool const compares = c.what == node_command::kind::extend || c.what == node_command::kind::release;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
+    if (c.has_several_keys())
+        return interpret_for_several(c, r);
     switch (c.what) {
     case node_command::kind::acquire: {
         auto result = c.contends() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
@@ -223,7 +289,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
                                                             : result;
     }
     case node_command::kind::raise:
-        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back());
+        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::doublean);
     case node_command::kind::extend:
         if (c.heal && r.type == type::number && r.text == "2") {
             auto result = decided(false);

@@ -14,11 +14,11 @@ struct script {
 // Each takes the key and our value first. Comparing and acting are one step on the server. docs/protocol.md tells what they
 // are for; a test compares the digests with those that the server computes, and what they do with what `lock_table` does.
 
-/// An acquisition that looks for others. Keys: the lock, the list of who has been denied lately, the turn of a process. Arguments:
-/// value, ttl in milliseconds, who asks, how long a turn is remembered, and that somebody was denied after the lock's own end, in
+/// An acquisition that looks for others. Keys: the lock, the list of who has been denied lately, the hand-overs of a process. Arguments:
+/// value, ttl in milliseconds, who asks, how long hand-overs are remembered, and that somebody was denied after the lock's own end, in
 /// milliseconds, 1 if more of the same process follow. Fails if the lock is no string. Answers 1 if it is granted, 2 if others want it, too, and if it is denied an
-/// array of the times to live of lock and turn in milliseconds. Reading them is what the server remembers, to tell us when they
-/// change. A user who may not keep the list and the turn can lock all the same; and where a stranger keeps a string under one of
+/// array of the times to live of lock and hand-overs in milliseconds. Reading them is what the server remembers, to tell us when they
+/// change. A user who may not keep the list and the hand-overs can lock all the same; and where a stranger keeps a string under one of
 /// these names, that is left alone.
 inline constexpr script contend_script{
     "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then "
@@ -47,7 +47,7 @@ inline constexpr script extend_script{
     "if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 1",
     "39921c5260e894e6cd74cc428500fb6acbfb9cee"};
 
-/// Keys: the lock; the turn of our process, if nobody of it follows. Argument: value. Answers 1 or 0.
+/// Keys: the lock; the hand-overs of our process, if nobody of it follows. Argument: value. Answers 1 or 0.
 inline constexpr script release_script{
     "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
     "redis.call('DEL', KEYS[1]) "
@@ -56,7 +56,7 @@ inline constexpr script release_script{
 
 /// A release that leaves a tombstone. Keys: the lock, our tombstone. Arguments: value, how long to leave the tombstone in
 /// milliseconds. Answers 1 or 0.
-inline constexpr script bury_script{
+inline constexpr script tombstone_script{
     "redis.call('SET', KEYS[2], '1', 'PX', ARGV[2]) "
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0",
     "6f977cdfd2ededabe64ac7efb05e9c00ef82c07d"};
@@ -67,6 +67,82 @@ inline constexpr script inspect_script{
     "if not value then return false end return {value, redis.call('PTTL', KEYS[1])}",
     "0d0e63f45ee4c6b197c5c52b41305a601e322e1f"};
 
-inline constexpr std::array all_scripts{contend_script, extend_script, release_script, bury_script, inspect_script};
+// The same for several locks, which are held together. None of them uses a command that those for one do not.
+
+/// Keys: the locks; with fencing the counters behind them. Arguments: value, ttl in milliseconds, how many locks; the proposal. Answers
+/// 0 if one is taken, and changes nothing then; 2 if all are set and all counters were raised, or there are none; otherwise 1.
+/// The counters come first: one that is none is an error, before a lock is set.
+inline constexpr script acquire_all_script{
+    "local n, answer = tonumber(ARGV[3]), 2 "
+    "for i = 1, n do if redis.call('GET', KEYS[i]) then return 0 end end "
+    "for i = n + 1, #KEYS do if redis.call('ZADD', KEYS[i], 'GT', 'CH', ARGV[4], 'token') ~= 1 then answer = 1 end end "
+    "for i = 1, n do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end return answer",
+    "2b23b9331146e098c63190b7f49bf6782b0fdd37"};
+
+/// An acquisition that looks for others. Keys: the locks, of each the list of who has been denied, of each the hand-overs; of one that
+/// grows our tombstone; with fencing the counters. Arguments: as of @ref contend_script, but in place of the last how many locks, and 1
+/// to grow; the proposal. If all are set: 1, and 1 more if others want one of them, and 2 more if all counters were raised. Otherwise an array:
+/// how many are ours from the first on; then, of each that is taken, its number from 0 and the times to live of lock and hand-overs in milliseconds.
+inline constexpr script contend_all_script{
+    "local n, grows, held, taken = tonumber(ARGV[5]), ARGV[6] == '1', {}, {} "
+    "local rest = 3 * n "
+    "if grows then rest = rest + 1 if redis.call('GET', KEYS[rest]) then return {0} end end "
+    "for i = 1, n do held[i] = redis.call('GET', KEYS[i]) "
+    "if held[i] and not (grows and held[i] == ARGV[1]) then taken[#taken + 1] = i end end "
+    "local function keep(i) "
+    "if not held[i] then return redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end "
+    "local left = redis.call('PTTL', KEYS[i]) "
+    "if left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[i], ARGV[2]) end end "
+    "if #taken == 0 then local answer, wanted = 3, 0 "
+    "for i = rest + 1, #KEYS do if redis.call('ZADD', KEYS[i], 'GT', 'CH', ARGV[7], 'token') ~= 1 then answer = 1 end end "
+    "for i = 1, n do keep(i) "
+    "redis.pcall('SREM', KEYS[2 * n + i], '1') redis.pcall('HDEL', KEYS[n + i], ARGV[3]) "
+    "local others = redis.pcall('HLEN', KEYS[n + i]) "
+    "if type(others) == 'number' and others > 0 then wanted = 1 end end return answer + wanted end "
+    "local answer = {0} "
+    "if grows then answer[1] = taken[1] - 1 for i = 1, n do "
+    "if i < taken[1] then keep(i) elseif held[i] == ARGV[1] then redis.call('DEL', KEYS[i]) end end end "
+    "for at, i in ipairs(taken) do local left = redis.call('PTTL', KEYS[i]) "
+    "if at == 1 or not grows then local others = redis.pcall('HLEN', KEYS[n + i]) "
+    "if type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[n + i], ARGV[3], '1')) == 'number' then "
+    "local life = tonumber(ARGV[4]) + math.max(left, 0) "
+    "if redis.call('PTTL', KEYS[n + i]) < life then redis.pcall('PEXPIRE', KEYS[n + i], life) end end end "
+    "local turn = redis.pcall('SISMEMBER', KEYS[2 * n + i], '1') == 1 and redis.call('PTTL', KEYS[2 * n + i]) or -2 "
+    "answer[#answer + 1] = i - 1 answer[#answer + 1] = left answer[#answer + 1] = turn end return answer",
+    "ebcc9f9daf6fbb9415cff35b455294ca897fe3a3"};
+
+/// Keys: the locks; our tombstone, to heal. Arguments: value, ttl in milliseconds, how many locks, 1 to heal. Answers 1 if all are
+/// ours, 2 if some were missing and have been set, 0 otherwise, and changes nothing then.
+inline constexpr script extend_all_script{
+    "local n, missing, held = tonumber(ARGV[3]), false, {} "
+    "for i = 1, n do held[i] = redis.pcall('GET', KEYS[i]) "
+    "if not held[i] then missing = true elseif held[i] ~= ARGV[1] then return 0 end end "
+    "if missing and (ARGV[4] ~= '1' or redis.call('GET', KEYS[n + 1])) then return 0 end "
+    "for i = 1, n do local left = redis.call('PTTL', KEYS[i]) "
+    "if not held[i] then redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) "
+    "elseif left >= 0 and left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[i], ARGV[2]) end end "
+    "return missing and 2 or 1",
+    "f3489f77ef6bdccb3a10d77eb345183d1ebb1b84"};
+
+/// Keys: the locks; our tombstone, to leave it. Arguments: value, how many locks; how long to leave the tombstone in milliseconds.
+/// Answers how many were ours, and are deleted.
+inline constexpr script release_all_script{
+    "local n, freed = tonumber(ARGV[2]), 0 "
+    "if KEYS[n + 1] then redis.call('SET', KEYS[n + 1], '1', 'PX', ARGV[3]) end "
+    "for i = 1, n do if redis.pcall('GET', KEYS[i]) == ARGV[1] then freed = freed + redis.call('DEL', KEYS[i]) end end "
+    "return freed",
+    "f9c4fe05ce659206376ae6681be9b555f8ea2808"};
+
+/// Keys: the counters. Argument: the proposal. Answers what all of them are now, one more than the highest, as text.
+inline constexpr script raise_all_script{
+    "local top = 0 "
+    "for i = 1, #KEYS do redis.call('ZADD', KEYS[i], 'GT', ARGV[1], 'token') "
+    "top = math.max(top, tonumber(redis.call('ZINCRBY', KEYS[i], '0', 'token'))) end "
+    "if top < 2 ^ 53 then for i = 1, #KEYS do redis.call('ZADD', KEYS[i], top + 1, 'token') end end "
+    "return string.format('%.17g', top + 1)",
+    "c67ef565c29932011f938f469f379adf96d814a5"};
+
+inline constexpr std::array all_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
+                                        acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script};
 
 }  // namespace redlock::redis

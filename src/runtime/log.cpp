@@ -58,7 +58,7 @@ void user_log::put(log_level level, std::string_view text)
     lines_.push_back({level, std::string(text)});
     if (lines_.size() > 1)
         return;
-    // On the inner executor first: a turn of the strand may be under way in a call of the user's.
+    // On the inner executor first: a shift of the strand may be under way in a call of the user's.
     asio::post(strand_.inner(), [self = shared_from_this()] {
         asio::dispatch(self->strand_, [self] { self->deliver(); });
     });
@@ -89,7 +89,7 @@ void user_log::end(std::function<void()> then)
         then_ = std::move(then);
 }
 
-void user_log::drop() noexcept
+void user_log::abandon() noexcept
 {
     ended_ = true;
     lines_.clear();

@@ -18,7 +18,7 @@ namespace redlock::detail {
 
 /** A user's log function that can be used from anywhere on the strand.
 
-    The lines reach it in a turn of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
+    The lines reach it in a pass of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
     of the library holds, and meets nothing that is half done. Whatever happens, they are not more than @ref lines_max each second,
     and as many of the level debug; how many were left out is told.
 */
@@ -43,7 +43,7 @@ public:
     /// Calls @p then when all lines have been delivered, which may be at once. No line comes after it.
     void end(std::function<void()> then);
     /// The execution context goes.
-    void drop() noexcept;
+    void abandon() noexcept;
 
     /// The same as a function; empty if the user's is.
     function as_function();

@@ -24,7 +24,7 @@ class operation : public cancellable, public boost::intrusive::list_base_hook<> 
 public:
     virtual void cancel(asio::cancellation_type) = 0;
     virtual void stop() { cancel(asio::cancellation_type::terminal); }  ///< the manager ends
-    virtual void drop() = 0;  ///< the execution context goes: destroys what waits in it
+    virtual void abandon() = 0;  ///< the execution context goes: destroys what waits in it
 };
 
 /// An operation that is used as a std::shared_ptr and can be cancelled from any thread.

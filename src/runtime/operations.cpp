@@ -31,12 +31,12 @@ void operations::stop()
     }
 }
 
-void operations::drop()
+void operations::abandon()
 {
     while (!running_.empty()) {
         auto& o = running_.front();
         running_.pop_front();
-        o.drop();
+        o.abandon();
     }
 }
 

@@ -45,7 +45,7 @@ public:
     void stop();
 
     /// The execution context goes.
-    void drop();
+    void abandon();
 
 private:
     static error_code error_of(std::exception_ptr const&) noexcept;

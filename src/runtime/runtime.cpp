@@ -12,11 +12,11 @@ void runtime::set(alarm& a, clock::time_point at)
 
 void runtime::wake_for(clock::time_point at)
 {
-    wake_at_ = at;
     wake_at(at, [weak = weak_from_this()] {
         if (auto const self = weak.lock())
             self->ring();
     });
+    wake_at_ = at;  // not before: setting a timer may fail, out of memory
 }
 
 void runtime::ring()

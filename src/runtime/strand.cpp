@@ -11,7 +11,7 @@ namespace redlock::detail {
 
 namespace {
 
-// So many functions run in one go before others on the same thread get their turn.
+// So many functions run in one go before others on the same thread do.
 constexpr std::size_t turn_max = 256;
 
 }  // namespace
@@ -72,7 +72,7 @@ struct strand::state : std::enable_shared_from_this<state> {
         if (std::exchange(busy, true))
             return;
         try {
-            inner.execute([self = shared_from_this()] { turn(self).finish(); });
+            inner.execute([self = shared_from_this()] { shift(self).finish(); });
         } catch (...) {
             busy = false;
             throw;
@@ -142,24 +142,24 @@ struct strand::state : std::enable_shared_from_this<state> {
 
 thread_local strand::state* strand::state::current = nullptr;
 
-strand::turn::turn(strand const& s) noexcept
+strand::shift::shift(strand const& s) noexcept
 {
     if (s.state_->claim())
         claim(s.state_);
 }
 
-strand::turn::turn(std::shared_ptr<state> claimed) noexcept
+strand::shift::shift(std::shared_ptr<state> claimed) noexcept
 {
     claim(std::move(claimed));
 }
 
-void strand::turn::claim(std::shared_ptr<state> s) noexcept
+void strand::shift::claim(std::shared_ptr<state> s) noexcept
 {
     state_ = std::move(s);
     outer_ = std::exchange(state::current, state_.get());
 }
 
-void strand::turn::finish()
+void strand::shift::finish()
 {
     for (std::size_t i = 0; i < turn_max; ++i) {
         auto* const f = state_->pop();
@@ -172,8 +172,8 @@ void strand::turn::finish()
     }
 }
 
-// However a function has ended, the others have their turn.
-strand::turn::~turn()
+// However a function has ended, the others go on.
+strand::shift::~shift()
 {
     if (!state_)
         return;

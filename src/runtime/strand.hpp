@@ -21,7 +21,7 @@ namespace detail {
 /** An executor that runs functions one after another, never two at once, on an executor of the user's.
 
     What `asio::strand<any_io_executor>` promises, for a fraction of its price: a copy is a counted pointer, and what
-    functions on the strand post to it runs in the same turn of the event loop, not in one of its own.
+    functions on the strand post to it runs in the same pass of the event loop, not in one of its own.
 
     Copies are equal and share everything. Safe to use from any thread, also while and after it is abandoned.
 */
@@ -62,7 +62,7 @@ public:
             auto now = std::forward<F>(f);
             return now();
         }
-        if (turn t(*this); t) {
+        if (shift t(*this); t) {
             auto now = std::forward<F>(f);
             now();
             return t.finish();
@@ -124,13 +124,13 @@ private:
 
     struct state;
 
-    /// This thread's turn to run the strand's functions, if it is a thread of the inner executor and nobody else is at it.
-    class turn {
+    /// This thread runs the strand's functions for a while, if it is a thread of the inner executor and nobody else is at it.
+    class shift {
     public:
-        explicit turn(strand const&) noexcept;
-        explicit turn(std::shared_ptr<state> claimed) noexcept;
-        ~turn();
-        turn(turn const&) = delete;
+        explicit shift(strand const&) noexcept;
+        explicit shift(std::shared_ptr<state> claimed) noexcept;
+        ~shift();
+        shift(shift const&) = delete;
         explicit operator bool() const noexcept { return state_ != nullptr; }
         void finish();  ///< what has queued up meanwhile
 

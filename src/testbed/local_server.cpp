@@ -6,20 +6,17 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <netinet/in.h>
 #include <sstream>
 #include <stdexcept>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace redlock::testbed {
 
@@ -87,11 +84,6 @@ local_server::local_server(std::vector<std::string> options, std::string program
     }
 }
 
-local_server::~local_server()
-{
-    kill();
-}
-
 void local_server::start()
 {
     launch();
@@ -102,13 +94,10 @@ void local_server::start()
         return said.find("Ready to accept connections") != said.npos || said.find("Sentinel ID is") != said.npos;
     };
     while (!ready()) {
-        bool const ended = ::waitpid(pid_, nullptr, WNOHANG) == pid_;
-        if (!ended && std::chrono::steady_clock::now() < deadline) {
+        if (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
             std::this_thread::sleep_for(2ms);
             continue;
         }
-        if (ended)
-            pid_ = -1;
         kill();
         throw std::runtime_error(program_ + " did not start on port " + std::to_string(port_) + ":\n" + log());
     }
@@ -120,58 +109,24 @@ void local_server::launch()
                                    "--save",         "",             "--appendonly",        "no",       "--dir",
                                    folder_.path,     "--loglevel",   "notice",              "--daemonize", "no"};
     words.insert(words.end(), options_.begin(), options_.end());
-    std::vector<char*> arguments;
-    for (auto& w : words)
-        arguments.push_back(w.data());
-    arguments.push_back(nullptr);
-    std::vector<char*> environment;
-    for (auto& e : environment_)
-        environment.push_back(e.data());  // the first of a name counts
-    for (char** e = environ; *e; ++e)
-        environment.push_back(*e);
-    environment.push_back(nullptr);
     auto const log_file = folder_.path + "/log";
     ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word
-    auto const parent = ::getpid();
-
-    pid_ = ::fork();
-    if (pid_ < 0)
-        throw std::runtime_error("cannot start a process: " + std::string(std::strerror(errno)));
-    if (pid_ > 0)
-        return;
-    // The child: only what is allowed between fork and exec.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent)
-        ::_exit(127);
-    ::setpgid(0, 0);  // Ctrl-C is for us, not for the server
-    int const log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    ::dup2(log, 1);
-    ::dup2(log, 2);
-    ::execvpe(arguments[0], arguments.data(), environment.data());
-    constexpr char message[] = "cannot be executed: is it installed?\n";
-    [[maybe_unused]] auto const written = ::write(2, message, sizeof message - 1);
-    ::_exit(127);
+    process_.emplace(std::move(words), process_options{.environment = environment_, .output = log_file});
 }
 
 void local_server::kill()
 {
-    if (pid_ <= 0)
-        return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    process_.reset();
 }
 
 void local_server::pause()
 {
-    ::kill(pid_, SIGSTOP);
-    int status = 0;
-    ::waitpid(pid_, &status, WUNTRACED);
+    process_->pause();
 }
 
 void local_server::resume()
 {
-    ::kill(pid_, SIGCONT);
+    process_->resume();
 }
 
 std::string local_server::ask(std::vector<std::string> const& command) const

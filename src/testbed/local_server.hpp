@@ -1,6 +1,9 @@
 #pragma once
 
+#include "testbed/process.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -31,12 +34,9 @@ public:
     /// @throws std::runtime_error if it does not within ten seconds, with its log
     explicit local_server(std::vector<std::string> options = {}, std::string program = server_program(),
                           std::vector<std::string> environment = {});
-    ~local_server();
-    local_server(local_server const&) = delete;
-    local_server& operator=(local_server const&) = delete;
 
     std::uint16_t port() const noexcept { return port_; }
-    pid_t pid() const noexcept { return pid_; }
+    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
     std::string folder() const { return folder_.path; }
 
@@ -57,7 +57,7 @@ private:
     std::vector<std::string> environment_;
     temporary_folder folder_;
     std::uint16_t port_ = 0;
-    pid_t pid_ = -1;
+    std::optional<process> process_;
 };
 
 /// The highest port of a server in a cluster: it talks to the others on a port that is 10,000 higher.

@@ -1,186 +1,18 @@
 #include <redlock/testing/node_suite.hpp>
 
-#include <boost/asio/io_context.hpp>
+#include "node_client.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <random>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace redlock::testing {
 
 namespace {
-
-using namespace std::chrono_literals;
-using kind = node_command::kind;
-using handovers = node_command::handovers;
-
-constexpr auto patience = 20s;  // until something that should happen counts as missing
-constexpr std::chrono::milliseconds long_ttl = 60s;
-
-void expect(bool yes, char const* what)
-{
-    if (!yes)
-        throw std::runtime_error(what);
-}
-
-/// A command that keeps what it views, and what becomes of it.
-class request final : public node_operation {
-public:
-    explicit request(node_command c, std::string key, std::string value)
-        : command_(c), key_(std::move(key)), value_(std::move(value))
-    {
-        command_.keys = {&key_, 1};
-        command_.value = value_;
-        not_after = clock::now() + patience;
-    }
-
-    node_command const& command() const noexcept override { return command_; }
-    bool withdrawn() const noexcept override { return is_withdrawn; }
-    void mark_sent(std::uint32_t connection) noexcept override
-    {
-        sent_after_answer = sent_after_answer || answers > 0;
-        sent_on_ = connection;
-    }
-    std::uint32_t sent_on() const noexcept override { return sent_on_; }
-    std::uint32_t unanswered_on() const noexcept override { return unanswered; }
-    void complete(node_reply r) override
-    {
-        ++answers;
-        within_submit = within_submit || submitting;
-        reply = std::move(r);
-        order = ++*clock;
-    }
-
-    node_reply reply;
-    int answers = 0;
-    int order = 0;  // among the answers of a client
-    std::shared_ptr<int> clock = std::make_shared<int>(0);
-    bool submitting = false, within_submit = false, sent_after_answer = false, is_withdrawn = false;
-    std::uint32_t unanswered = 0;
-
-private:
-    node_command command_;
-    std::string const key_;
-    std::string const value_;
-    std::uint32_t sent_on_ = 0;
-};
-
-/// A node in an event loop.
-class client {
-public:
-    explicit client(node_kind const& k) : node_(k.make()), limits_(node_->limits())
-    {
-        node_->start(context_.get_executor(), {.connected = [this](server_identity const&) { ++connections; },
-                                               .changed = [this](std::string_view key) { changes.emplace_back(key); }});
-        try {
-            auto const ready = put(node_command(), "", "");
-            run_to([&] { return ready->answers > 0; }, "a command to connect is never answered");
-            expect(ready->reply.vote == vote::granted && node_->ready(), "a node that can be connected to does not grant that");
-        } catch (...) {
-            close();
-            throw;
-        }
-    }
-
-    ~client()
-    {
-        if (!closed_)
-            close();
-    }
-
-    std::shared_ptr<request> put(node_command c, std::string key, std::string value)
-    {
-        auto r = std::make_shared<request>(c, std::move(key), std::move(value));
-        r->clock = answered_;
-        return put(std::move(r));
-    }
-
-    std::shared_ptr<request> put(std::shared_ptr<request> r)
-    {
-        r->submitting = true;
-        node_->submit(r);
-        r->submitting = false;
-        return r;
-    }
-
-    template <class Condition>
-    void run_to(Condition done, char const* what)
-    {
-        for (auto const end = clock::now() + patience; !done();) {
-            expect(clock::now() < end, what);
-            context_.restart();
-            context_.run_one_for(10ms);
-        }
-    }
-
-    void run_for(clock::duration d)
-    {
-        for (auto const end = clock::now() + d; clock::now() < end;) {
-            context_.restart();
-            context_.run_one_for(1ms);
-        }
-    }
-
-    node_reply answer_of(std::shared_ptr<request> const& r)
-    {
-        run_to([&] { return r->answers > 0; }, "an operation is never completed");
-        expect(r->answers == 1, "an operation is completed more than once");
-        expect(!r->within_submit, "an operation is completed from within submit");
-        return r->reply;
-    }
-
-    node_reply ask(node_command c, std::string const& key, std::string const& value)
-    {
-        auto const r = put(c, key, value);
-        auto reply = answer_of(r);
-        expect(reply.vote != vote::unknown || reply.error.failed(), "an unknown vote has no reason");
-        expect(r->sent_on() != 0, "an operation was sent, and not marked so");
-        return reply;
-    }
-
-    bool acquires(std::string const& key, std::string const& value, std::chrono::milliseconds ttl = long_ttl)
-    {
-        return vote_of({.what = kind::acquire, .ttl = ttl}, key, value);
-    }
-    bool extends(std::string const& key, std::string const& value, std::chrono::milliseconds ttl = long_ttl, bool heal = false)
-    {
-        return vote_of({.what = kind::extend, .heal = heal, .ttl = ttl}, key, value);
-    }
-    bool releases(std::string const& key, std::string const& value) { return vote_of({.what = kind::release}, key, value); }
-    node_reply inspect(std::string const& key) { return ask({.what = kind::inspect}, key, {}); }
-
-    bool vote_of(node_command c, std::string const& key, std::string const& value)
-    {
-        auto const v = ask(c, key, value).vote;
-        expect(v != vote::unknown, "a healthy server's vote is unknown");
-        return v == vote::granted;
-    }
-
-    void close()
-    {
-        closed_ = true;
-        node_->close();
-        context_.restart();
-        context_.run_for(1s);  // until nothing is left to do
-    }
-
-    redlock::node& node() { return *node_; }
-    std::chrono::milliseconds short_ttl() { return std::max<std::chrono::milliseconds>(300ms, limits_.ttl_min); }
-
-    int connections = 0;
-    std::vector<std::string> changes;
-
-private:
-    asio::io_context context_;
-    std::shared_ptr<redlock::node> const node_;
-    node_limits const limits_;
-    std::shared_ptr<int> const answered_ = std::make_shared<int>(0);
-    bool closed_ = false;
-};
 
 /// A key that nobody has ever used, of what @p k has.
 std::string new_key(node_kind const& k)
@@ -203,6 +35,16 @@ bool always(node_kind const&) { return true; }
 bool fencing(node_kind const& k) { return k.fences; }
 bool healing(node_kind const& k) { return k.heals; }
 bool contention(node_kind const& k) { return k.contends; }
+bool several(node_kind const& k) { return k.locks_several; }
+bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
+bool growth(node_kind const& k) { return k.locks_several && k.contends && k.heals; }
+
+/// Three keys that nobody has ever used. Their first is the shortest: keys stand in the order of their bytes.
+std::array<std::string, 3> new_keys(node_kind const& k)
+{
+    auto const key = new_key(k);
+    return {key, key + "b", key + "c"};
+}
 
 constexpr node_case all[] = {
     {"it has a name, without a password", always,
@@ -634,6 +476,78 @@ constexpr node_case all[] = {
          auto const end = key + ":=turn:{" + key + "}";
          if (denied.watched && denied.handed_on)
              other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), end) > 0; }, "a node does not notify of the end of hand-overs");
+     }},
+
+    // Several keys at once
+    {"several keys are set together, or none of them", several,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         expect(c.node().can({.what = kind::acquire, .keys = keys}), "a node that locks several keys says that it cannot");
+         expect(c.acquires(keys, "v"), "free keys were not set");
+         for (auto const& key : keys)
+             expect(!c.acquires(key, "w") && c.inspect(key).text == "v", "one of several keys was not set");
+         expect(!c.extends(keys, "w") && c.extends(keys, "v"), "several keys were extended for another value, or not for theirs");
+         expect(c.releases(keys, "v"), "several keys were not released");
+         c.acquires(keys[1], "w");
+         expect(!c.acquires(keys, "v"), "keys of which one is taken were set");
+         for (auto const& key : {keys[0], keys[2]})
+             expect(c.inspect(key).vote == vote::denied, "some keys were set, though one of them is taken");
+         c.releases(keys[1], "w");
+     }},
+    {"a release deletes of several keys those that hold the value", several,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         c.acquires(resource_set{keys[0], keys[2]}, "v");
+         c.acquires(keys[1], "w");
+         auto const released = c.ask({.what = kind::release}, keys, "v");
+         expect(released.vote == vote::denied && released.ours == 2, "a release does not tell how many of several keys it has deleted");
+         expect(c.inspect(keys[1]).text == "w", "a release deleted the key of another");
+         expect(c.acquires(resource_set{keys[0], keys[2]}, "x"), "a release left some of several keys");
+         c.releases(resource_set{keys[0], keys[2]}, "x");
+         c.releases(keys[1], "w");
+     }},
+    {"who contends for several keys is told which of them are taken", growth,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         c.acquires(keys[1], "w");
+         auto const denied = c.ask(contending("me"), keys, "v");
+         expect(denied.vote == vote::denied && denied.taken.size() == 1 && denied.taken[0].index == 1,
+                "a node does not tell which of several keys is taken");
+         expect(denied.taken[0].remaining > 0ms && denied.taken[0].remaining <= long_ttl, "a node does not tell for how long a key is taken");
+         c.releases(keys[1], "w");
+     }},
+    {"who grows keeps the keys before the first that is taken, and adds to them", growth,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         auto grow = contending("me");
+         grow.grows = true;
+         c.acquires(keys[2], "w");
+         auto const denied = c.ask(grow, keys, "v");
+         expect(denied.vote == vote::denied && denied.ours == 2, "the keys before the first that is taken were not set");
+         expect(c.inspect(keys[0]).text == "v" && c.inspect(keys[1]).text == "v", "the keys before the first that is taken were not set");
+         c.releases(keys[2], "w");
+         expect(c.ask(grow, keys, "v").vote == vote::granted, "keys that are held by the value are not added to");
+         auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, keys, "v");
+         r->unanswered = 0xffff'fffe;  // on a connection that has ended
+         expect(c.answer_of(c.put(r)).vote == vote::granted, "several keys were not released");
+         expect(c.ask(grow, keys, "v").vote == vote::denied && c.inspect(keys[0]).vote == vote::denied, "keys were set again after their release");
+     }},
+    {"the counters of several keys come to one number", several_with_tokens,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         expect(c.ask(fenced(kind::raise, 100), keys[1], "v").fence == 101, "a counter was not raised");
+         auto const granted = c.ask(fenced(kind::acquire, 100), keys, "v");
+         expect(granted.vote == vote::granted && granted.fence == 0, "a proposal counts that one of several counters did not take");
+         expect(c.ask(fenced(kind::raise, 7), keys, "v").fence == 102, "several counters were not raised beyond the highest of them");
+         expect(c.ask(fenced(kind::raise, 7), keys[0], "v").fence == 103, "several counters were not raised together");
+         c.releases(keys, "v");
+         expect(c.ask(fenced(kind::acquire, 200), keys, "w").fence == 200, "a proposal was not taken by several counters");
+         c.releases(keys, "w");
      }},
 };
 

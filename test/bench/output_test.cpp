@@ -6,9 +6,10 @@
 #include "bench/sample_run.hpp"
 #include "output/table.hpp"
 
+#include <fstream>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 using namespace redlock::bench;
 
@@ -22,25 +23,25 @@ run run_of(double ratio, double spread)
     return r;
 }
 
-/// The first tag that is not closed where it should be; empty if there is none.
-std::string unbalanced_tag(std::string_view svg)
+/// With text that a page could take for its own.
+run hostile_run()
 {
-    std::vector<std::string_view> open;
-    for (auto at = svg.find('<'); at != svg.npos; at = svg.find('<', at + 1)) {
-        auto const end = svg.find('>', at);
-        if (end == svg.npos)
-            return std::string(svg.substr(at));
-        auto const tag = svg.substr(at + 1, end - at - 1);
-        auto const name = tag.substr(0, tag.find(' '));
-        if (name.starts_with('/')) {
-            if (open.empty() || open.back() != name.substr(1))
-                return std::string(tag);
-            open.pop_back();
-        } else if (!tag.ends_with('/')) {
-            open.push_back(name);
-        }
-    }
-    return open.empty() ? "" : std::string(open.back());
+    std::string const text = "</script><i>'\"&";
+    auto r = full_run();
+    r.machine[text] = text;
+    r.results[0].scenario = r.results[0].variant = r.results[0].time->marks[0].what = text;
+    r.results[0].failures = {{text, 1}};
+    r.results[0].more = {{text, 1}};
+    return r;
+}
+
+run run_of_two_node_counts()
+{
+    auto r = full_run();
+    r.results.push_back(r.results[0]);
+    r.results[1].nodes = 3;
+    r.results[1].curve = {{0.5, 110}, {0.99, 1'000}};  // or its line would hide the other one
+    return r;
 }
 
 }  // namespace
@@ -151,53 +152,31 @@ BOOST_AUTO_TEST_CASE(the_page_needs_nothing_but_itself)
 {
     auto const text = to_html(full_run());
 
-    for (std::string_view const outside : {"http", "<script", "<link", "src=", "@import", "url("})
+    for (std::string_view const outside : {"<link", " src=", "@import", "fetch("})
         BOOST_TEST(!contains(text, outside), outside);
+    BOOST_TEST(contains(text, "var uPlot="));
+    BOOST_TEST(contains(text, "The MIT License"));
 }
 
-BOOST_AUTO_TEST_CASE(all_text_is_escaped)
+BOOST_AUTO_TEST_CASE(the_page_holds_the_figures_of_the_run)
 {
-    auto r = full_run();
-    r.machine["<i>"] = "<i>";
-    r.results[0].scenario = r.results[0].variant = "<i>'\"&";
-    r.results[0].failures = {{"<i>", 1}};
-    r.results[0].more = {{"<i>", 1}};
-    r.results[0].time->marks[0].what = "<i>";
+    for (auto const& r : {full_run(), odd_run(), hostile_run(), run()}) {
+        auto const text = to_html(r);
+        auto const begin = text.find('{', text.find("id=\"run\""));
+        auto const data = text.substr(begin, text.find('<', begin) - begin);  // the script's end is the first of them
 
-    auto const text = to_html(r);
-
-    BOOST_TEST(!contains(text, "<i>"));
-    BOOST_TEST(contains(text, "&lt;i&gt;&#39;&quot;&amp;"));
-}
-
-BOOST_AUTO_TEST_CASE(images_are_balanced_and_have_a_role_and_a_title)
-{
-    for (auto const& r : {full_run(), odd_run()}) {
-        auto const page = to_html(r);
-        std::size_t images = 0;
-        for (auto at = page.find("<svg"); at != page.npos; at = page.find("<svg", at + 1)) {
-            auto const svg = page.substr(at, page.find("</svg>", at) + 6 - at);
-            ++images;
-            BOOST_TEST(unbalanced_tag(svg) == "");
-            BOOST_TEST(svg.starts_with("<svg role=\"img\""));
-            BOOST_TEST(occurrences(svg, "<title>") == 1U);
-            BOOST_TEST(!contains(svg, "nan"));
-            BOOST_TEST(!contains(svg, "inf"));
-        }
-        BOOST_TEST(images > 0U);
+        BOOST_TEST(to_json(from_json(data, "page.html")) == to_json(r));
     }
 }
 
-BOOST_AUTO_TEST_CASE(results_that_differ_in_nodes_make_a_chart_against_nodes)
+// What the page makes of them: bench/page_test.
+BOOST_AUTO_TEST_CASE(pages_for_the_browser, *boost::unit_test::disabled())
 {
-    auto r = full_run();
-    BOOST_TEST(!contains(to_html(r), "against nodes"));
-
-    r.results.push_back(r.results[0]);
-    r.results[1].nodes = 3;
-
-    BOOST_TEST(contains(to_html(r), "Client CPU per cycle against nodes"));
-    BOOST_TEST(!contains(to_html(r), "against clients"));
+    auto const& arguments = boost::unit_test::framework::master_test_suite();
+    BOOST_REQUIRE(arguments.argc == 2);
+    for (auto const& [name, r] : {std::pair("full", full_run()), {"nodes", run_of_two_node_counts()}, {"hostile", hostile_run()},
+                                  {"odd", odd_run()}, {"empty", run()}})
+        std::ofstream(std::string(arguments.argv[1]) + "/" + name + ".html") << to_html(r);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -210,7 +189,6 @@ BOOST_AUTO_TEST_CASE(an_empty_run_survives_every_format)
     BOOST_TEST(occurrences(to_csv(empty), "\n") == 1U);
     BOOST_TEST(contains(to_table(empty), "No results."));
     BOOST_TEST(contains(to_comparison(empty, empty), "No result is in both runs."));
-    BOOST_TEST(contains(to_html(empty), "0 results"));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_of_extremes_survives_tables)

@@ -1,4 +1,3 @@
-#include "relay/delay_line.hpp"
 #include "histogram.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -132,33 +131,6 @@ BOOST_AUTO_TEST_CASE(a_curve_goes_from_share_0_to_the_maximum_and_can_be_drawn)
         BOOST_TEST(c.back().second == n);
         BOOST_TEST(std::abs(static_cast<double>(c.size()) - 10 * std::log10(n) - 1) <= 1);
     }
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(delay_lines)
-
-BOOST_AUTO_TEST_CASE(what_is_due_leaves_in_one_piece_and_nothing_overtakes)
-{
-    delay_line line;
-    delay_line::time_point const start{};
-    line.put("one ", start + 10ms);
-    line.put("two ", start + 20ms);
-    line.put("three", start + 15ms);  // the delay became shorter
-    line.put(delay_line::ending::close, start + 21ms);
-
-    line.advance_to(start + 19ms);
-    BOOST_TEST(line.due() == "one ");
-    line.advance_to(start + 20ms);
-    BOOST_TEST(line.due() == "one two three");
-    line.take(4);
-    BOOST_TEST(line.due() == "two three");
-    line.advance_to(start + 21ms);
-    BOOST_TEST((line.end() == delay_line::ending::none));  // bytes first
-    line.take(9);
-    BOOST_TEST((line.end() == delay_line::ending::close));
-    BOOST_TEST(line.size() == 0u);
-    BOOST_TEST(!line.next());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

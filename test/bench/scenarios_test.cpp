@@ -9,7 +9,6 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 // The tool counts its heap by standing in for malloc; a test program does not.
 redlock::bench::heap redlock::bench::heap_now() noexcept
@@ -245,6 +244,20 @@ BOOST_AUTO_TEST_CASE(fenced_is_compared_with_the_library_itself_and_counts_secon
     auto o = brief();
     o.nodes = {"redis://127.0.0.1:1"};
     BOOST_TEST(message_of("fenced", o).find("without --nodes") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
+{
+    auto const results = run_briefly("sets");
+
+    BOOST_REQUIRE(results.size() == 4u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        check_common(results[i]);
+        BOOST_TEST(results[i].more.at("client_cpu_to_one_name") > 0.5);
+    }
+    BOOST_TEST(results[2].variant.find("20 names") != std::string::npos);
+    for (auto const* ratio : {"longest_wait_to_sequences_mean", "singles_mean_wait_to_alone", "singles_mean_wait_to_alone_beside_sequences"})
+        BOOST_TEST(results[3].more.contains(ratio));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

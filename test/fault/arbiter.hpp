@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <thread>
 #include <vector>
 

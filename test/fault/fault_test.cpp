@@ -1,8 +1,8 @@
 // Real servers behind a network and under administrators that misbehave.
 
-#include "support/faulty_proxy.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/plain_client.hpp"
+#include "testbed/proxy.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,41 +12,35 @@
 
 using namespace redlock;
 using namespace redlock::test;
+using redlock::testbed::fault;
+using redlock::testbed::proxy;
 
 BOOST_AUTO_TEST_SUITE(faults)
 
 namespace {
 
-/// Servers that are reached through proxies.
-struct proxied_servers : real_servers {
-    explicit proxied_servers(std::size_t count, std::vector<std::string> options = {}) : real_servers(count, std::move(options))
+/// Servers that are reached over a network.
+struct distant_servers : real_servers {
+    explicit distant_servers(std::size_t count, std::vector<std::string> options = {}) : real_servers(count, std::move(options))
     {
-        make_proxies();
+        make_network();
     }
 
-    void make_proxies()
+    void make_network()
     {
-        proxies.clear();
-        for (auto& s : servers) {
-            proxies.push_back(std::make_unique<faulty_proxy>(s->port()));
-            proxies.back()->start();
-        }
+        std::vector<proxy::target> targets;
+        for (auto& s : servers)
+            targets.push_back({s->port()});
+        network = std::make_unique<proxy>(targets);
+        network->start();
     }
 
-    config through_proxies(std::chrono::milliseconds node_timeout = patience) const
+    config over_network(config special = {}) const
     {
-        auto c = settings();
-        c.nodes.clear();
-        for (auto& p : proxies)
-            c.nodes.push_back(p->url());
-        c.node_timeout = node_timeout;
+        auto c = settings(std::move(special));
+        for (std::size_t i = 0; i < network->size(); ++i)
+            c.nodes[i] = network->url(i);
         return c;
-    }
-
-    void set_all(fault f)
-    {
-        for (auto& p : proxies)
-            p->set(f);
     }
 
     // Everything works again: all servers vote, and nothing is left.
@@ -65,113 +59,109 @@ struct proxied_servers : real_servers {
             BOOST_TEST(s->ask({"DBSIZE"}) == "0");
     }
 
-    std::vector<std::unique_ptr<faulty_proxy>> proxies;
+    std::unique_ptr<proxy> network;
+};
+
+// What most tests begin and end with.
+struct connected_over_network {
+    connected_over_network() { r.connect(locks); }
+    void teardown() { r.check_recovery(locks); }
+
+    distant_servers r{3};
+    lock_manager locks{r.context, r.over_network()};
 };
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
 {
-    proxied_servers r(3);
-    r.set_all(fault::trickle);
-    lock_manager locks(r.context, r.through_proxies());
+    distant_servers r(3);
+    r.network->set_all(fault::trickle);
+    lock_manager locks(r.context, r.over_network());
     for (int i = 0; i < 20; ++i) {
         auto won = r.acquire(locks, "stock", {.wait = 5s});
         BOOST_TEST(!won.ec);
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
     }
-    r.set_all(fault::none);
+    r.network->set_all(fault::none);
     r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies(200ms));
+    distant_servers r(3);
+    lock_manager locks(r.context, r.over_network({.node_timeout = 200ms}));
     r.connect(locks);
-    r.set_all(fault::delay);
-    for (auto& p : r.proxies)
-        p->delay_ms = 400;
+    for (std::size_t i = 0; i < 3; ++i)
+        r.network->set_rtt(i, 800ms);
     auto lost = r.acquire(locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
-    r.set_all(fault::none);
+    for (std::size_t i = 0; i < 3; ++i)
+        r.network->set_rtt(i, 0ms);
     r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies(1s));
+    distant_servers r(3);
+    lock_manager locks(r.context, r.over_network({.node_timeout = 1s}));
     r.connect(locks);
-    r.set_all(fault::deaf);
+    r.network->set_all(fault::mute);
     auto lost = r.acquire(locks, "stock", {.ttl = 30s});
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know it …
-    r.set_all(fault::none);
+    r.network->set_all(fault::none);
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
     r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up)
+BOOST_FIXTURE_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up, connected_over_network)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
-    r.connect(locks);
-    r.proxies[2]->set(fault::half_open);
-    for (int i = 0; i < 50; ++i) {
-        auto won = r.acquire(locks, "stock", {.wait = 5s});
-        BOOST_TEST(!won.ec);
-        BOOST_TEST(!r.release(won.held));
-    }
-    r.proxies[2]->set(fault::none);
-    r.check_recovery(locks);
+    r.network->set(2, fault::half_open);
+    for (int i = 0; i < 50; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, "stock", {.wait = 5s}).held));
+    r.network->set(2, fault::none);
 }
 
-BOOST_AUTO_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key)
+BOOST_FIXTURE_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key, connected_over_network)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
-    r.connect(locks);
     for (int i = 0; i < 10; ++i) {
-        r.proxies[0]->set(fault::reset);
-        r.proxies[1]->set(i % 2 ? fault::reset : fault::none);
+        r.network->set(0, fault::reset);
+        r.network->set(1, i % 2 ? fault::reset : fault::none);
         auto o = r.acquire(locks, "stock", {.ttl = 30s});
-        r.set_all(fault::none);
+        r.network->set_all(fault::none);
         r.release(o.held);
         r.connect(locks);
         BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
     }
-    r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies(200ms));
+    distant_servers r(3);
+    lock_manager locks(r.context, r.over_network({.node_timeout = 200ms}));
     r.connect(locks);
     auto const begin = std::chrono::steady_clock::now();
-    r.set_all(fault::garbage);
+    r.network->set_all(fault::garbage);
     for (int i = 0; i < 10; ++i) {
         auto o = r.acquire(locks, "stock", {.ttl = 5s});
         BOOST_TEST((!o.ec || o.ec == errc::no_quorum));
         r.release(o.held);
     }
     auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
-    BOOST_TEST(r.proxies[0]->connections < 20 + 10 * took.count());  // it is not hammered
-    r.set_all(fault::none);
+    BOOST_TEST(r.network->connections(0) < 20 + 10 * took.count());  // it is not hammered
+    r.network->set_all(fault::none);
     r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies(1s));
+    distant_servers r(3);
+    lock_manager locks(r.context, r.over_network({.node_timeout = 1s}));
     r.connect(locks);
     r[0].ask({"CLIENT", "PAUSE", "2000"});
-    auto won = r.acquire(locks, "stock", {.wait = 5s});
-    BOOST_TEST(!won.ec);
-    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.wait = 5s}).held));
     r[1].ask({"CLIENT", "PAUSE", "2000"});
     r[2].ask({"CLIENT", "PAUSE", "2000"});
     auto const before = clock::now();
@@ -186,30 +176,25 @@ BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
 
 BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)
 {
-    proxied_servers r(3);
+    distant_servers r(3);
     if (r[0].ask({"CONFIG", "GET", "enable-debug-command"}).find("enable-debug-command") != std::string::npos) {
         for (auto& s : r.servers)
             s = std::make_unique<local_server>(std::vector<std::string>{"--enable-debug-command", "yes"});
-        r.make_proxies();
+        r.make_network();
     }
-    lock_manager locks(r.context, r.through_proxies());
+    lock_manager locks(r.context, r.over_network());
     r.connect(locks);
     std::thread sleeper([&] { r[0].ask({"DEBUG", "SLEEP", "1"}); });
-    for (int i = 0; i < 50; ++i) {
-        auto won = r.acquire(locks, "stock", {.wait = 5s});
-        BOOST_TEST(!won.ec);
-        BOOST_TEST(!r.release(won.held));
-    }
+    for (int i = 0; i < 50; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, "stock", {.wait = 5s}).held));
     sleeper.join();
     r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
 {
-    proxied_servers r(3, {"--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random"});
-    auto settings = r.through_proxies();
-    settings.allow_eviction = true;
-    lock_manager locks(r.context, settings);
+    distant_servers r(3, {"--maxmemory", "4mb", "--maxmemory-policy", "allkeys-random"});
+    lock_manager locks(r.context, r.over_network({.allow_eviction = true}));
     r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST(!won.ec);
@@ -229,28 +214,19 @@ BOOST_AUTO_TEST_CASE(evicted_locks_are_noticed_at_the_next_extension)
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_and_no_lock)
+BOOST_FIXTURE_TEST_CASE(scripts_that_are_flushed_all_the_time_cost_a_round_trip_and_no_lock, connected_over_network)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
-    r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 30s});
     for (int i = 0; i < 30; ++i) {
-        for (auto& s : r.servers)
-            s->ask({"SCRIPT", "FLUSH"});
+        r.ask_all({"SCRIPT", "FLUSH"});
         BOOST_TEST(!r.extend(won.held, 30s));
     }
-    for (auto& s : r.servers)
-        s->ask({"SCRIPT", "FLUSH"});
+    r.ask_all({"SCRIPT", "FLUSH"});
     BOOST_TEST(!r.release(won.held));
-    r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it)
+BOOST_FIXTURE_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_comes_back_with_it, connected_over_network)
 {
-    proxied_servers r(3);
-    lock_manager locks(r.context, r.through_proxies());
-    r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     r[0].ask({"CONFIG", "SET", "requirepass", "new"});
     testbed::plain_client admin(r[0].port());
@@ -264,17 +240,14 @@ BOOST_AUTO_TEST_CASE(a_password_that_is_changed_under_way_is_told_and_the_node_c
     BOOST_TEST(!r.extend(won.held, 60s));  // by the other two
     admin.ask({"CONFIG", "SET", "requirepass", ""});
     BOOST_TEST(!r.release(won.held));
-    r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_with_a_log_remembers_after_a_crash_and_one_without_forgets)
 {
     for (bool const durable : {true, false}) {
-        proxied_servers r(3, durable ? std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}
+        distant_servers r(3, durable ? std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}
                                      : std::vector<std::string>{});
-        auto settings = r.through_proxies();
-        settings.restart_guard = restart_guard::off;
-        lock_manager locks(r.context, settings);
+        lock_manager locks(r.context, r.over_network({.restart_guard = restart_guard::off}));
         r.connect(locks);
         auto won = r.acquire(locks, "stock", {.ttl = 60s});
         BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));

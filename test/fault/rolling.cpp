@@ -13,7 +13,6 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 

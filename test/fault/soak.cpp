@@ -8,9 +8,11 @@
 #include "fault/arbiter.hpp"
 #include "fault/rolling.hpp"
 #include "fault/stepped_clock.hpp"
-#include "support/faulty_proxy.hpp"
+#include "testbed/command_line.hpp"
+#include "testbed/early_exit.hpp"
 #include "testbed/local_server.hpp"
-#include "testbed/plain_client.hpp"
+#include "testbed/process.hpp"
+#include "testbed/proxy.hpp"
 
 #include <redlock.hpp>
 
@@ -21,28 +23,25 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -50,30 +49,12 @@ namespace {
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 using redlock::test::arbiter;
-using redlock::test::fault;
-using redlock::test::faulty_proxy;
 using redlock::test::request;
 using redlock::test::stepped_clock;
+using redlock::testbed::fault;
 using redlock::testbed::local_server;
-
-constexpr char usage[] =
-    R"(usage: redlock_soak [OPTION]…
-
-  --seconds S    how long (60)
-  --seed N       of the faults (1)
-  --processes N  that take the lock, 2 to 16 (3)
-  --servers N    1 to 9 (5)
-  --forgetful    the servers keep no log, so that a crash forgets: updates may then be lost, and are counted;
-                 with --fencing, no more crash at a time than may
-  --nodes URL,…  servers that are there already, and …
-  --links NAME,… … the network interfaces that lead to them, which are set down and up
-  --without-lock updates must then be lost, or the check is blind
-  --fencing      half of the time without fencing tokens, half with them, for processes that never look whether the lock
-                 is still theirs: without, updates must be lost in 10 s or more; with, none, and nothing stale be accepted
-  --clock-shim F with --fencing: step the wall clocks of some servers through this library, which is preloaded into them
-  --rolling      instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as long as
-                 that takes; it must be held to the end, and another without healing be lost
-)";
+using redlock::testbed::process;
+using redlock::testbed::proxy;
 
 // With --fencing. Short, so that it is often over; and so that --forgetful servers vote again soon.
 constexpr auto short_ttl = 300ms;
@@ -141,8 +122,7 @@ std::int64_t nanoseconds_now()
 }
 
 // Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the arbiter can stop it.
-asio::awaitable<void> add_naively(redlock::lock_manager& locks, shared& s, int to_arbiter, std::uint8_t counter,
-                                  std::uint64_t seed)
+asio::awaitable<void> add_naively(redlock::lock_manager& locks, shared& s, int to_arbiter, std::uint8_t counter, std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -151,8 +131,7 @@ asio::awaitable<void> add_naively(redlock::lock_manager& locks, shared& s, int t
             .ttl = short_ttl, .wait = 2s, .renew = random() % 2 ? redlock::renewal::automatic : redlock::renewal::none};
         request r{.counter = counter, .acquisition = static_cast<std::uint64_t>(::getpid()) << 32 | i};
         r.began = nanoseconds_now();
-        auto [ec, held] = co_await locks.async_acquire(fmt::format("counter/{}", counter), options,
-                                                       asio::as_tuple(asio::use_awaitable));
+        auto [ec, held] = co_await locks.async_acquire(fmt::format("counter/{}", counter), options, asio::as_tuple(asio::use_awaitable));
         if (ec) {
             ++s.refused;
             continue;
@@ -174,7 +153,7 @@ asio::awaitable<void> add_naively(redlock::lock_manager& locks, shared& s, int t
 
 // Three that work at the same time.
 template <class Work>
-[[noreturn]] void be_a_client(redlock::config settings, Work work)
+int run_three(redlock::config settings, Work work)
 {
     asio::io_context context{1};
     redlock::lock_manager locks(context, std::move(settings));
@@ -188,25 +167,19 @@ template <class Work>
         });
     }
     context.run();
-    ::_exit(0);
+    return 0;
 }
 
 class soak {
 public:
     explicit soak(settings s) : settings_(s), random_(s.seed)
     {
-        void* const memory = ::mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED)
-            throw std::runtime_error("no shared memory");
-        shared_ = new (memory) shared{};
         std::vector<std::string> options;
         if (!s.forgetful)
             options = {"--appendonly", "yes", "--appendfsync", "always"};
         if (s.nodes.empty())
             start_servers(options);
     }
-
-    ~soak() { end_clients(SIGKILL); }
 
     int run()
     {
@@ -254,20 +227,19 @@ private:
     // How many clients did not end well.
     int endure(std::chrono::milliseconds time)
     {
+        std::vector<proxy::target> targets;
         for (auto& s : servers_)
-            proxies_.push_back(std::make_unique<faulty_proxy>(s->port()));
+            targets.push_back({s->port()});
+        network_ = std::make_unique<proxy>(targets);
         auto nodes = settings_.nodes;
-        for (auto& p : proxies_)
-            nodes.push_back(p->url());
+        for (std::size_t i = 0; i < network_->size(); ++i)
+            nodes.push_back(network_->url(i));
         shared_->stop = false;
         for (std::size_t i = 0; i < settings_.processes; ++i)
             clients_.push_back(start_client(nodes, settings_.seed * 100 + i));
-        for (std::size_t i = 0; settings_.fencing && i < 5; ++i) {
+        for (std::size_t i = 0; settings_.fencing && i < 5; ++i)
             spare_.push_back(start_client(nodes, settings_.seed * 100 + 50 + i, true));
-            ::waitpid(spare_.back(), nullptr, WUNTRACED);
-        }
-        for (auto& p : proxies_)  // after the forks: a process with threads is not to be forked
-            p->start();
+        network_->start();  // after the forks: a process with threads is not to be forked
         if (arbiter_)
             arbiter_->start();
 
@@ -282,53 +254,43 @@ private:
             fmt::print(stderr, "\r                                        \r");
         mend_everything();
         shared_->stop = true;
-        auto const failed = end_clients(0);
-        proxies_.clear();
+        auto const failed = end_clients();
+        network_.reset();
         return failed;
     }
 
-    int end_clients(int signal)
+    int end_clients()
     {
-        for (auto pid : spare_)
-            ::kill(pid, SIGKILL);
-        dead_.insert(dead_.end(), spare_.begin(), spare_.end());
-        for (auto pid : std::exchange(dead_, {}))
-            ::waitpid(pid, nullptr, 0);
         spare_.clear();
+        dead_.clear();
         int failed = 0;
-        for (auto pid : std::exchange(clients_, {})) {
-            int status = 0;
-            ::kill(pid, signal);
-            ::waitpid(pid, &status, 0);
-            failed += status != 0;
-        }
+        for (auto& client : clients_)
+            failed += client.wait().status != 0;
+        clients_.clear();
         return failed;
     }
 
-    pid_t start_client(std::vector<std::string> const& nodes, std::uint64_t seed, bool spare = false)
+    process start_client(std::vector<std::string> const& nodes, std::uint64_t seed, bool spare = false)
     {
         int const to_arbiter = arbiter_ ? arbiter_->connect() : -1;
-        auto const pid = ::fork();
-        if (pid < 0)
-            throw std::runtime_error("cannot start a process");
-        if (pid == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (spare)
-                ::raise(SIGSTOP);  // until it is needed
-            redlock::config settings{.nodes = nodes, .node_timeout = 100ms};
-            if (!arbiter_)
-                be_a_client(settings, [&](auto& locks, std::uint8_t i) {
-                    return add(locks, *shared_, seed * 16 + i, !settings_.without_lock);
-                });
-            settings.max_ttl = quarantine;
-            settings.fencing = fenced_;
-            be_a_client(settings, [&](auto& locks, std::uint8_t i) {
-                return add_naively(locks, *shared_, to_arbiter, i, seed * 16 + i);
-            });
-        }
+        process client([&] { return be_a_client(nodes, to_arbiter, seed); }, {.stopped = spare, .name = "redlock_soak: in a client"});
         if (arbiter_)
             ::close(to_arbiter);
-        return pid;
+        return client;
+    }
+
+    int be_a_client(std::vector<std::string> const& nodes, int to_arbiter, std::uint64_t seed)
+    {
+        redlock::config settings{.nodes = nodes, .node_timeout = 100ms};
+        if (!arbiter_)
+            return run_three(settings, [&](auto& locks, std::uint8_t i) {
+                return add(locks, *shared_, seed * 16 + i, !settings_.without_lock);
+            });
+        settings.max_ttl = quarantine;
+        settings.fencing = fenced_;
+        return run_three(settings, [&](auto& locks, std::uint8_t i) {
+            return add_naively(locks, *shared_, to_arbiter, i, seed * 16 + i);
+        });
     }
 
     std::size_t any(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
@@ -361,19 +323,19 @@ private:
             return stop_client();
         case 3:
         case 4: {
-            constexpr fault faults[] = {fault::delay, fault::trickle, fault::deaf, fault::half_open, fault::reset, fault::garbage, fault::refuse};
-            auto& p = *proxies_[i];
-            p.set(faults[any(std::size(faults))]);
-            later_.push_back({any(5), [&p] { p.set(fault::none); }});
+            constexpr fault faults[] = {fault::none, fault::trickle, fault::mute, fault::half_open, fault::reset, fault::garbage, fault::refuse};
+            auto const what = faults[any(std::size(faults))];
+            network_->set(i, what);
+            network_->set_rtt(i, what == fault::none ? 40ms : 0ms);
+            later_.push_back({any(5), [this, i] {
+                network_->set(i, fault::none);
+                network_->set_rtt(i, 0ms);
+            }});
             return;
         }
         case 5: {  // nobody sees anybody
-            for (auto& p : proxies_)
-                p->set(fault::half_open);
-            later_.push_back({any(3), [this] {
-                for (auto& p : proxies_)
-                    p->set(fault::none);
-            }});
+            network_->set_all(fault::half_open);
+            later_.push_back({any(3), [this] { network_->set_all(fault::none); }});
             return;
         }
         case 6:
@@ -408,15 +370,15 @@ private:
     {
         if (!may_crash(shared_server))
             return;
-        std::array<std::vector<faulty_proxy*>, 2> sides;
+        std::array<std::vector<std::size_t>, 2> sides;
         auto turn = any(2);
-        for (std::size_t i = 0; i < proxies_.size(); ++i) {
+        for (std::size_t i = 0; i < network_->size(); ++i) {
             if (i != shared_server)
-                sides[turn++ % 2].push_back(proxies_[i].get());
+                sides[turn++ % 2].push_back(i);
         }
-        auto const set = [](std::vector<faulty_proxy*> const& side, fault f) {
-            for (auto* p : side)
-                p->set(f);
+        auto const set = [this](std::vector<std::size_t> const& side, fault f) {
+            for (auto const i : side)
+                network_->set(i, f);
         };
         set(sides[0], fault::half_open);
         later_.push_back({10, [=, this] {
@@ -445,7 +407,7 @@ private:
     // Often for longer than its ttl.
     void stop_client()
     {
-        auto const pid = clients_[any(clients_.size())];
+        auto const pid = clients_[any(clients_.size())].pid();
         ::kill(pid, SIGSTOP);
         later_.push_back({any(settings_.fencing ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
     }
@@ -456,11 +418,10 @@ private:
         if (spare_.empty())
             return;
         auto& client = clients_[any(clients_.size())];
-        ::kill(client, SIGKILL);
-        dead_.push_back(client);  // waited for at the end, so that its number is not given to another process
-        client = spare_.back();
+        client.signal(SIGKILL);
+        dead_.push_back(std::exchange(client, std::move(spare_.back())));  // waited for at the end: its number is not given to another
         spare_.pop_back();
-        ::kill(client, SIGCONT);
+        client.resume();
         ++deaths_;
     }
 
@@ -477,7 +438,7 @@ private:
 
     void set_link(std::string const& link, char const* state)
     {
-        if (std::system(("ip link set " + link + " " + state).c_str()) != 0)
+        if (process({"ip", "link", "set", link, state}).wait().status != 0)
             throw std::runtime_error("cannot set the interface " + link + " " + state);
     }
 
@@ -506,16 +467,20 @@ private:
             mend_some();
     }
 
+    std::string what_was_done() const
+    {
+        return fmt::format("{} servers{}{}, {} processes, {} s, seed {}: {} faults",
+                           settings_.nodes.empty() ? servers_.size() : settings_.nodes.size(), settings_.forgetful ? " without a log" : "",
+                           settings_.links.empty() ? "" : " in namespaces of their own", settings_.processes, settings_.seconds,
+                           settings_.seed, faults_);
+    }
+
     int judge(int failed, arbiter::record const& with, arbiter::record const& without)
     {
-        fmt::print("{} servers{}, {} processes, {} s, seed {}: {} faults, among them {} crashes of servers, {} of processes, "
-                   "{} steps of clocks; {} acquisitions refused\n"
-                   "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, "
-                   "{} stale accepted\n",
-                   settings_.nodes.empty() ? servers_.size() : settings_.nodes.size(), settings_.forgetful ? " without a log" : "",
-                   settings_.processes, settings_.seconds, settings_.seed, faults_, crashes_, deaths_, steps_,
-                   shared_->refused.load(), with.acknowledged, with.lost, with.refused, without.acknowledged, without.lost,
-                   without.stale);
+        fmt::print("{}, among them {} crashes of servers, {} of processes, {} steps of clocks; {} acquisitions refused\n"
+                   "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, {} stale accepted\n",
+                   what_was_done(), crashes_, deaths_, steps_, shared_->refused.load(), with.acknowledged, with.lost, with.refused,
+                   without.acknowledged, without.lost, without.stale);
         bool bad = failed > 0 || with.acknowledged == 0 || with.lost > 0;
         if (failed > 0)
             fmt::print("{} processes did not end well\n", failed);
@@ -538,11 +503,8 @@ private:
         auto const& s = *shared_;
         auto const acknowledged = s.acknowledged.load();
         auto const missing = acknowledged > s.counter ? acknowledged - s.counter : 0;
-        fmt::print("{} servers{}{}, {} processes, {} s, seed {}: {} faults, {} updates, {} lost; {} written when the lock was over, "
-                   "{} given up inside, {} acquisitions refused\n",
-                   settings_.nodes.empty() ? servers_.size() : settings_.nodes.size(), settings_.forgetful ? " without a log" : "",
-                   settings_.links.empty() ? "" : " in namespaces of their own", settings_.processes, settings_.seconds,
-                   settings_.seed, faults_, acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
+        fmt::print("{}, {} updates, {} lost; {} written when the lock was over, {} given up inside, {} acquisitions refused\n",
+                   what_was_done(), acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
         if (settings_.without_lock) {
             fmt::print("without the lock, {} updates are lost\n", missing);
             return missing > 0 ? 0 : 1;
@@ -576,16 +538,17 @@ private:
 
     settings const settings_;
     std::mt19937_64 random_;
-    shared* shared_ = nullptr;
+    boost::interprocess::mapped_region const memory_ = boost::interprocess::anonymous_shared_memory(sizeof(shared));
+    shared* const shared_ = new (memory_.get_address()) shared{};
     std::vector<std::unique_ptr<local_server>> servers_;
-    std::vector<std::unique_ptr<faulty_proxy>> proxies_;
+    std::unique_ptr<proxy> network_;
     std::vector<std::chrono::steady_clock::time_point> started_;
     std::vector<std::unique_ptr<stepped_clock>> clocks_;  // of the first servers
     std::unique_ptr<arbiter> arbiter_;                    // with --fencing
     bool fenced_ = false;
-    std::vector<pid_t> clients_;
-    std::vector<pid_t> spare_;  // stopped until they take somebody's place
-    std::vector<pid_t> dead_;
+    std::vector<process> clients_;
+    std::vector<process> spare_;  // stopped until they take somebody's place
+    std::vector<process> dead_;
     std::vector<mending> later_;
     std::size_t paused_ = 0;
     std::uint64_t faults_ = 0;
@@ -594,64 +557,41 @@ private:
     std::uint64_t steps_ = 0;
 };
 
-bool parse(std::vector<std::string_view> const& arguments, settings& s)
+settings parse(std::vector<std::string> arguments)
 {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        bool* const flag = arguments[i] == "--forgetful"    ? &s.forgetful
-                         : arguments[i] == "--fencing"      ? &s.fencing
-                         : arguments[i] == "--rolling"      ? &s.rolling
-                         : arguments[i] == "--without-lock" ? &s.without_lock
-                                                            : nullptr;
-        if (flag) {
-            *flag = true;
-            continue;
-        }
-        auto const value = i + 1 < arguments.size() ? arguments[i + 1] : std::string_view();
-        std::uint64_t n = 0;
-        auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), n);
-        bool const number = !value.empty() && ec == std::errc() && end == value.data() + value.size();
-        auto const option = arguments[i++];
-        if (option == "--nodes" || option == "--links") {
-            auto& list = option == "--nodes" ? s.nodes : s.links;
-            for (auto rest = value; !rest.empty();) {
-                auto const comma = std::min(rest.find(','), rest.size());
-                list.emplace_back(rest.substr(0, comma));
-                rest.remove_prefix(std::min(comma + 1, rest.size()));
-            }
-        } else if (option == "--clock-shim" && !value.empty())
-            s.clock_shim = value;
-        else if (option == "--seconds" && number && n > 0)
-            s.seconds = static_cast<int>(n);
-        else if (option == "--seed" && number)
-            s.seed = n;
-        else if (option == "--processes" && number && n >= 2 && n <= 16)
-            s.processes = n;
-        else if (option == "--servers" && number && n >= 1 && n <= 9)
-            s.servers = n;
-        else {
-            fmt::print(stderr, "redlock_soak: {} \"{}\" is not understood\n\n{}", option, value, usage);
-            return false;
-        }
-    }
-    return true;
+    settings s;
+    redlock::testbed::command_line line("redlock_soak", "Adds to counters through the lock, on real servers, while everything around fails.");
+    line.add_number("--seconds", s.seconds, 1, 1'000'000, "how long");
+    line.add_number("--seed", s.seed, 0, std::numeric_limits<std::uint64_t>::max(), "of the faults");
+    line.add_number("--processes", s.processes, 2, 16, "that take the lock");
+    line.add_number("--servers", s.servers, 1, 9, "that are started");
+    line.add_flag("--forgetful", s.forgetful, "the servers keep no log, so that a crash forgets: updates may then be lost, and are counted; "
+                                              "with --fencing, no more crash at a time than may");
+    line.add_list("--nodes", "URL", s.nodes, "servers that are there already, and …");
+    line.add_list("--links", "NAME", s.links, "… the network interfaces that lead to them, which are set down and up");
+    line.add_flag("--without-lock", s.without_lock, "updates must then be lost, or the check is blind");
+    line.add_flag("--fencing", s.fencing, "half of the time without fencing tokens, half with them, for processes that never look whether the "
+                                          "lock is still theirs: without, updates must be lost in 10 s or more; with, none, and nothing "
+                                          "stale be accepted");
+    line.add_text("--clock-shim", "FILE", s.clock_shim, "with --fencing: step the wall clocks of some servers through this library, which is "
+                                                        "preloaded into them");
+    line.add_flag("--rolling", s.rolling, "instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as "
+                                          "long as that takes; it must be held to the end, and another without healing be lost");
+    line.read(std::move(arguments));
+    return s;
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    std::vector<std::string_view> const arguments(argv + 1, argv + argc);
-    if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
-        fmt::print("{}", usage);
-        return 0;
-    }
-    settings s;
-    if (!parse(arguments, s))
-        return 2;
     try {
+        auto const s = parse({argv + 1, argv + argc});
         if (s.rolling)
             return redlock::test::rolling_restart(std::max<std::size_t>(s.servers, 3));
         return s.fencing ? soak(s).run_fencing() : soak(s).run();
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     } catch (std::exception const& e) {
         fmt::print(stderr, "redlock_soak: {}\n", e.what());
         return 1;

@@ -4,7 +4,7 @@
 #include "fuzz/must.hpp"
 #include "redis/batch.hpp"
 #include "redis/reply.hpp"
-#include "redis/sender.hpp"
+#include "redis/encoder.hpp"
 
 #include <boost/redis/resp3/node.hpp>
 

@@ -20,7 +20,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 using namespace redlock;
@@ -113,8 +112,6 @@ struct shop {
         return done();
     }
 
-    void run_for(std::chrono::milliseconds d) { context.run_for(d); }
-
     tcp::socket connect()
     {
         tcp::socket s(context);
@@ -148,6 +145,12 @@ struct shop {
     tcp::acceptor acceptor{context, {asio::ip::address_v4::loopback(), 0}};
     std::vector<error_code> ended;  // connections, and why
     int holding = 0;
+};
+
+struct visited_shop {
+    shop s;
+    tcp::socket client = s.connect();
+    beast::flat_buffer input;
 };
 
 }  // namespace
@@ -243,11 +246,8 @@ BOOST_AUTO_TEST_CASE(a_request_says_how_long_it_may_take)
     BOOST_TEST((never.wait(std::chrono::milliseconds::max()) == 1ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_handler_that_ends_is_answered)
+BOOST_FIXTURE_TEST_CASE(a_handler_that_ends_is_answered, visited_shop)
 {
-    shop s;
-    auto client = s.connect();
-    beast::flat_buffer input;
     for (int i = 0; i < 3; ++i) {
         asio::write(client, asio::buffer(shop::get("1")));
         BOOST_TEST(s.read(client, input).body() == "held for /1");
@@ -273,11 +273,9 @@ BOOST_AUTO_TEST_CASE(who_goes_while_it_holds_gives_the_lock_back)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more)
+BOOST_FIXTURE_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more, visited_shop)
 {
-    shop s;
     s.node->set("lock:stock", "of another kind", 60s);
-    auto client = s.connect();
     asio::write(client, asio::buffer(shop::get("1")));
     BOOST_TEST(s.run_to([&] { return s.locks.stats().waiting == 1; }));
     client.close();
@@ -286,10 +284,8 @@ BOOST_AUTO_TEST_CASE(who_goes_while_it_waits_does_not_wait_any_more)
     BOOST_TEST(s.holding == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_reset_counts_as_gone)
+BOOST_FIXTURE_TEST_CASE(a_reset_counts_as_gone, visited_shop)
 {
-    shop s;
-    auto client = s.connect();
     asio::write(client, asio::buffer(shop::get("60000")));
     BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
     client.set_option(asio::socket_base::linger(true, 0));
@@ -297,11 +293,8 @@ BOOST_AUTO_TEST_CASE(a_reset_counts_as_gone)
     BOOST_TEST(s.run_to([&] { return !s.locked() && s.ended.size() == 1; }));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_client_sends_early_is_kept)
+BOOST_FIXTURE_TEST_CASE(what_a_client_sends_early_is_kept, visited_shop)
 {
-    shop s;
-    auto client = s.connect();
-    beast::flat_buffer input;
     asio::write(client, asio::buffer(shop::get("50") + shop::get("2") + shop::get("3").substr(0, 10)));
     BOOST_TEST(s.run_to([&] { return s.holding == 1; }));
     asio::write(client, asio::buffer(shop::get("3").substr(10) + shop::get("4")));
@@ -309,11 +302,8 @@ BOOST_AUTO_TEST_CASE(what_a_client_sends_early_is_kept)
         BOOST_TEST(s.read(client, input).body() == std::string("held for ") + target);
 }
 
-BOOST_AUTO_TEST_CASE(early_requests_without_end_are_left_on_the_socket)
+BOOST_FIXTURE_TEST_CASE(early_requests_without_end_are_left_on_the_socket, visited_shop)
 {
-    shop s;
-    auto client = s.connect();
-    beast::flat_buffer input;
     std::string many;
     int count = 0;
     for (many = shop::get("30"); many.size() < 200'000; ++count)
@@ -329,11 +319,8 @@ BOOST_AUTO_TEST_CASE(early_requests_without_end_are_left_on_the_socket)
     BOOST_TEST(written);
 }
 
-BOOST_AUTO_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back)
+BOOST_FIXTURE_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back, visited_shop)
 {
-    shop s;
-    auto client = s.connect();
-    beast::flat_buffer input;
     asio::write(client, asio::buffer(shop::get("60000", "Request-Timeout-Ms: 700\r\n")));
     auto const late = s.read(client, input);
     BOOST_TEST(late.result_int() == 504u);
@@ -342,100 +329,77 @@ BOOST_AUTO_TEST_CASE(the_deadline_ends_the_work_and_gives_the_lock_back)
     BOOST_TEST(s.read(client, input).result_int() == 200u);  // the connection goes on
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_that_is_over_is_answered_in_time)
+BOOST_FIXTURE_TEST_CASE(a_wait_that_is_over_is_answered_in_time, visited_shop)
 {
-    shop s;
     s.node->set("lock:stock", "of another kind", 60s);
-    auto client = s.connect();
-    beast::flat_buffer input;
     asio::write(client, asio::buffer(shop::get("1", "Request-Timeout-Ms: 60\r\n")));
     auto const status = s.read(client, input).result_int();
     BOOST_TEST((status == 503u || status == 504u));  // whichever is first
 }
 
-BOOST_AUTO_TEST_CASE(what_a_handler_throws_is_passed_on)
-{
+namespace {
+
+struct connected_pair {
+    connected_pair()
+    {
+        tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+        client.connect(acceptor.local_endpoint());
+        acceptor.accept(server);
+    }
+
     asio::io_context context;
-    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-    tcp::socket client(context), server(context);
-    client.connect(acceptor.local_endpoint());
-    acceptor.accept(server);
+    tcp::socket client{context}, server{context};
     beast::flat_buffer input;
-    std::string said;
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-            auto handle = []() -> asio::awaitable<void> {
-                throw std::runtime_error("sold out");
-                co_return;
-            };
-            try {
-                co_await run_request(server, input, request_deadline(10s), handle);
-            } catch (std::exception const& e) {
-                said = e.what();
-            }
-        },
-        asio::detached);
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(what_a_handler_throws_is_passed_on, connected_pair)
+{
+    std::exception_ptr failure;
+    auto handle = []() -> asio::awaitable<void> {
+        throw std::runtime_error("sold out");
+        co_return;
+    };
+    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle), [&](std::exception_ptr e) { failure = e; });
     context.run();  // and nothing keeps it running
-    BOOST_TEST(said == "sold out");
+    BOOST_TEST_REQUIRE((failure != nullptr));
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(failure), std::runtime_error, [](auto& e) { return e.what() == std::string("sold out"); });
     BOOST_TEST(!server.non_blocking());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_done_is_done_although_the_client_has_gone)
+BOOST_FIXTURE_TEST_CASE(what_was_done_is_done_although_the_client_has_gone, connected_pair)
 {
-    asio::io_context context;
-    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-    tcp::socket client(context), server(context);
-    client.connect(acceptor.local_endpoint());
-    acceptor.accept(server);
-    beast::flat_buffer input;
     int result = 0;
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-            auto handle = [&]() -> asio::awaitable<int> {
-                client.close();
-                asio::steady_timer timer(context, 20s);
-                error_code ec;
-                co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
-                BOOST_TEST((ec == asio::error::operation_aborted));
-                co_return 7;
-            };
-            result = co_await run_request(server, input, request_deadline(10s), handle);
-        },
-        asio::detached);
+    auto handle = [&]() -> asio::awaitable<int> {
+        client.close();
+        asio::steady_timer timer(context, 20s);
+        error_code ec;
+        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+        BOOST_TEST((ec == asio::error::operation_aborted));
+        co_return 7;
+    };
+    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle), [&](std::exception_ptr, int r) { result = r; });
     context.run();
     BOOST_TEST(result == 7);
 }
 
-BOOST_AUTO_TEST_CASE(a_cancellation_from_outside_is_not_taken_for_a_client_that_has_gone)
+BOOST_FIXTURE_TEST_CASE(a_cancellation_from_outside_is_not_taken_for_a_client_that_has_gone, connected_pair)
 {
-    asio::io_context context;
-    tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-    tcp::socket client(context), server(context);
-    client.connect(acceptor.local_endpoint());
-    acceptor.accept(server);
-    beast::flat_buffer input;
     asio::cancellation_signal stop;
-    error_code ended;
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-            auto handle = [&]() -> asio::awaitable<void> {
-                asio::steady_timer timer(context, 10s);
-                co_await timer.async_wait(asio::use_awaitable);
-            };
-            try {
-                co_await run_request(server, input, request_deadline(10s), handle);
-            } catch (system_error const& e) {
-                ended = e.code();
-            }
-        },
-        asio::bind_cancellation_slot(stop.slot(), asio::detached));
+    std::exception_ptr failure;
+    auto handle = [&]() -> asio::awaitable<void> {
+        asio::steady_timer timer(context, 10s);
+        co_await timer.async_wait(asio::use_awaitable);
+    };
+    asio::co_spawn(context, run_request(server, input, request_deadline(10s), handle),
+                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e) { failure = e; }));
     context.poll();
     stop.emit(asio::cancellation_type::terminal);
     context.run();
-    BOOST_TEST((ended == asio::error::operation_aborted));
+    BOOST_TEST_REQUIRE((failure != nullptr));
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(failure), system_error,
+                          [](auto& e) { return e.code() == asio::error::operation_aborted; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,5 @@
 #include "support/virtual_world.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <set>
@@ -12,11 +10,8 @@ using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(acquiring)
 
-BOOST_AUTO_TEST_CASE(a_free_resource_is_locked_on_all_nodes)
+BOOST_FIXTURE_TEST_CASE(a_free_resource_is_locked_on_all_nodes, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
 
     BOOST_TEST(!won.ec);
@@ -30,10 +25,8 @@ BOOST_AUTO_TEST_CASE(a_free_resource_is_locked_on_all_nodes)
 BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_before_the_first_byte)
 {
     lock_world w(3);
-    for (auto& s : w.servers)
-        s->request_delay = s->reply_delay = 20ms;
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
+    w.each([](auto& s) { s.request_delay = s.reply_delay = 20ms; });
+    auto locks = w.connected();
     auto const before = w.now;
 
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
@@ -46,25 +39,19 @@ BOOST_AUTO_TEST_CASE(rule_1_validity_counts_from_before_the_first_byte)
 BOOST_AUTO_TEST_CASE(rule_1_an_expired_win_is_not_handed_out)
 {
     lock_world w(3);
-    auto locks = w.manager({.node_timeout = 90ms});
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->reply_delay = 85ms;  // in time as a vote, too late for a lock of 100 ms
+    auto locks = w.connected({.node_timeout = 90ms});
+    w.each([](auto& s) { s.reply_delay = 85ms; });  // in time as a vote, too late for a lock of 100 ms
 
     auto lost = w.acquire(*locks, "stock", {.ttl = 100ms});
 
     BOOST_TEST((lost.ec == errc::validity_exhausted));
     BOOST_TEST(!lost.held.held());
-    w.run_for(5ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(5ms) == 0u);
     BOOST_TEST(locks->stats().validity_exhausted == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_3_an_even_split_ends_at_once)
+BOOST_FIXTURE_TEST_CASE(rule_3_an_even_split_ends_at_once, connected_to<4>)
 {
-    lock_world w(4);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     for (std::size_t i = 0; i < 2; ++i)
         w[i].entries["lock:stock"] = {"foreign", w.now + 1h};
     auto const before = w.now;
@@ -73,15 +60,11 @@ BOOST_AUTO_TEST_CASE(rule_3_an_even_split_ends_at_once)
 
     BOOST_TEST((lost.ec == errc::contended));
     BOOST_TEST((w.now - before < 1ms));
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 2u);  // only the foreign ones
+    BOOST_TEST(w.keys_after(1ms) == 2u);  // only the foreign ones
 }
 
-BOOST_AUTO_TEST_CASE(rule_3_one_node_is_a_majority_of_itself)
+BOOST_FIXTURE_TEST_CASE(rule_3_one_node_is_a_majority_of_itself, manager_of<1>)
 {
-    lock_world w(1);
-    auto locks = w.manager();
-
     auto won = w.acquire(*locks, "stock");
     auto second = w.acquire(*locks, "stock");
 
@@ -91,20 +74,17 @@ BOOST_AUTO_TEST_CASE(rule_3_one_node_is_a_majority_of_itself)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_of_three_dead_works_and_leaves_nothing)
+BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3>)
 {
-    lock_world w(3);
     w[1].reachable = false;
-    auto locks = w.manager();
-    attempt_report report;
 
-    auto won = w.acquire(*locks, "stock", {.report = &report});
+    auto won = w.acquire(*locks, "stock");
 
     BOOST_TEST(won.held.held());
     BOOST_TEST(w.keys("lock:stock") == 2u);
-    BOOST_TEST((report.nodes[0].vote == vote::granted));
-    BOOST_TEST((report.nodes[1].vote == vote::unknown));
-    BOOST_TEST((report.nodes[1].error == errc::node_unreachable || !report.nodes[1].error));
+    BOOST_TEST((won.report.nodes[0].vote == vote::granted));
+    BOOST_TEST((won.report.nodes[1].vote == vote::unknown));
+    BOOST_TEST((won.report.nodes[1].error == errc::node_unreachable || !won.report.nodes[1].error));
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(locks->stats().cleaning == 0u);
@@ -114,8 +94,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_late_still_gets_the_key_of_a_won_lock_but_no
 {
     for (bool release_first : {false, true}) {
         lock_world w(3);
-        auto locks = w.manager();
-        w.acquire(*locks, "warm-up");
+        auto locks = w.connected();
         w[2].connecting = true;  // what is sent waits for the connection
 
         auto won = w.acquire(*locks, "stock");
@@ -128,77 +107,56 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_late_still_gets_the_key_of_a_won_lock_but_no
 
         BOOST_TEST(w.keys("lock:stock") == (release_first ? 0u : 3u));
         won.held = {};
-        w.run_for(10ms);
-        BOOST_TEST(w.keys("lock:stock") == 0u);
+        BOOST_TEST(w.keys_after(10ms) == 0u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing)
+BOOST_FIXTURE_TEST_CASE(a_dead_majority_is_no_quorum_and_leaves_nothing, manager_of<3>)
 {
-    lock_world w(3);
     w[1].reachable = w[2].reachable = false;
-    auto locks = w.manager();
-    attempt_report report;
 
-    auto lost = w.acquire(*locks, "stock", {.report = &report});
+    auto lost = w.acquire(*locks, "stock");
 
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_TEST((report.outcome == errc::no_quorum));
-    BOOST_TEST(report.message.find("stock") != std::string::npos);
-    BOOST_TEST(report.rounds == 1u);
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST((lost.report.outcome == errc::no_quorum));
+    BOOST_TEST(lost.report.message.find("stock") != std::string::npos);
+    BOOST_TEST(lost.report.rounds == 1u);
+    BOOST_TEST(w.keys_after(1ms) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_held_resource_is_contended_at_once)
+BOOST_FIXTURE_TEST_CASE(a_held_resource_is_contended_at_once, and_another<connected_to<3>>)
 {
-    lock_world w(3);
-    auto first = w.manager();
-    auto second = w.manager();
-    auto won = w.acquire(*first, "stock");
-    w.acquire(*second, "warm-up");
+    auto won = w.acquire(*other, "stock");
     auto const before = w.now;
 
-    auto lost = w.acquire(*second, "stock");
+    auto lost = w.acquire(*locks, "stock");
 
     BOOST_TEST((lost.ec == errc::contended));
     BOOST_TEST((w.now - before < 1ms));
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);  // what the loser left behind would be in their way, and is not
+    BOOST_TEST(w.keys_after(1ms) == 3u);  // what the loser left behind would be in their way, and is not
     BOOST_TEST(won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_held_resource_is_contended_even_while_a_minority_is_down)
+BOOST_FIXTURE_TEST_CASE(a_held_resource_is_contended_even_while_a_minority_is_down, and_another<connected_to<5>>)
 {
-    lock_world w(5);
-    auto first = w.manager();
-    auto second = w.manager();
-    auto won = w.acquire(*first, "stock");
-    w.acquire(*second, "warm-up");
+    auto won = w.acquire(*other, "stock");
     w[0].reachable = w[1].reachable = false;
-    for (auto& s : w.servers)
-        s->reply_delay = 1ms;  // so that the missing votes come first
+    w.each([](auto& s) { s.reply_delay = 1ms; });  // so that the missing votes come first
 
-    BOOST_TEST((w.acquire(*second, "stock").ec == errc::contended));
+    BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
     BOOST_TEST(won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(one_denial_is_no_contention_when_the_silent_nodes_are_a_majority)
+BOOST_FIXTURE_TEST_CASE(one_denial_is_no_contention_when_the_silent_nodes_are_a_majority, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
     w[1].hung = w[2].hung = true;
 
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::no_quorum));
 }
 
-BOOST_AUTO_TEST_CASE(one_hung_node_delays_nobody)
+BOOST_FIXTURE_TEST_CASE(one_hung_node_delays_nobody, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[2].hung = true;
     auto const before = w.now;
 
@@ -208,35 +166,25 @@ BOOST_AUTO_TEST_CASE(one_hung_node_delays_nobody)
     BOOST_TEST(!won.ec);
     BOOST_TEST((w.now - before < 1ms));
     w[2].hung = false;
-    w.run_for(10ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);  // the late grant was followed by its release
+    BOOST_TEST(w.keys_after(10ms) == 0u);  // the late grant was followed by its release
 }
 
-BOOST_AUTO_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer)
+BOOST_FIXTURE_TEST_CASE(a_hung_majority_is_waited_for_node_timeout_and_no_longer, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[1].hung = w[2].hung = true;
     auto const before = w.now;
-    attempt_report report;
 
-    auto lost = w.acquire(*locks, "stock", {.report = &report});
+    auto lost = w.acquire(*locks, "stock");
 
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_TEST((w.now - before == 50ms));
-    BOOST_TEST((report.nodes[1].error == errc::node_timeout));
+    BOOST_TEST((lost.report.nodes[1].error == errc::node_timeout));
 }
 
-BOOST_AUTO_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before_missing_a_vote)
+BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before_missing_a_vote, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->reading_time = 1ms;
-    lock_world::outcome won;
-    w.start_acquire(won, *locks, "stock", {});
+    w.each([](auto& s) { s.reading_time = 1ms; });
+    auto won = w.start(*locks, "stock", {});
     w.run_for(0ms);  // the requests leave
 
     w.stall_for(2s);  // the answers arrive, and nobody is there to read them
@@ -246,14 +194,10 @@ BOOST_AUTO_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before_mi
     BOOST_TEST(won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(who_overslept_the_deadline_waits_no_second_time)
+BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_waits_no_second_time, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[1].hung = w[2].hung = true;
-    lock_world::outcome lost;
-    w.start_acquire(lost, *locks, "stock", {});
+    auto lost = w.start(*locks, "stock", {});
     w.run_for(0ms);
 
     w.stall_for(2s);
@@ -271,11 +215,10 @@ BOOST_AUTO_TEST_CASE(any_number_of_nodes_needs_its_majority_and_no_more)
         BOOST_TEST_CONTEXT(count << " nodes") {
             auto const majority = count / 2 + 1;
             lock_world w(count);
-            auto locks = w.manager();
-            w.acquire(*locks, "warm-up");
+            auto locks = w.connected();
 
             for (std::size_t i = majority; i < count; ++i)
-                w[i].deaf = true;
+                w[i].mute = true;
             auto won = w.acquire(*locks, "stock");
             BOOST_TEST(!won.ec);
             BOOST_TEST(won.held.held());
@@ -287,43 +230,32 @@ BOOST_AUTO_TEST_CASE(any_number_of_nodes_needs_its_majority_and_no_more)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_win_that_cannot_be_handed_out_leaves_no_key)
+BOOST_FIXTURE_TEST_CASE(a_win_that_cannot_be_handed_out_leaves_no_key, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w.random_until = 1;  // enough for the token, not for the time of the renewal
 
     auto failed = w.acquire(*locks, "stock", {.renew = renewal::automatic});
 
     BOOST_TEST((failed.ec == boost::system::errc::io_error));
     BOOST_TEST(!failed.held.held());
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1ms) == 0u);
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released)
+BOOST_FIXTURE_TEST_CASE(rule_4_late_grant_of_a_lost_round_is_released, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[1].reply_delay = w[2].reply_delay = 200ms;  // granted, but the answer comes after the round
 
     auto lost = w.acquire(*locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
 
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1ms) == 0u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_5_each_round_has_a_token_of_its_own)
+BOOST_FIXTURE_TEST_CASE(rule_5_each_round_has_a_token_of_its_own, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 300ms};
 
     auto won = w.acquire(*locks, "stock", {.wait = 2s});
@@ -338,33 +270,24 @@ BOOST_AUTO_TEST_CASE(rule_5_each_round_has_a_token_of_its_own)
     BOOST_TEST(tokens.size() > 2u);
 }
 
-BOOST_AUTO_TEST_CASE(own_leftovers_do_not_block_a_retry)
+BOOST_FIXTURE_TEST_CASE(own_leftovers_do_not_block_a_retry, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 20ms};
-    attempt_report report;
 
-    auto won = w.acquire(*locks, "stock", {.wait = 1s, .report = &report});
+    auto won = w.acquire(*locks, "stock", {.wait = 1s});
 
     BOOST_TEST(won.held.held());
-    BOOST_TEST(report.rounds > 1u);
-    BOOST_TEST((report.nodes[2].vote == vote::granted || !report.nodes[2].error));
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(won.report.rounds > 1u);
+    BOOST_TEST((won.report.nodes[2].vote == vote::granted || !won.report.nodes[2].error));
+    BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(wait_ends_with_a_last_round_at_its_end)
+BOOST_FIXTURE_TEST_CASE(wait_ends_with_a_last_round_at_its_end, and_another<connected_to<3>>)
 {
-    lock_world w(3);
-    auto first = w.manager();
-    auto second = w.manager();
-    auto won = w.acquire(*first, "stock", {.ttl = 60s});
-    w.acquire(*second, "warm-up");
+    auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w.now;
 
-    auto lost = w.acquire(*second, "stock", {.wait = 700ms});
+    auto lost = w.acquire(*locks, "stock", {.wait = 700ms});
 
     BOOST_TEST((lost.ec == errc::contended));
     BOOST_TEST((w.now - before >= 700ms));
@@ -372,40 +295,23 @@ BOOST_AUTO_TEST_CASE(wait_ends_with_a_last_round_at_its_end)
     BOOST_TEST(won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(no_deadlock_when_a_holder_dies)
+BOOST_FIXTURE_TEST_CASE(no_deadlock_when_a_holder_dies, and_another<connected_to<3>>)
 {
-    lock_world w(3);
-    auto first = w.manager();
-    auto second = w.manager();
-    auto won = w.acquire(*first, "stock", {.ttl = 1s});
-    w.acquire(*second, "warm-up");
+    auto won = w.acquire(*other, "stock", {.ttl = 1s});
 
     // The holder says nothing any more; its keys expire.
-    auto next = w.acquire(*second, "stock", {.wait = wait_forever});
+    auto next = w.acquire(*locks, "stock", {.wait = wait_forever});
 
     BOOST_TEST(next.held.held());
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key)
+BOOST_FIXTURE_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->request_delay = s->reply_delay = 10ms;
+    w.each([](auto& s) { s.request_delay = s.reply_delay = 10ms; });
     auto const before = w.now;
     asio::cancellation_signal cancel;
-    lock_world::outcome o;
-
-    locks->async_acquire("stock", {.ttl = 10s, .wait = 5s},
-                         asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock l) {
-                             o.done = true;
-                             ++o.calls;
-                             o.ec = ec;
-                             o.held = std::move(l);
-                             o.when = w.now;
-                         }));
+    auto o = w.start(*locks, "stock", {.ttl = 10s, .wait = 5s}, cancel.slot());
     w.run_for(5ms);  // on its way to the servers
     cancel.emit(asio::cancellation_type::total);
     w.run_for(1ms);
@@ -416,8 +322,7 @@ BOOST_AUTO_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key)
     BOOST_TEST(o.done);
     BOOST_TEST((o.ec == asio::error::operation_aborted));
     BOOST_TEST((o.when - before == 6ms));
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
     BOOST_TEST(w[0].count(kind::acquire) == 2u);  // it did arrive
     BOOST_TEST(o.calls == 1);
     BOOST_TEST(locks->stats().cancelled == 1u);
@@ -433,12 +338,7 @@ BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
         w[1].request_delay = 900us;
         w[2].hung = true;
         asio::cancellation_signal cancel;
-        lock_world::outcome o;
-        locks->async_acquire("stock", {.ttl = 1s, .wait = 1s}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock l) {
-                                 ++o.calls;
-                                 o.ec = ec;
-                                 o.held = std::move(l);
-                             }));
+        auto o = w.start(*locks, "stock", {.ttl = 1s, .wait = 1s}, cancel.slot());
         w.run_for(delay);
         cancel.emit(asio::cancellation_type::terminal);
         w.run_for(0ms);
@@ -454,30 +354,23 @@ BOOST_AUTO_TEST_CASE(every_moment_of_cancellation_is_clean)
     }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_ends_it)
+BOOST_FIXTURE_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_ends_it, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    for (auto& s : w.servers)
-        s->connecting = true;
+    w.each([](auto& s) { s.connecting = true; });
     asio::cancellation_signal cancel;
-    error_code ec;
-    locks->async_acquire("stock", {}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code e, lock) { ec = e; }));
+    auto o = w.start(*locks, "stock", {}, cancel.slot());
     w.run_for(20ms);
-    BOOST_TEST(!ec);
+    BOOST_TEST(!o.done);
     cancel.emit(asio::cancellation_type::total);
     w.run_for(0ms);
-    BOOST_TEST((ec == asio::error::operation_aborted));
+    BOOST_TEST((o.ec == asio::error::operation_aborted));
 }
 
 // What it is about, a reference into the first lock, is seen under the address sanitizer only.
-BOOST_AUTO_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again)
+BOOST_FIXTURE_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto forgotten = w.acquire(*locks, "stock");
-    for (auto& s : w.servers)
-        s->entries.clear();
+    w.each([](auto& s) { s.entries.clear(); });
     auto won = w.acquire(*locks, "stock");
     BOOST_TEST(won.held.held());
 
@@ -491,54 +384,43 @@ BOOST_AUTO_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again)
     BOOST_TEST(w[0].count(kind::acquire) == asked + 1);  // the last round, at the end of the wait
 }
 
-BOOST_AUTO_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent)
+BOOST_FIXTURE_TEST_CASE(broken_arguments_are_refused_before_anything_is_sent, manager_of<1>)
 {
-    lock_world w(1);
-    auto locks = w.manager();
-    attempt_report report;
     std::pair<std::string, acquire_options> const broken[] = {
-        {"", {.report = &report}},
-        {std::string(513, 'x'), {.report = &report}},
-        {"stock", {.ttl = 19ms, .report = &report}},
-        {"stock", {.ttl = 61s, .report = &report}},
-        {"stock", {.ttl = 50ms, .report = &report}},
-        {"stock", {.wait = -1ms, .report = &report}},
+        {"", {}}, {std::string(513, 'x'), {}},
+        {"stock", {.ttl = 19ms}}, {"stock", {.ttl = 61s}}, {"stock", {.ttl = 50ms}}, {"stock", {.wait = -1ms}},
     };
     for (auto const& [resource, options] : broken) {
         auto refused = w.acquire(*locks, resource, options);
         BOOST_TEST((refused.ec == errc::invalid_argument));
-        BOOST_TEST(report.message.find("must") != std::string::npos);
-        BOOST_TEST(report.nodes.empty());
+        BOOST_TEST(refused.report.message.find("must") != std::string::npos);
+        BOOST_TEST(refused.report.nodes.empty());
     }
     BOOST_TEST(w[0].requests.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time)
+BOOST_FIXTURE_TEST_CASE(the_report_tells_each_nodes_vote_error_and_time, manager_of<3>)
 {
-    lock_world w(3);
     w[0].reply_delay = 3ms;
     w[1].refusal = errc::node_loading;
     w[2].entries["lock:stock"] = {"foreign", w.now + 1h};
-    auto locks = w.manager();
-    attempt_report report;
 
-    auto lost = w.acquire(*locks, "stock", {.report = &report});
+    auto lost = w.acquire(*locks, "stock");
 
     BOOST_TEST((lost.ec == errc::contended));  // with the foreign key gone it would have won
-    BOOST_TEST(report.nodes.size() == 3u);
-    BOOST_TEST(report.nodes[0].name == "server-0");
-    BOOST_TEST((report.nodes[1].vote == vote::unknown));
-    BOOST_TEST((report.nodes[1].error == errc::node_loading));
-    BOOST_TEST((report.nodes[2].vote == vote::denied));
-    BOOST_TEST((report.nodes[2].round_trip == 200us));
-    BOOST_TEST((report.elapsed > 0us));
+    BOOST_TEST(lost.report.nodes.size() == 3u);
+    BOOST_TEST(lost.report.nodes[0].name == "server-0");
+    BOOST_TEST((lost.report.nodes[1].vote == vote::unknown));
+    BOOST_TEST((lost.report.nodes[1].error == errc::node_loading));
+    BOOST_TEST((lost.report.nodes[2].vote == vote::denied));
+    BOOST_TEST((lost.report.nodes[2].round_trip == 200us));
+    BOOST_TEST((lost.report.elapsed > 0us));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
 {
     lock_world w(3);
-    for (auto& s : w.servers)
-        s->request_delay = 80ms;  // a vote may take 50 ms, but this is the time to connect
+    w.each([](auto& s) { s.request_delay = 80ms; });  // a vote may take 50 ms, but this is the time to connect
     auto locks = w.manager({.node_timeout = 90ms});
 
     auto won = w.acquire(*locks, "stock");
@@ -547,20 +429,12 @@ BOOST_AUTO_TEST_CASE(the_first_connection_may_take_longer_than_a_vote)
     BOOST_TEST((won.held.valid_until() > w.now + 9s));
 }
 
-BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_after_the_round)
+BOOST_FIXTURE_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_after_the_round, and_another<connected_to<3>>)
 {
-    lock_world w(3);
-    auto locks = w.manager(), others = w.manager();
-    auto blocker = w.acquire(*others, "stock", {.ttl = 60s, .renew = renewal::automatic});
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->request_delay = 5ms;
+    auto blocker = w.acquire(*other, "stock", {.ttl = 60s, .renew = renewal::automatic});
+    w.each([](auto& s) { s.request_delay = 5ms; });
     asio::cancellation_signal cancel;
-    lock_world::outcome o;
-    locks->async_acquire("stock", {.wait = wait_forever}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock) {
-                             ++o.calls;
-                             o.ec = ec;
-                         }));
+    auto o = w.start(*locks, "stock", {.wait = wait_forever}, cancel.slot());
     w.run_for(1ms);
     BOOST_TEST(w[0].count(kind::acquire) == 2u);  // it is under way
     cancel.emit(asio::cancellation_type::total);
@@ -569,31 +443,22 @@ BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_afte
     BOOST_TEST((o.ec == asio::error::operation_aborted));
 }
 
-BOOST_AUTO_TEST_CASE(a_round_that_wins_after_a_total_cancellation_has_won)
+BOOST_FIXTURE_TEST_CASE(a_round_that_wins_after_a_total_cancellation_has_won, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->request_delay = 5ms;
+    w.each([](auto& s) { s.request_delay = 5ms; });
     asio::cancellation_signal cancel;
-    bool held = false;
-    locks->async_acquire("stock", {.wait = wait_forever},
-                         asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { held = l.held(); }));
+    auto o = w.start(*locks, "stock", {.wait = wait_forever}, cancel.slot());
     w.run_for(1ms);
     cancel.emit(asio::cancellation_type::total);
     w.run_for(1s);
-    BOOST_TEST(held);
+    BOOST_TEST(o.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_out_of_range_is_told_before_it_is_used)
+BOOST_FIXTURE_TEST_CASE(a_wait_out_of_range_is_told_before_it_is_used, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    attempt_report report;
-    auto o = w.acquire(*locks, "stock", {.wait = std::chrono::milliseconds::min(), .report = &report});
+    auto o = w.acquire(*locks, "stock", {.wait = std::chrono::milliseconds::min()});
     BOOST_TEST((o.ec == errc::invalid_argument));
-    BOOST_TEST(report.message.find("wait is -9223372036854775808 ms") != std::string::npos);
+    BOOST_TEST(o.report.message.find("wait is -9223372036854775808 ms") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,13 +55,16 @@ struct memory_servers {
     std::vector<std::string> urls;
 };
 
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(any_completion_token_will_do)
-{
+struct on_a_loop {
     memory_servers m;
     asio::io_context context;
-    lock_manager locks(context, {.nodes = m.urls});
+    lock_manager locks{context, {.nodes = m.urls}};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(any_completion_token_will_do, on_a_loop)
+{
     int done = 0;
 
     locks.async_acquire("callback", {}, [&](error_code ec, lock l) { done += !ec && l.held(); });
@@ -94,11 +97,8 @@ BOOST_AUTO_TEST_CASE(any_completion_token_will_do)
     BOOST_TEST(m.keys() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing)
+BOOST_FIXTURE_TEST_CASE(cancel_after_ends_a_wait_in_time_and_leaves_nothing, on_a_loop)
 {
-    memory_servers m;
-    asio::io_context context;
-    lock_manager locks(context, {.nodes = m.urls});
     m.nodes[0]->set("lock:stock", "foreign", 0ms);
     m.nodes[1]->set("lock:stock", "foreign", 0ms);
     error_code result;

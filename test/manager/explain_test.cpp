@@ -12,7 +12,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
-#include <future>
 #include <optional>
 
 using namespace redlock;
@@ -43,18 +42,22 @@ struct line {
     std::string text;
 };
 
-config logging_into(std::vector<line>& lines, lock_world& w)
-{
-    return {.log = [&](log_level level, std::string_view text) { lines.push_back({w.now, level, std::string(text)}); }};
-}
+template <std::size_t Servers>
+struct logging {
+    // How many lines hold the words; debug lines are for those who look for something.
+    std::size_t count(std::string_view words) const
+    {
+        return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](auto& l) {
+            return l.level != log_level::debug && l.text.find(words) != std::string::npos;
+        }));
+    }
 
-// How many lines hold the words; debug lines are for those who look for something.
-std::size_t count(std::vector<line> const& lines, std::string_view words)
-{
-    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [&](auto& l) {
-        return l.level != log_level::debug && l.text.find(words) != std::string::npos;
-    }));
-}
+    lock_world w{Servers};
+    std::vector<line> lines;
+    std::unique_ptr<lock_manager> locks = w.manager({.log = [this](log_level level, std::string_view text) {
+        lines.push_back({w.now, level, std::string(text)});
+    }});
+};
 
 // One node of three that grants.
 void break_two(lock_world& w)
@@ -76,20 +79,18 @@ BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outa
         auto locks = w.manager();
         if (connected_before)
             w.acquire(*locks, "warm-up");
-        for (auto& s : w.servers)
-            s->reachable = false;
+        w.each([](auto& s) { s.reachable = false; });
         std::deque<lock_world::outcome> orders(10);
-        std::deque<attempt_report> reports(10);
         for (std::size_t i = 0; i < orders.size(); ++i)
-            w.start_acquire(orders[i], *locks, "stock", {.wait = 1s, .report = &reports[i]});
+            w.start_acquire(orders[i], *locks, "stock", {.wait = 1s, .report = &orders[i].report});
         w.run_for(3s);
         for (std::size_t i = 0; i < orders.size(); ++i) {
             BOOST_TEST_CONTEXT("order " << i << ", connected before: " << connected_before) {
                 BOOST_TEST(orders[i].calls == 1);
                 BOOST_TEST((orders[i].ec == errc::no_quorum));
-                BOOST_TEST(reports[i].message.find("server-2 (no connection to the node)") != std::string::npos);
-                BOOST_TEST_REQUIRE(reports[i].nodes.size() == 3u);
-                BOOST_TEST((reports[i].nodes[1].error == errc::node_unreachable));
+                BOOST_TEST(orders[i].report.message.find("server-2 (no connection to the node)") != std::string::npos);
+                BOOST_TEST_REQUIRE(orders[i].report.nodes.size() == 3u);
+                BOOST_TEST((orders[i].report.nodes[1].error == errc::node_unreachable));
             }
         }
         BOOST_TEST(locks->stats().no_quorum == 10u);
@@ -97,43 +98,32 @@ BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_through_an_outage_is_told_of_an_outa
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_for_a_first_connection_is_told_of_the_nodes)
+BOOST_FIXTURE_TEST_CASE(who_waits_for_a_first_connection_is_told_of_the_nodes, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    for (auto& s : w.servers)
-        s->connecting = true;
+    w.each([](auto& s) { s.connecting = true; });
     w[0].reachable = w[1].reachable = false;
-    lock_world::outcome first, second;
-    w.start_acquire(first, *locks, "stock", {.wait = 300ms});
-    w.start_acquire(second, *locks, "stock", {.wait = 200ms});
+    auto first = w.start(*locks, "stock", {.wait = 300ms});
+    auto second = w.start(*locks, "stock", {.wait = 200ms});
     w.run_for(3s);
     BOOST_TEST((first.ec == errc::no_quorum));
     BOOST_TEST((second.ec == errc::no_quorum));
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever_was_before)
+BOOST_FIXTURE_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever_was_before, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    for (auto& s : w.servers)
-        s->reachable = false;
-    lock_world::outcome first, second;
-    w.start_acquire(first, *locks, "stock", {.ttl = 50s, .wait = 5s});
-    w.start_acquire(second, *locks, "stock", {.wait = 5s});
+    w.each([](auto& s) { s.reachable = false; });
+    auto first = w.start(*locks, "stock", {.ttl = 50s, .wait = 5s});
+    auto second = w.start(*locks, "stock", {.wait = 5s});
     w.run_for(2s);
-    for (auto& s : w.servers)
-        s->reachable = true;
+    w.each([](auto& s) { s.reachable = true; });
     w.run_for(5s);
     BOOST_TEST(first.held.held());
     BOOST_TEST((second.ec == errc::contended));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_the_votes_and_each_reason)
+BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_the_votes_and_each_reason, manager_of<3>)
 {
-    lock_world w(3);
     break_two(w);
-    auto locks = w.manager();
     std::vector<std::exception_ptr> failures;
     std::optional<error_code> redirected, in_tuple, in_callback;
     auto const attempts = [&]() -> asio::awaitable<void> {
@@ -184,10 +174,8 @@ BOOST_AUTO_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_the_
         BOOST_TEST((ec == make_error_code(errc::no_quorum)));
 }
 
-BOOST_AUTO_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit)
+BOOST_FIXTURE_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto future = locks->async_acquire("stock", {.ttl = 5ms}, asio::use_future);
     w.run_for(1s);
     try {
@@ -198,36 +186,26 @@ BOOST_AUTO_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit)
     }
 }
 
-BOOST_AUTO_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any)
+BOOST_FIXTURE_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    auto other = w.manager();
     auto won = w.acquire(*other, "st\x1b[2Jock");
-    attempt_report all, some;
-    w.acquire(*locks, "st\x1b[2Jock", {.report = &all});
+    auto const all = w.acquire(*locks, "st\x1b[2Jock").report;
     BOOST_TEST(all.message == "redlock: cannot hold \"st?[2Jock\": somebody else holds the lock");
     w[0].reachable = false;
-    w.acquire(*locks, "st\x1b[2Jock", {.report = &some});
+    auto const some = w.acquire(*locks, "st\x1b[2Jock").report;
     BOOST_TEST((some.outcome == errc::contended));
     BOOST_TEST(some.message.find("no vote from server-0 (no connection to the node)") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(many_missing_nodes_are_counted)
+BOOST_FIXTURE_TEST_CASE(many_missing_nodes_are_counted, manager_of<15>)
 {
-    lock_world w(15);
-    for (auto& s : w.servers)
-        s->reachable = false;
-    auto locks = w.manager();
-    attempt_report report;
-    w.acquire(*locks, "stock", {.report = &report});
+    w.each([](auto& s) { s.reachable = false; });
+    auto const report = w.acquire(*locks, "stock").report;
     BOOST_TEST(report.message.find("server-8 (no connection to the node) and 6 more") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_whose_lock_is_lost_learns_why)
+BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     std::exception_ptr failure;
     auto const body = [&](lock&) -> asio::awaitable<void> {
         break_two(w);
@@ -271,10 +249,8 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_away)
+BOOST_FIXTURE_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_away, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     std::exception_ptr failure;
     lock taken;
     auto const body = [&](lock& held) -> asio::awaitable<void> {
@@ -288,11 +264,8 @@ BOOST_AUTO_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_awa
     BOOST_TEST(taken.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines)
+BOOST_FIXTURE_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines, logging<3>)
 {
-    lock_world w(3);
-    std::vector<line> lines;
-    auto locks = w.manager(logging_into(lines, w));
     std::deque<lock_world::outcome> held(1000);
     for (std::size_t i = 0; i < held.size(); ++i)
         w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 20s, .renew = renewal::automatic});
@@ -300,21 +273,18 @@ BOOST_AUTO_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines)
     w[0].reachable = w[1].reachable = false;
     w.run_for(9s);
     BOOST_TEST(locks->stats().renewals_failed > 1000u);
-    BOOST_TEST(count(lines, "renewals have begun to fail, the first that of \"r") == 1u);
-    BOOST_TEST(count(lines, "no vote from server-0 (no connection to the node), server-1 (no connection to the node)") == 1u);
+    BOOST_TEST(count("renewals have begun to fail, the first that of \"r") == 1u);
+    BOOST_TEST(count("no vote from server-0 (no connection to the node), server-1 (no connection to the node)") == 1u);
     w[0].reachable = w[1].reachable = true;
     w.run_for(20s);
-    BOOST_TEST(count(lines, "renewals are well again after") == 1u);
-    BOOST_TEST(count(lines, "and 0 locks were lost") == 1u);
-    BOOST_TEST(count(lines, "") == 2u);
+    BOOST_TEST(count("renewals are well again after") == 1u);
+    BOOST_TEST(count("and 0 locks were lost") == 1u);
+    BOOST_TEST(count("") == 2u);
     BOOST_TEST(locks->stats().held == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_second_at_most)
+BOOST_FIXTURE_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_second_at_most, logging<1>)
 {
-    lock_world w(1);
-    std::vector<line> lines;
-    auto locks = w.manager(logging_into(lines, w));
     auto const won = w.acquire(*locks, "stock", {.ttl = 600ms, .renew = renewal::automatic});
     for (int i = 0; i < 100; ++i) {
         w[0].reachable = i % 2 == 0;
@@ -322,21 +292,17 @@ BOOST_AUTO_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_second_
     }
     BOOST_TEST(won.held.held());
     BOOST_TEST(locks->stats().renewals_failed > 10u);
-    BOOST_TEST(count(lines, "renewals ") >= 2u);
-    BOOST_TEST(count(lines, "renewals ") <= 2u * 16);
+    BOOST_TEST(count("renewals ") >= 2u);
+    BOOST_TEST(count("renewals ") <= 2u * 16);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded)
+BOOST_FIXTURE_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded, logging<3>)
 {
-    lock_world w(3);
-    std::vector<line> lines;
-    auto locks = w.manager(logging_into(lines, w));
     std::deque<lock_world::outcome> held(5000);
     for (std::size_t i = 0; i < held.size(); ++i)
         w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 10s, .renew = renewal::automatic});
     w.run_for(1s);
-    for (auto& s : w.servers)
-        s->reachable = false;
+    w.each([](auto& s) { s.reachable = false; });
     w.run_for(30s);
     BOOST_TEST(locks->stats().lost == 5000u);
     for (auto first = lines.begin(), last = first; last != lines.end(); ++last) {
@@ -344,31 +310,27 @@ BOOST_AUTO_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded)
             ++first;
         BOOST_TEST_REQUIRE((last - first < 400));  // two kinds, and the turn of a second
     }
-    BOOST_TEST(count(lines, "lost \"r") >= 99u);
-    BOOST_TEST(count(lines, "the others are left out") >= 1u);
-    for (auto& s : w.servers)
-        s->reachable = true;
+    BOOST_TEST(count("lost \"r") >= 99u);
+    BOOST_TEST(count("the others are left out") >= 1u);
+    w.each([](auto& s) { s.reachable = true; });
     auto won = w.acquire(*locks, "another", {.ttl = 1s});
     w.run_for(10s);  // it is lost: a line
-    BOOST_TEST(count(lines, "lines were left out") >= 1u);
+    BOOST_TEST(count("lines were left out") >= 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest)
+BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logging<3>)
 {
-    lock_world w(3);
-    std::vector<line> lines;
-    auto locks = w.manager(logging_into(lines, w));
     std::deque<lock_world::outcome> held(300);
     for (std::size_t i = 0; i < held.size(); ++i)
         w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 1s});
     w.run_for(2s);
-    BOOST_TEST(count(lines, "lines were left out") == 0u);
+    BOOST_TEST(count("lines were left out") == 0u);
     held.clear();
     w.shutdown(*locks);
-    BOOST_TEST(count(lines, "lines were left out") == 1u);
+    BOOST_TEST(count("lines were left out") == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal)
+BOOST_FIXTURE_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_a_terminal, logging<3>)
 {
     auto const shown = [](std::string_view name) { return std::string(std::string_view(detail::shown_name(name))); };
     BOOST_TEST(shown("order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92") == "order:4711 \xc3\xa4\xe2\x82\xac\xf0\x9f\x94\x92");
@@ -379,13 +341,10 @@ BOOST_AUTO_TEST_CASE(names_are_shown_without_what_could_forge_a_line_or_disturb_
     BOOST_TEST(shown(std::string(65, 'a')) == std::string(64, 'a') + "\xe2\x80\xa6");
     BOOST_TEST(shown(std::string(63, 'a') + "\xc3\xa4") == std::string(63, 'a') + "\xe2\x80\xa6");
 
-    lock_world w(3);
-    std::vector<line> lines;
-    auto locks = w.manager(logging_into(lines, w));
     auto won = w.acquire(*locks, "bad\x1b\nforged", {.ttl = 1s});
     w.run_for(2s);
-    BOOST_TEST(count(lines, "bad??forged") == 1u);
-    BOOST_TEST(count(lines, "\n") == 0u);
+    BOOST_TEST(count("bad??forged") == 1u);
+    BOOST_TEST(count("\n") == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

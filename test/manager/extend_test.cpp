@@ -8,10 +8,8 @@ using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(extending)
 
-BOOST_AUTO_TEST_CASE(an_extension_moves_the_validity)
+BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1s);
     auto const before = w.now;
@@ -24,18 +22,15 @@ BOOST_AUTO_TEST_CASE(an_extension_moves_the_validity)
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_never_shortens)
+BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     auto const valid_until = won.held.valid_until();
 
     BOOST_TEST(!w.extend(won.held, 1s));
 
     BOOST_TEST((won.held.valid_until() == valid_until));
-    w.run_for(5s);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(5s) == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(rule_7_a_foreign_or_absent_key_is_not_extended)
@@ -59,10 +54,8 @@ BOOST_AUTO_TEST_CASE(rule_7_a_foreign_or_absent_key_is_not_extended)
     }
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_an_extension_needs_a_majority)
+BOOST_FIXTURE_TEST_CASE(rule_7_an_extension_needs_a_majority, manager_of<5>)
 {
-    lock_world w(5);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1ms);
     auto const valid_until = won.held.valid_until();
@@ -80,8 +73,7 @@ BOOST_AUTO_TEST_CASE(rule_7_votes_that_come_after_the_old_validity_do_not_count)
     auto locks = w.manager({.node_timeout = 300ms});
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(800ms);
-    for (auto& s : w.servers)
-        s->reply_delay = 250ms;
+    w.each([](auto& s) { s.reply_delay = 250ms; });
 
     auto const ec = w.extend(won.held, 10s);
 
@@ -89,10 +81,8 @@ BOOST_AUTO_TEST_CASE(rule_7_votes_that_come_after_the_old_validity_do_not_count)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_extending_never_revives)
+BOOST_FIXTURE_TEST_CASE(rule_7_extending_never_revives, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(2s);
 
@@ -105,10 +95,8 @@ BOOST_AUTO_TEST_CASE(rule_7_extending_never_revives)
     BOOST_TEST((w.extend(released.held, 10s) == errc::not_held));
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either)
+BOOST_FIXTURE_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(960ms);  // lost, and still on the servers
     BOOST_TEST(w.keys("lock:stock") == 3u);
@@ -120,30 +108,21 @@ BOOST_AUTO_TEST_CASE(rule_7_a_lost_lock_is_not_extended_on_the_servers_either)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_without_an_answer_is_cleaned_up_for_longer_too)
+BOOST_FIXTURE_TEST_CASE(an_extension_without_an_answer_is_cleaned_up_for_longer_too, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
-    for (auto& s : w.servers)
-        s->deaf = true;
+    w.each([](auto& s) { s.mute = true; });
     BOOST_TEST((w.extend(won.held, 20s) == errc::no_quorum));  // carried out all the same
-    for (auto& s : w.servers)
-        s->deaf = s->reachable = false;
+    w.each([](auto& s) { s.mute = s.reachable = false; });
 
     won.held = {};
-    w.run_for(10s);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
-    for (auto& s : w.servers)
-        s->reachable = true;
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(10s) == 3u);
+    w.each([](auto& s) { s.reachable = true; });
+    BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer)
+BOOST_FIXTURE_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     BOOST_TEST(!w.extend(won.held, 20s));
     w.run_for(1ms);
@@ -153,14 +132,11 @@ BOOST_AUTO_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer)
     w.run_for(10s);
     BOOST_TEST(locks->stats().cleaning == 1u);
     w[2].reachable = true;
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(broken_ttls_are_refused)
+BOOST_FIXTURE_TEST_CASE(broken_ttls_are_refused, manager_of<1>)
 {
-    lock_world w(1);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     for (auto ttl : {0ms, 19ms, 50ms, 60'001ms})
         BOOST_TEST((w.extend(won.held, ttl) == errc::invalid_argument));

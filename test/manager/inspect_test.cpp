@@ -41,10 +41,8 @@ BOOST_AUTO_TEST_CASE(it_tells_who_holds_a_lock_for_how_long_and_where)
     BOOST_TEST(!info.nodes[2].locked);
 }
 
-BOOST_AUTO_TEST_CASE(a_minority_is_no_holder)
+BOOST_FIXTURE_TEST_CASE(a_minority_is_no_holder, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
 
     auto const [ec, info] = inspect(w, *locks, "stock");
@@ -55,10 +53,8 @@ BOOST_AUTO_TEST_CASE(a_minority_is_no_holder)
     BOOST_TEST(info.nodes[0].owner == "");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_of_answers_it_says_so_and_tells_what_is_known)
+BOOST_FIXTURE_TEST_CASE(without_a_majority_of_answers_it_says_so_and_tells_what_is_known, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
     w[0].hung = w[1].hung = true;

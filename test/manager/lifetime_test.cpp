@@ -14,16 +14,12 @@
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(lifetimes)
 
-BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds)
+BOOST_FIXTURE_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_who_holds, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto other = w.manager();
     auto blocker = w.acquire(*other, "busy", {.ttl = 60s});
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     std::deque<lock_world::outcome> waiting(3);
     for (auto& o : waiting)
@@ -52,10 +48,8 @@ BOOST_AUTO_TEST_CASE(rule_11_destroying_the_manager_aborts_what_waits_and_tells_
     BOOST_TEST(blocker.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_lock_whose_handle_is_left_is_cleaned_up_by_the_shutdown)
+BOOST_FIXTURE_TEST_CASE(a_lost_lock_whose_handle_is_left_is_cleaned_up_by_the_shutdown, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     w.run_for(1ms);
     w[0].entries.clear();
@@ -111,10 +105,8 @@ BOOST_AUTO_TEST_CASE(rule_11_a_handle_outlives_its_manager_and_its_context)
     BOOST_TEST(done);
 }
 
-BOOST_AUTO_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later)
+BOOST_FIXTURE_TEST_CASE(shutdown_releases_drains_and_refuses_what_comes_later, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     w.run_for(1ms);
 
@@ -138,8 +130,7 @@ BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
     auto locks = w.manager({.node_timeout = 50ms, .connect_timeout = 200ms});
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
-    for (auto& s : w.servers)
-        s->hung = true;
+    w.each([](auto& s) { s.hung = true; });
     auto const before = w.now;
     won.held = {};
 
@@ -149,13 +140,10 @@ BOOST_AUTO_TEST_CASE(shutdown_ends_in_bounded_time_whatever_the_nodes_do)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled)
+BOOST_FIXTURE_TEST_CASE(waiting_for_a_shutdown_can_be_cancelled, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
-    for (auto& s : w.servers)
-        s->hung = true;
+    w.each([](auto& s) { s.hung = true; });
     won.held = {};
     asio::cancellation_signal cancel;
     std::vector<error_code> results;
@@ -242,10 +230,8 @@ BOOST_AUTO_TEST_CASE(rule_11_the_io_context_may_go_in_the_second_round_of_fencin
     }
 }
 
-BOOST_AUTO_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_behind)
+BOOST_FIXTURE_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_behind, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto const round = [&](int i) {
         asio::cancellation_signal cancel;
         lock held;
@@ -263,8 +249,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_rounds_that_end_in_every_way_leave_no_memory_b
             held.async_wait_lost([](error_code) {});
         held = {};
         w.run_for(60ms);
-        for (auto& s : w.servers)
-            s->requests.clear();
+        w.each([](auto& s) { s.requests.clear(); });
         return calls;
     };
     [[maybe_unused]] std::size_t in_use = 0;
@@ -322,10 +307,8 @@ BOOST_AUTO_TEST_CASE(a_release_that_races_with_the_shutdown_completes)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything_back)
+BOOST_FIXTURE_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything_back, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     {
         auto body = [&]() -> asio::awaitable<void> {
             auto held = co_await locks->async_acquire("stock", {.ttl = 30s}, asio::use_awaitable);
@@ -333,8 +316,7 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_is_dropped_while_it_waits_gives_everything
         };
         asio::cancellation_signal cancel;
         asio::co_spawn(w.context, body(), asio::bind_cancellation_slot(cancel.slot(), asio::detached));
-        w.run_for(10ms);
-        BOOST_TEST(w.keys("lock:stock") == 3u);
+        BOOST_TEST(w.keys_after(10ms) == 3u);
         cancel.emit(asio::cancellation_type::terminal);
         w.run_for(10ms);
     }
@@ -396,10 +378,8 @@ BOOST_AUTO_TEST_CASE(a_log_function_is_never_called_from_within_a_call)
     BOOST_TEST(lines == 1);
 }
 
-BOOST_AUTO_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once)
+BOOST_FIXTURE_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 30s});
     std::deque<asio::cancellation_signal> cancel(50'000);
     std::size_t told = 0;

@@ -9,10 +9,8 @@ using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(releasing)
 
-BOOST_AUTO_TEST_CASE(a_released_lock_is_free_for_the_next)
+BOOST_FIXTURE_TEST_CASE(a_released_lock_is_free_for_the_next, manager_of<5>)
 {
-    lock_world w(5);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
 
     BOOST_TEST(!w.release(won.held));
@@ -20,10 +18,8 @@ BOOST_AUTO_TEST_CASE(a_released_lock_is_free_for_the_next)
     BOOST_TEST(w.acquire(*locks, "stock").held.held());
 }
 
-BOOST_AUTO_TEST_CASE(releasing_twice_is_told)
+BOOST_FIXTURE_TEST_CASE(releasing_twice_is_told, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
 
     BOOST_TEST(!w.release(won.held));
@@ -35,10 +31,8 @@ BOOST_AUTO_TEST_CASE(releasing_twice_is_told)
     BOOST_TEST((empty.remaining() == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(held_is_false_from_the_call_on)
+BOOST_FIXTURE_TEST_CASE(held_is_false_from_the_call_on, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
 
     won.held.async_release([](error_code) {});
@@ -46,36 +40,27 @@ BOOST_AUTO_TEST_CASE(held_is_false_from_the_call_on)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(rule_7_a_foreign_key_is_not_deleted)
+BOOST_FIXTURE_TEST_CASE(rule_7_a_foreign_key_is_not_deleted, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
-    for (auto& s : w.servers)
-        s->entries["lock:stock"] = {"foreign", w.now + 1h};
+    w.each([&](auto& s) { s.entries["lock:stock"] = {"foreign", w.now + 1h}; });
 
     BOOST_TEST((w.release(won.held) == errc::not_held));
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(destroying_a_lock_gives_it_back)
+BOOST_FIXTURE_TEST_CASE(destroying_a_lock_gives_it_back, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     {
         auto won = w.acquire(*locks, "stock");
     }
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1ms) == 0u);
     BOOST_TEST(locks->stats().held == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held)
+BOOST_FIXTURE_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto a = w.acquire(*locks, "a");
     auto b = w.acquire(*locks, "b");
 
@@ -88,17 +73,14 @@ BOOST_AUTO_TEST_CASE(assigning_to_a_lock_gives_back_what_it_held)
     BOOST_TEST(a.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms)
+BOOST_FIXTURE_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     w.run_for(1ms);
     w[2].reachable = false;
 
     BOOST_TEST(!w.release(won.held));
-    w.run_for(3s);
-    BOOST_TEST(w.keys("lock:stock") == 1u);
+    BOOST_TEST(w.keys_after(3s) == 1u);
     BOOST_TEST(locks->stats().cleaning == 1u);
     w[2].reachable = true;
     ++w[2].connection;
@@ -108,10 +90,8 @@ BOOST_AUTO_TEST_CASE(rule_6_a_release_goes_on_until_the_node_confirms)
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over)
+BOOST_FIXTURE_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     w.run_for(1ms);
     w[2].reachable = false;
@@ -127,8 +107,7 @@ BOOST_AUTO_TEST_CASE(rule_6_what_is_carried_out_just_before_the_ttl_is_over_is_d
 {
     for (auto late = 1ms; late < 2s; late += 10ms) {
         lock_world w(3);
-        auto locks = w.manager();
-        w.acquire(*locks, "warm-up");
+        auto locks = w.connected();
         auto const begun = w.now;
         w[2].request_delay = late;
         auto won = w.acquire(*locks, "stock", {.ttl = 2s});
@@ -157,12 +136,8 @@ lock_world::outcome win_with_a_late_request(lock_world& w, lock_manager& locks)
     return won;
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over)
+BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_could_look_when_the_ttl_was_over, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    w.run_for(1ms);
     auto const begun = w.now;
     auto won = win_with_a_late_request(w, *locks);
     w.release(won.held);
@@ -176,12 +151,8 @@ BOOST_AUTO_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody_co
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not_when_it_comes)
+BOOST_FIXTURE_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not_when_it_comes, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    w.run_for(1ms);
     auto const begun = w.now;
     auto won = win_with_a_late_request(w, *locks);
     w[2].reply_delay = 1200ms;  // "not there", said at once, is heard when the ttl is over
@@ -196,19 +167,15 @@ BOOST_AUTO_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one)
+BOOST_FIXTURE_TEST_CASE(rule_6_not_there_on_a_new_connection_proves_nothing_about_a_request_on_the_old_one, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     w[2].request_delay = 300ms;  // still on its way when everything else is over …
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
     w[2].request_delay = 100us;
     ++w[2].connection;           // … and what follows comes over another connection, and overtakes it
 
     BOOST_TEST(!w.release(won.held));
-    w.run_for(100ms);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(100ms) == 0u);
     w.run_for(250ms);  // the old request has been carried out by now
     w.run_for(1s);
 
@@ -221,9 +188,7 @@ BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_
     constexpr std::uint32_t earlier = 1, of_the_request = 2, of_the_release = 3;
     for (auto const ended : {earlier, of_the_request}) {
         lock_world w(3);
-        auto locks = w.manager();
-        w.acquire(*locks, "warm-up");
-        w.run_for(1ms);
+        auto locks = w.connected();
         w[2].connection = of_the_request;
         w[2].request_delay = 300ms;
         auto won = w.acquire(*locks, "stock", {.ttl = 10s});
@@ -241,10 +206,8 @@ BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on)
+BOOST_FIXTURE_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     w.run_for(1ms);
     w[1].hung = w[2].hung = true;
@@ -256,10 +219,8 @@ BOOST_AUTO_TEST_CASE(a_release_without_a_majority_is_told_and_goes_on)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_a_release_does_not_stop_it)
+BOOST_FIXTURE_TEST_CASE(cancelling_a_release_does_not_stop_it, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     asio::cancellation_signal cancel;
     error_code result;
@@ -273,12 +234,8 @@ BOOST_AUTO_TEST_CASE(cancelling_a_release_does_not_stop_it)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release)
+BOOST_FIXTURE_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    w.run_for(1ms);
     w[2].refusal = errc::wrong_cluster_node;
     w[2].reply_delay = 5ms;  // its refusal comes after the lock has been given back
 
@@ -289,12 +246,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release)
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_refused_is_not_asked_to_release)
+BOOST_FIXTURE_TEST_CASE(a_node_that_refused_is_not_asked_to_release, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    w.run_for(1ms);
     auto const before = w[0].count(kind::release);
     w[0].entries["lock:stock"] = {"foreign", w.now + 1h};
 
@@ -304,12 +257,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_refused_is_not_asked_to_release)
     BOOST_TEST(w[0].count(kind::release) == before);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_even_when_the_ttl_is_over)
+BOOST_FIXTURE_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_even_when_the_ttl_is_over, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    w.run_for(10ms);
     w[0].request_delay = 2500ms;
     auto won = w.acquire(*locks, "stock", {.ttl = 3s});
     w[0].break_connections();
@@ -321,8 +270,7 @@ BOOST_AUTO_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_even_w
     w.run_for(3300ms);
     BOOST_TEST(w[0].find("lock:stock") != nullptr);
     w[0].reachable = true;
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

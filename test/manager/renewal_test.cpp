@@ -11,27 +11,26 @@ BOOST_AUTO_TEST_SUITE(renewing_and_losing)
 
 namespace {
 
+// What is told to who waits for the loss of a lock.
 struct loss {
+    loss(lock_world& w, lock& of, asio::cancellation_slot slot = {})
+    {
+        of.async_wait_lost(asio::bind_cancellation_slot(slot, [this, &w](error_code code) {
+            ++calls;
+            ec = code;
+            when = w.now;
+        }));
+    }
+
     int calls = 0;
     error_code ec;
     clock::time_point when;
 };
 
-void watch(lock_world& w, lock& l, loss& into)
-{
-    l.async_wait_lost([&](error_code ec) {
-        ++into.calls;
-        into.ec = ec;
-        into.when = w.now;
-    });
-}
-
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted)
+BOOST_FIXTURE_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
 
     w.run_for(1h);
@@ -46,10 +45,8 @@ BOOST_AUTO_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted)
     BOOST_TEST(locks->stats().renewals == renewals);
 }
 
-BOOST_AUTO_TEST_CASE(without_renewal_a_lock_runs_out)
+BOOST_FIXTURE_TEST_CASE(without_renewal_a_lock_runs_out, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     w.run_for(2s);
     BOOST_TEST(!won.held.held());
@@ -57,13 +54,10 @@ BOOST_AUTO_TEST_CASE(without_renewal_a_lock_runs_out)
     BOOST_TEST((w.release(won.held) == errc::not_held));
 }
 
-BOOST_AUTO_TEST_CASE(renewal_stops_at_max_hold)
+BOOST_FIXTURE_TEST_CASE(renewal_stops_at_max_hold, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 10s});
-    loss l;
-    watch(w, won.held, l);
+    loss const l(w, won.held);
     w.run_for(9500ms);
     BOOST_TEST(won.held.held());
     BOOST_TEST((won.held.valid_until() <= w.now + 500ms));
@@ -72,10 +66,8 @@ BOOST_AUTO_TEST_CASE(renewal_stops_at_max_hold)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too)
+BOOST_FIXTURE_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .max_hold = 2s});
     auto const begun = w.now;
     bool lost = false;
@@ -88,13 +80,10 @@ BOOST_AUTO_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too)
     BOOST_TEST(!won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work)
+BOOST_FIXTURE_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .max_hold = 100ms});
-    loss l;
-    watch(w, won.held, l);
+    loss const l(w, won.held);
     auto const begun = w.now;
     BOOST_TEST(won.held.held());
     w.run_for(1s);
@@ -103,13 +92,10 @@ BOOST_AUTO_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work)
     BOOST_TEST((l.when < begun + 100ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped)
+BOOST_FIXTURE_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic, .max_hold = 1050ms});
-    loss l;
-    watch(w, won.held, l);
+    loss const l(w, won.held);
     w.run_for(800ms);
     w.stall_for(300ms);  // the renewal was due, and then max_hold was over
     w.run_for(2s);
@@ -117,46 +103,35 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dro
     BOOST_TEST(locks->stats().renewals == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_max_hold_beyond_the_end_of_time_is_no_limit)
+BOOST_FIXTURE_TEST_CASE(a_max_hold_beyond_the_end_of_time_is_no_limit, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic, .max_hold = std::chrono::milliseconds::max()});
     w.run_for(5s);
     BOOST_TEST(won.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(rule_9_failing_is_not_losing)
+BOOST_FIXTURE_TEST_CASE(rule_9_failing_is_not_losing, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
-    loss l;
-    watch(w, won.held, l);
+    loss const l(w, won.held);
     w.run_for(900ms);
 
-    for (auto& s : w.servers)
-        s->reachable = false;
+    w.each([](auto& s) { s.reachable = false; });
     w.run_for(1500ms);  // several renewals fail meanwhile
     BOOST_TEST(locks->stats().renewals_failed > 1u);
     BOOST_TEST(won.held.held());
-    for (auto& s : w.servers)
-        s->reachable = true;
+    w.each([](auto& s) { s.reachable = true; });
     w.run_for(10s);
 
     BOOST_TEST(won.held.held());
     BOOST_TEST(l.calls == 0);
 }
 
-BOOST_AUTO_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_no_reply)
+BOOST_FIXTURE_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_no_reply, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
-    loss l;
-    watch(w, won.held, l);
-    for (auto& s : w.servers)
-        s->hung = true;
+    loss const l(w, won.held);
+    w.each([](auto& s) { s.hung = true; });
     auto const valid_until = won.held.valid_until();
 
     w.run_for(1min);
@@ -168,13 +143,10 @@ BOOST_AUTO_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_n
     BOOST_TEST(locks->stats().lost == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once)
+BOOST_FIXTURE_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
-    loss l;
-    watch(w, won.held, l);
+    loss const l(w, won.held);
     w.run_for(1s);
     w[0].entries.clear();
     w[1].entries.clear();
@@ -204,35 +176,26 @@ BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(waiting_for_a_loss_ends_with_the_release)
+BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_ends_with_the_release, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
-    loss a, b;
-    watch(w, won.held, a);
-    watch(w, won.held, b);
+    loss const a(w, won.held), b(w, won.held);
 
     w.release(won.held);
     w.run_for(1ms);
 
     BOOST_TEST((a.ec == asio::error::operation_aborted));
     BOOST_TEST((b.ec == asio::error::operation_aborted));
-    loss late;
-    watch(w, won.held, late);
+    loss const late(w, won.held);
     w.run_for(1ms);
     BOOST_TEST((late.ec == asio::error::operation_aborted));
 }
 
-BOOST_AUTO_TEST_CASE(waiting_for_a_loss_can_be_cancelled)
+BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_can_be_cancelled, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     asio::cancellation_signal cancel;
-    loss cancelled, stays;
-    won.held.async_wait_lost(asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec) { ++cancelled.calls, cancelled.ec = ec; }));
-    watch(w, won.held, stays);
+    loss const cancelled(w, won.held, cancel.slot()), stays(w, won.held);
     w.run_for(10ms);
 
     cancel.emit(asio::cancellation_type::total);
@@ -245,10 +208,8 @@ BOOST_AUTO_TEST_CASE(waiting_for_a_loss_can_be_cancelled)
     BOOST_TEST(cancelled.calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(rule_2_a_lock_is_lost_by_the_clock_even_if_no_timer_rang)
+BOOST_FIXTURE_TEST_CASE(rule_2_a_lock_is_lost_by_the_clock_even_if_no_timer_rang, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
 
     w.now += 20s;  // the process was stopped, or the machine slept; nothing has run since
@@ -257,13 +218,10 @@ BOOST_AUTO_TEST_CASE(rule_2_a_lock_is_lost_by_the_clock_even_if_no_timer_rang)
     BOOST_TEST((won.held.remaining() == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_renewal_in_flight_does_not_resurrect_a_released_lock)
+BOOST_FIXTURE_TEST_CASE(a_renewal_in_flight_does_not_resurrect_a_released_lock, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic});
-    for (auto& s : w.servers)
-        s->request_delay = 30ms;
+    w.each([](auto& s) { s.request_delay = 30ms; });
     w.run_for(101ms);  // a renewal is on its way
 
     w.release(won.held);

@@ -1,6 +1,7 @@
 // The end of a manager while locks are held: nobody else has one before its holder has let go of it.
 
 #include "support/virtual_world.hpp"
+#include "testbed/process.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,15 +15,11 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <barrier>
 #include <future>
 #include <optional>
 #include <thread>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -93,14 +90,12 @@ BOOST_AUTO_TEST_CASE(a_body_is_alone_until_it_has_ended)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_needs_longer_than_its_ttl_is_renewed_meanwhile)
+BOOST_FIXTURE_TEST_CASE(a_body_that_needs_longer_than_its_ttl_is_renewed_meanwhile, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto locks = w.manager(), others = w.manager();
     section first, second;
     first.run(w, *locks, {.ttl = 1s, .renew = renewal::automatic}, 10s);
     w.run_for(100ms);
-    second.run(w, *others, {.wait = 20s}, 1ms);
+    second.run(w, *other, {.wait = 20s}, 1ms);
     locks.reset();
     w.run_to([&] { return first.done && second.done; });
     BOOST_TEST_REQUIRE((first.ended && second.begun));
@@ -149,10 +144,8 @@ BOOST_AUTO_TEST_CASE(a_shutdown_leaves_the_holder_the_time_in_which_to_stop)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_any_longer)
+BOOST_FIXTURE_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_any_longer, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     auto const until = won.held.valid_until();
     bool lost = false, done = false;
@@ -169,10 +162,8 @@ BOOST_AUTO_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_any
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss)
+BOOST_FIXTURE_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     std::exception_ptr failure;
     auto body = [&](lock& held) -> asio::awaitable<void> {
         asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
@@ -190,10 +181,8 @@ BOOST_AUTO_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_handle_is_kept_until_it_is_gone)
+BOOST_FIXTURE_TEST_CASE(a_handle_is_kept_until_it_is_gone, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
     error_code told;
     won.held.async_wait_lost([&](error_code ec) { told = ec; });
@@ -211,10 +200,8 @@ BOOST_AUTO_TEST_CASE(a_handle_is_kept_until_it_is_gone)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_handle_that_stays_runs_out)
+BOOST_FIXTURE_TEST_CASE(a_handle_that_stays_runs_out, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
     auto const until = won.held.valid_until();
     BOOST_TEST(!w.shutdown(*locks));
@@ -225,10 +212,8 @@ BOOST_AUTO_TEST_CASE(a_handle_that_stays_runs_out)
     BOOST_TEST((w.release(won.held) == errc::not_held));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_told_of_the_end_can_extend_and_release)
+BOOST_FIXTURE_TEST_CASE(who_is_told_of_the_end_can_extend_and_release, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
     bool done = false;
     locks->async_shutdown([&](error_code ec) { done = !ec; });
@@ -241,10 +226,8 @@ BOOST_AUTO_TEST_CASE(who_is_told_of_the_end_can_extend_and_release)
     BOOST_TEST(done);
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told_of_it)
+BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told_of_it, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto won = w.acquire(*locks, "stock");
     locks->async_shutdown([](error_code) {});
     w.run_for(1ms);
@@ -314,17 +297,14 @@ BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
     while (!held.held())
         context.run_one();
 
-    auto const child = ::fork();
-    if (child == 0) {
+    testbed::process child([&] {
         bool refused = false;
         bool const looks_held = held.held() || held.remaining() > 0s;
         held.async_release([&](error_code ec) { refused = ec == errc::not_held; });
         held = {};  // releases nothing
-        ::_exit(looks_held ? 1 : !refused ? 2 : server->size() != 1 ? 3 : 0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    BOOST_TEST(status == 0);
+        return looks_held ? 1 : !refused ? 2 : server->size() != 1 ? 3 : 0;
+    });
+    BOOST_TEST(child.wait().status == 0);
     BOOST_TEST(held.held());
 }
 
@@ -338,8 +318,7 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
         while (!held.held())
             context->run_one();
 
-        auto const child = ::fork();
-        if (child == 0) {
+        testbed::process child([&] {
             if (order == 0)
                 context.reset();
             bool called = false;  // at once: there is nobody else who could
@@ -350,11 +329,9 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
             context.reset();
             locks.reset();
             held = {};
-            ::_exit(called ? 0 : 1);
-        }
-        int status = 0;
-        ::waitpid(child, &status, 0);
-        BOOST_TEST(status == 0);
+            return called ? 0 : 1;
+        });
+        BOOST_TEST(child.wait().status == 0);
         BOOST_TEST(held.held());
     }
 }
@@ -372,7 +349,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed)
                 ++lines;
                 late += completed;
             }});
-            auto held = locks.async_acquire("stock", {.ttl = 10s}, asio::use_future).get();
+            auto held = locks.async_acquire("stock", {.ttl = 10s, .wait = 10s}, asio::use_future).get();
             server->set_fault(memory_server::fault::hung);
             held = {};  // what cannot be released is logged
             std::promise<void> done;

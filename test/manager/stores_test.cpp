@@ -66,17 +66,6 @@ store toy()
             }};
 }
 
-std::string refusal(config settings)
-{
-    asio::io_context context;
-    try {
-        lock_manager locks(context, std::move(settings));
-    } catch (std::invalid_argument const& e) {
-        return e.what();
-    }
-    return "accepted";
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_store_makes_the_nodes_of_its_schemes_beside_others)

@@ -8,7 +8,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -42,16 +41,15 @@ struct fixture {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(hours_take_no_time)
+BOOST_FIXTURE_TEST_CASE(hours_take_no_time, fixture)
 {
     auto const begin = std::chrono::steady_clock::now();
-    fixture f;
-    auto const held = f.acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
-    auto const before = f.clock->now();
-    f.clock->advance(f.context, 12h);
-    BOOST_TEST((f.clock->now() - before == 12h));
+    auto const held = acquire("stock", {.ttl = 3s, .renew = renewal::automatic});
+    auto const before = clock->now();
+    clock->advance(context, 12h);
+    BOOST_TEST((clock->now() - before == 12h));
     BOOST_TEST(held.held());
-    BOOST_TEST(f.locks->stats().renewals > 10'000u);
+    BOOST_TEST(locks->stats().renewals > 10'000u);
     BOOST_TEST((std::chrono::steady_clock::now() - begin < 1h));
 }
 
@@ -66,50 +64,47 @@ BOOST_AUTO_TEST_CASE(time_does_not_go_back_and_ends_somewhere)
     BOOST_TEST((clock.now() == clock::time_point::max()));
 }
 
-BOOST_AUTO_TEST_CASE(keys_expire_by_the_clock_of_the_test)
+BOOST_FIXTURE_TEST_CASE(keys_expire_by_the_clock_of_the_test, fixture)
 {
-    fixture f;
-    auto const held = f.acquire("stock", {.ttl = 3s});
-    BOOST_TEST(f.a->size() == 1u);
+    auto const held = acquire("stock", {.ttl = 3s});
+    BOOST_TEST(a->size() == 1u);
     BOOST_TEST((held.remaining() > 2900ms));
-    f.clock->advance(f.context, 2999ms);
-    BOOST_TEST(f.a->value("lock:stock").has_value());
-    f.clock->advance(f.context, 1ms);
-    BOOST_TEST(!f.a->value("lock:stock"));
+    clock->advance(context, 2999ms);
+    BOOST_TEST(a->value("lock:stock").has_value());
+    clock->advance(context, 1ms);
+    BOOST_TEST(!a->value("lock:stock"));
     BOOST_TEST(!held.held());
 }
 
-BOOST_AUTO_TEST_CASE(a_slow_server_and_a_wait_go_by_the_clock_of_the_test)
+BOOST_FIXTURE_TEST_CASE(a_slow_server_and_a_wait_go_by_the_clock_of_the_test, fixture)
 {
-    fixture f;
-    auto const first = f.acquire("stock", {.ttl = 10s});
-    for (auto& s : {f.a, f.b, f.c})
+    auto const first = acquire("stock", {.ttl = 10s});
+    for (auto& s : {a, b, c})
         s->set_delay(20ms);
     lock second;
-    f.locks->async_acquire("stock", {.wait = 1min}, [&](error_code, lock l) { second = std::move(l); });
-    f.clock->advance(f.context, 9s);
+    locks->async_acquire("stock", {.wait = 1min}, [&](error_code, lock l) { second = std::move(l); });
+    clock->advance(context, 9s);
     BOOST_TEST(!second.held());
-    f.clock->advance(f.context, 2s);
+    clock->advance(context, 2s);
     BOOST_TEST(second.held());
-    for (auto& s : {f.a, f.b, f.c})
+    for (auto& s : {a, b, c})
         s->set_delay(0ms);
 }
 
-BOOST_AUTO_TEST_CASE(a_loss_on_demand_is_told_and_counted_once)
+BOOST_FIXTURE_TEST_CASE(a_loss_on_demand_is_told_and_counted_once, fixture)
 {
-    fixture f;
-    auto held = f.acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
+    auto held = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
     int told = 0;
     held.async_wait_lost([&](error_code ec) { told += ec == errc::lost; });
     testing::lose(held);
     testing::lose(held);
-    f.clock->advance(f.context, 0s);
+    clock->advance(context, 0s);
     BOOST_TEST(!held.held());
     BOOST_TEST(told == 1);
-    BOOST_TEST(f.locks->stats().lost == 1u);
+    BOOST_TEST(locks->stats().lost == 1u);
     testing::lose(lock());
-    f.clock->advance(f.context, 1h);
-    BOOST_TEST(f.locks->stats().lost == 1u);
+    clock->advance(context, 1h);
+    BOOST_TEST(locks->stats().lost == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_restarts_is_in_quarantine_and_loses_what_was_under_way)

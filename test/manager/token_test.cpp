@@ -4,7 +4,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -12,7 +11,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
@@ -35,6 +33,12 @@ std::string fresh_url()
     static std::atomic<int> last{0};
     return "memory://token-" + std::to_string(++last);
 }
+
+struct fresh_server {
+    asio::io_context context;
+    std::string const url = fresh_url();
+    std::shared_ptr<memory_server> const server = memory_server::at(url.substr(9));
+};
 
 // A lock that is held keeps its manager's event loop busy.
 template <class Condition>
@@ -73,11 +77,8 @@ void use_in_every_way(asio::io_context& context, Start start)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from)
+BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
 
     // What the first handlers hold they drop.
@@ -101,10 +102,8 @@ BOOST_AUTO_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from)
     use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_shutdown(std::forward<decltype(t)>(t)); });
 }
 
-BOOST_AUTO_TEST_CASE(a_callback_may_return_and_take_what_it_likes)
+BOOST_FIXTURE_TEST_CASE(a_callback_may_return_and_take_what_it_likes, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
     std::optional<lock_manager> locks(std::in_place, context, config{.nodes = {url}});
     int calls = 0;
     auto const count = [&](auto const&...) { return ++calls; };
@@ -150,11 +149,8 @@ BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread
     BOOST_TEST(context.run() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_ran_out_is_not_empty)
+BOOST_FIXTURE_TEST_CASE(what_ran_out_is_not_empty, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     lock_manager locks(context, {.nodes = {url}, .node_timeout = 10ms});
     lock held;
     locks.async_acquire("stock", {.ttl = 20ms}, [&](error_code, lock l) { held = std::move(l); });
@@ -165,11 +161,8 @@ BOOST_AUTO_TEST_CASE(what_ran_out_is_not_empty)
     BOOST_TEST(!taken.empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_default_token_can_be_chosen)
+BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     bool done = false;
     auto run = [&]() -> asio::awaitable<void> {
         auto locks = asio::use_awaitable.as_default_on(lock_manager(context, {.nodes = {url}}));
@@ -195,11 +188,8 @@ BOOST_AUTO_TEST_CASE(the_default_token_can_be_chosen)
     static_assert(std::is_same_v<as_tuple_manager::rebind_executor<asio::any_io_executor>::other, lock_manager>);
 }
 
-BOOST_AUTO_TEST_CASE(a_manager_can_be_moved)
+BOOST_FIXTURE_TEST_CASE(a_manager_can_be_moved, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     lock_manager first(context, {.nodes = {url}});
     lock held;
     first.async_acquire("stock", [&](error_code, lock l) { held = std::move(l); });
@@ -215,11 +205,8 @@ BOOST_AUTO_TEST_CASE(a_manager_can_be_moved)
     BOOST_TEST(server->size() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_may_run_on_any_executor_type)
+BOOST_FIXTURE_TEST_CASE(a_body_may_run_on_any_executor_type, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     using loop = asio::io_context::executor_type;
     lock_manager erased(context, {.nodes = {url}});
     basic_lock_manager<loop> plain(context, {.nodes = {url}});
@@ -261,11 +248,8 @@ BOOST_AUTO_TEST_CASE(a_body_is_what_the_concept_says)
     static_assert(!lock_body<int>);
 }
 
-BOOST_AUTO_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_told)
+BOOST_FIXTURE_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_told, fresh_server)
 {
-    asio::io_context context;
-    auto const url = fresh_url();
-    auto const server = memory_server::at(url.substr(9));
     lock_manager locks(context, {.nodes = {url}});
     auto forever = [](lock&) -> asio::awaitable<int> {
         asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());

@@ -1,6 +1,5 @@
 #include "support/virtual_world.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <malloc.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <numeric>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -45,14 +45,46 @@ struct queue_at_a_lock {
     clock::time_point begun;
 };
 
+// Takes the lock again and again, for @p hold, until the world ends. @p won is told each time how long it took.
+void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, std::function<void(clock::duration)> won)
+{
+    locks.async_acquire(name, {.ttl = 30s, .wait = 10min}, [&w, &locks, name, hold, won, asked = w.now](error_code ec, lock l) {
+        if (ec == asio::error::operation_aborted)
+            return;
+        BOOST_TEST_REQUIRE((!ec));
+        won(w.now - asked);
+        w.at(w.now + hold, [&w, &locks, name, hold, won, held = std::make_shared<lock>(std::move(l))] {
+            held->async_release([](error_code) {});
+            loop(w, locks, name, hold, won);
+        });
+    });
+}
+
+void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, int& count)
+{
+    loop(w, locks, name, hold, [&count](clock::duration) { ++count; });
+}
+
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_release_by_another_process_wakes)
+BOOST_FIXTURE_TEST_CASE(the_release_by_another_process_wakes, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    q.w.run_for(30s);
-    BOOST_TEST(!q.waiter.done);
-    BOOST_TEST((q.release_to_win() < 5ms));
+    w.run_for(30s);
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST((release_to_win() < 5ms));
+}
+
+// Nodes tell everybody of a change but the one who made it.
+BOOST_FIXTURE_TEST_CASE(the_late_release_of_a_lock_that_was_lost_wakes_those_of_the_same_process, manager_of<5>)
+{
+    auto lost = w.acquire(*locks, "stock", {.ttl = 60s, .max_hold = 1s});
+    auto waiter = w.start(*locks, "stock", {.wait = 10min});
+    w.run_for(5s);
+    BOOST_TEST(!lost.held.held());
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST((w.release(lost.held) == errc::not_held));
+    w.run_for(1s);
+    BOOST_TEST(waiter.held.held());
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_for_a_lock_that_nobody_touches_asks_twice)
@@ -65,20 +97,18 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_lock_that_nobody_touches_asks_twice)
     BOOST_TEST(q.asked() - before == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(who_has_waited_in_vain_is_told_when_to_come_back)
+BOOST_FIXTURE_TEST_CASE(who_has_waited_in_vain_is_told_when_to_come_back, and_another<manager_of<5>>)
 {
-    lock_world w(5);
-    auto other = w.manager(), locks = w.manager();
     auto held = w.acquire(*other, "stock", {.ttl = 20s});
-    attempt_report report;
-    BOOST_TEST((w.acquire(*locks, "stock", {.report = &report}).ec == errc::contended));
-    BOOST_TEST(report.remaining.count() == 0);  // without a wait nobody asks
-    BOOST_TEST((w.acquire(*locks, "stock", {.wait = 2s, .report = &report}).ec == errc::contended));
-    BOOST_TEST((report.remaining > 17s));
-    BOOST_TEST((report.remaining <= 18s + 10ms));
-    BOOST_TEST((w.acquire(*other, "stock", {.wait = 2s, .report = &report}).ec == errc::contended));  // in the same process
-    BOOST_TEST((report.remaining > 15s));
-    BOOST_TEST((report.remaining <= 16s));
+    auto const remaining = [&](lock_manager& of, std::chrono::milliseconds wait) {
+        auto const lost = w.acquire(of, "stock", {.wait = wait});
+        BOOST_TEST((lost.ec == errc::contended));
+        return lost.report.remaining;
+    };
+    BOOST_TEST((remaining(*locks, 0s) == 0s));  // without a wait nobody asks
+    auto const elsewhere = remaining(*locks, 2s), in_the_same_process = remaining(*other, 2s);
+    BOOST_TEST((elsewhere > 17s && elsewhere <= 18s + 10ms));
+    BOOST_TEST((in_the_same_process > 15s && in_the_same_process <= 16s));
 }
 
 BOOST_AUTO_TEST_CASE(a_holder_that_dies_is_followed_when_its_ttl_is_over)
@@ -97,73 +127,65 @@ BOOST_AUTO_TEST_CASE(what_is_never_told_is_found_out_when_the_ttl_is_over)
 {
     queue_at_a_lock q(5, 20s);
     q.w.run_for(1s);
-    for (auto& s : q.w.servers)
-        s->watchers.clear();
+    q.w.each([](auto& s) { s.watchers.clear(); });
     q.w.release(q.held.held);
     q.w.run_to([&] { return q.waiter.done; });
     BOOST_TEST(q.waiter.held.held());
     BOOST_TEST((q.waiter.when - q.begun <= 20s + 50ms));
 }
 
-BOOST_AUTO_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then)
+BOOST_FIXTURE_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    for (auto& s : q.w.servers)
-        s->notifies = false;
-    BOOST_TEST(!q.locks->stats().nodes[0].tells);
-    q.w.run_for(10s);
-    BOOST_TEST((q.release_to_win() < 300ms));
-    BOOST_TEST(q.asked() < 150u);
+    w.each([](auto& s) { s.notifies = false; });
+    BOOST_TEST(!locks->stats().nodes[0].tells);
+    w.run_for(10s);
+    BOOST_TEST((release_to_win() < 300ms));
+    BOOST_TEST(asked() < 150u);
 }
 
-BOOST_AUTO_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away)
+BOOST_FIXTURE_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    q.w[3].reachable = false;
-    q.w[4].hung = true;
-    q.w.run_for(10s);
-    BOOST_TEST((q.release_to_win() < 5ms));
+    w[3].reachable = false;
+    w[4].hung = true;
+    w.run_for(10s);
+    BOOST_TEST((release_to_win() < 5ms));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_connection_that_ended_did_not_tell_is_asked)
+BOOST_FIXTURE_TEST_CASE(what_a_connection_that_ended_did_not_tell_is_asked, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    q.w.run_for(30s);
-    for (auto& s : q.w.servers)
-        s->break_connections();
-    auto const asked = q.asked();
-    q.w.run_for(1s);
-    BOOST_TEST(q.asked() > asked);
-    BOOST_TEST((q.release_to_win() < 5ms));
+    w.run_for(30s);
+    w.each([](auto& s) { s.break_connections(); });
+    auto const before = asked();
+    w.run_for(1s);
+    BOOST_TEST(asked() > before);
+    BOOST_TEST((release_to_win() < 5ms));
 }
 
-BOOST_AUTO_TEST_CASE(fewer_than_a_quorum_wake_nobody)
+BOOST_FIXTURE_TEST_CASE(fewer_than_a_quorum_wake_nobody, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    q.w.run_for(1s);
-    auto const before = q.asked();
+    w.run_for(1s);
+    auto const before = asked();
     for (std::size_t i = 0; i < 2; ++i) {
-        q.w[i].entries.erase("lock:stock");
-        q.w[i].tell("lock:stock");
+        w[i].entries.erase("lock:stock");
+        w[i].tell("lock:stock");
     }
-    q.w.run_for(10s);
-    BOOST_TEST(!q.waiter.done);
-    BOOST_TEST(q.asked() == before);
-    q.w[2].entries.erase("lock:stock");  // by whatever client
-    q.w[2].tell("lock:stock");
-    q.w.run_for(10ms);
-    BOOST_TEST(q.waiter.held.held());
+    w.run_for(10s);
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST(asked() == before);
+    w[2].entries.erase("lock:stock");  // by whatever client
+    w[2].tell("lock:stock");
+    w.run_for(10ms);
+    BOOST_TEST(waiter.held.held());
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_wakes_for_one_round_only)
+BOOST_FIXTURE_TEST_CASE(an_extension_wakes_for_one_round_only, queue_at_a_lock)
 {
-    queue_at_a_lock q;
-    q.w.run_for(1s);
-    auto const before = q.asked();
-    q.w.extend(q.held.held, 2min);
-    q.w.run_for(1min);
-    BOOST_TEST(!q.waiter.done);
-    BOOST_TEST(q.asked() == before + 1);
+    w.run_for(1s);
+    auto const before = asked();
+    w.extend(held.held, 2min);
+    w.run_for(1min);
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST(asked() == before + 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
@@ -171,12 +193,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
     for (auto after = 0us; after < 2ms; after += 50us) {
         queue_at_a_lock q(3);
         asio::cancellation_signal cancel;
-        lock_world::outcome second;
-        q.locks->async_acquire("stock", {.wait = 1min}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock l) {
-                                   second.done = true;
-                                   second.ec = ec;
-                                   second.held = std::move(l);
-                               }));
+        auto second = q.w.start(*q.locks, "stock", {.wait = 1min}, cancel.slot());
         q.w.release(q.held.held);
         q.w.run_to([&] { return q.waiter.done; });
         q.waiter.held.async_release([](error_code) {});
@@ -185,16 +202,12 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
         q.w.run_to([&] { return second.done; });
         BOOST_TEST((second.held.held() == !second.ec));
         second.held = {};
-        q.w.run_for(1s);
-        BOOST_TEST(q.w.keys("lock:stock") == 0u);
+        BOOST_TEST(q.w.keys_after(1s) == 0u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_when_the_manager_goes_is_told)
+BOOST_FIXTURE_TEST_CASE(who_waits_when_the_manager_goes_is_told, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto other = w.manager();
-    auto locks = w.manager();
     auto held = w.acquire(*other, "stock", {.ttl = 60s});
     std::deque<lock_world::outcome> waiters(10);
     for (auto& o : waiters)
@@ -208,10 +221,8 @@ BOOST_AUTO_TEST_CASE(who_waits_when_the_manager_goes_is_told)
     }
 }
 
-BOOST_AUTO_TEST_CASE(thousands_of_resources_are_waited_for_at_once)
+BOOST_FIXTURE_TEST_CASE(thousands_of_resources_are_waited_for_at_once, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto other = w.manager(), locks = w.manager();
     std::deque<lock_world::outcome> held(3000), waiters(3000);
     for (std::size_t i = 0; i < held.size(); ++i)
         w.start_acquire(held[i], *other, "r" + std::to_string(i), {.ttl = 60s});
@@ -250,19 +261,16 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
                     w[n].tell("lock:stock");
                 w.run_for(3ms);
             }
-            auto const before = [&] {
-                std::uint64_t sum = 0;
-                for (auto& m : managers)
-                    sum += m->stats().rounds;
-                return sum;
+            auto const asked_so_far = [&] {
+                return std::accumulate(managers.begin(), managers.end(), std::uint64_t(0), [](auto n, auto& m) { return n + m->stats().rounds; });
             };
-            auto const asked = before();
+            auto const before = asked_so_far();
             auto const released = w.now;
             held.held = {};
             w.run_to([&] { return std::any_of(waiters.begin(), waiters.end(), [](auto& o) { return o.done; }); });
             BOOST_TEST((w.now - released < 500ms));
-            rounds += before() - asked;
-            splits += before() - asked > 5;
+            rounds += asked_so_far() - before;
+            splits += asked_so_far() - before > 5;
         }
         BOOST_TEST_CONTEXT(denials << " denials, " << rounds << " rounds")
         {
@@ -272,16 +280,12 @@ BOOST_AUTO_TEST_CASE(split_votes_are_resolved_within_a_few_rounds)
     }
 }
 
-BOOST_AUTO_TEST_CASE(grants_that_come_when_the_round_is_lost_count_as_free)
+BOOST_FIXTURE_TEST_CASE(grants_that_come_when_the_round_is_lost_count_as_free, connected_to<5>)
 {
-    lock_world w(5);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
     for (std::size_t i = 0; i < 3; ++i)
         w[i].entries["lock:stock"] = {"somebody's", w.now + 55s};
     w[3].request_delay = w[4].request_delay = 400us;
-    lock_world::outcome waiter;
-    w.start_acquire(waiter, *locks, "stock", {.wait = 10min});
+    auto waiter = w.start(*locks, "stock", {.wait = 10min});
     w.run_for(20ms);
     BOOST_TEST(!waiter.done);
     for (std::size_t i = 0; i < 2; ++i) {  // the third is cut off from the holder
@@ -298,8 +302,7 @@ BOOST_AUTO_TEST_CASE(a_lock_may_be_called_as_the_turn_of_another)
         lock_world w(3);
         auto other = w.manager(), locks = w.manager();
         auto held = w.acquire(*other, name, {.ttl = 60s});
-        lock_world::outcome waiter;
-        w.start_acquire(waiter, *locks, name, {.wait = 10min});
+        auto waiter = w.start(*locks, name, {.wait = 10min});
         w.run_for(1s);
         held.held = {};
         w.run_for(10ms);
@@ -318,27 +321,17 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
         auto const begun = w.now;
         int counts[] = {0, 0, 0}, streak = 0, longest = 0, last = -1;
         clock::duration longest_wait{};
-        std::function<void(int)> work = [&](int i) {
-            managers[i]->async_acquire("stock", {.ttl = 5s, .wait = 1min}, [&, i, asked = w.now](error_code ec, lock l) {
-                if (w.now > begun + 1s)
-                    longest_wait = std::max(longest_wait, w.now - asked);
-                if (ec == asio::error::operation_aborted)
-                    return;
-                BOOST_TEST_REQUIRE((!ec));
+        for (int i = 0; i < 3; ++i) {
+            auto const won = [&, i](clock::duration waited) {
                 ++counts[i];
                 streak = std::exchange(last, i) == i ? streak + 1 : 1;
-                if (w.now > begun + 1s)  // it takes a while to learn of each other
-                    longest = std::max(longest, streak);
-                auto held = std::make_shared<lock>(std::move(l));
-                w.at(w.now + 1ms, [&, i, held] {
-                    held->async_release([](error_code) {});
-                    work(i);
-                });
-            });
-        };
-        for (int i = 0; i < 3; ++i) {
+                if (w.now < begun + 1s)
+                    return;  // it takes a while to learn of each other
+                longest = std::max(longest, streak);
+                longest_wait = std::max(longest_wait, waited);
+            };
             for (int k = 0; k < 8; ++k)
-                work(i);
+                loop(w, *managers[i], "stock", 1ms, won);
         }
         w.run_for(20s);
         auto const all = counts[0] + counts[1] + counts[2];
@@ -363,8 +356,7 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
         std::deque<lock_world::outcome> followers(4);
         for (auto& f : followers)
             w.start_acquire(f, *other, "stock", {.ttl = 30s, .wait = 1min});
-        lock_world::outcome waiter;
-        w.start_acquire(waiter, *locks, "stock", {.wait = 1min});
+        auto waiter = w.start(*locks, "stock", {.wait = 1min});
         w.run_for(20ms);
         // The first hand-over is told: before it nobody knew of a turn.
         w.release(held.held);
@@ -380,8 +372,7 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
         BOOST_TEST(locks->stats().rounds == asked);
         BOOST_TEST(!waiter.done);
         if (!told) {
-            for (auto& s : w.servers)
-                s->watchers.clear();
+            w.each([](auto& s) { s.watchers.clear(); });
         }
         auto const released = w.now;
         followers[3].held = {};
@@ -399,12 +390,11 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     for (auto& s : w.servers)
         s->wanted["lock:stock"] = {{"somebody"}, w.now + 1h};
     auto held = w.acquire(*locks, "stock");
-    lock_world::outcome second, waiter;
-    w.start_acquire(second, *locks, "stock", {.wait = 1min});
+    auto second = w.start(*locks, "stock", {.wait = 1min});
     w.release(held.held);
     w.run_to([&] { return second.done; });  // it had to queue, and so learns that somebody else wants it
     w.release(second.held);
-    w.start_acquire(waiter, *locks, "stock", {.wait = 10min});
+    auto waiter = w.start(*locks, "stock", {.wait = 10min});
     auto theirs = w.acquire(*other, "stock", {.ttl = 5s});
     BOOST_TEST(theirs.held.held());
     auto const begun = w.now;
@@ -412,17 +402,13 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     BOOST_TEST((waiter.when - begun <= 5s + 50ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_turn_ends_with_its_queue)
+BOOST_FIXTURE_TEST_CASE(a_turn_ends_with_its_queue, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto locks = w.manager(), other = w.manager();
     auto held = w.acquire(*other, "stock", {.ttl = 30s});
-    lock_world::outcome follower, waiter;
-    asio::cancellation_signal cancel;
-    other->async_acquire("stock", {.wait = 1min}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code, lock l) { follower.held = std::move(l); }));
+    auto follower = w.start(*other, "stock", {.wait = 1min});
     w.release(held.held);
     w.run_to([&] { return follower.held.held(); });  // it announced that more would follow
-    w.start_acquire(waiter, *locks, "stock", {.wait = 1min});
+    auto waiter = w.start(*locks, "stock", {.wait = 1min});
     w.run_for(20ms);
     auto const released = w.now;
     follower.held = {};
@@ -430,24 +416,6 @@ BOOST_AUTO_TEST_CASE(a_turn_ends_with_its_queue)
     BOOST_TEST(waiter.held.held());
     BOOST_TEST((waiter.when - released < 5ms));
 }
-
-namespace {
-
-// Takes the lock again and again, for @p hold, until the world ends.
-void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, int& count)
-{
-    locks.async_acquire(name, {.ttl = 30s, .wait = 10min}, [&w, &locks, name, hold, &count](error_code ec, lock l) {
-        if (ec)
-            return;
-        ++count;
-        w.at(w.now + hold, [&w, &locks, name, hold, &count, held = std::make_shared<lock>(std::move(l))] {
-            held->async_release([](error_code) {});
-            loop(w, locks, name, hold, count);
-        });
-    });
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
 {
@@ -459,8 +427,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
             for (int i = 0; i < loopers; ++i)
                 loop(w, *other, "stock", hold, count);
             w.run_for(10ms);
-            lock_world::outcome waiter;
-            w.start_acquire(waiter, *locks, "stock", {.wait = 1h});
+            auto waiter = w.start(*locks, "stock", {.wait = 1h});
             w.run_for(100 * hold);  // it may take a while to learn of each other
             BOOST_TEST_CONTEXT(loopers << " of " << hold / 1ms << " ms") { BOOST_TEST((waiter.done && !waiter.ec)); }
             waiter.held = {};
@@ -469,10 +436,8 @@ BOOST_AUTO_TEST_CASE(who_waits_for_long_holders_gets_a_turn)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn)
+BOOST_FIXTURE_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto locks = w.manager(), other = w.manager();
     std::deque<int> counts(300);
     for (std::size_t i = 0; i < counts.size(); ++i)
         loop(w, *other, "r" + std::to_string(i), 5ms, counts[i]);
@@ -496,24 +461,20 @@ BOOST_AUTO_TEST_CASE(who_is_far_away_gets_a_turn)
     for (int i = 0; i < 2; ++i)
         loop(w, *other, "stock", 5ms, count);
     w.run_for(10ms);
-    lock_world::outcome waiter;
-    w.start_acquire(waiter, *locks, "stock", {.wait = 1h});
+    auto waiter = w.start(*locks, "stock", {.wait = 1h});
     w.run_for(30s);
     BOOST_TEST((waiter.done && !waiter.ec));
     waiter.held = {};
     w.shutdown(*other);
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_turn)
+BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_turn, and_another<manager_of<3>>)
 {
-    lock_world w(3);
-    auto other = w.manager(), locks = w.manager();
     int count = 0;
     for (int i = 0; i < 3; ++i)
         loop(w, *other, "stock", 30ms, count);
     w.run_to([&] { return count > 5; });
-    lock_world::outcome waiter;
-    w.start_acquire(waiter, *locks, "stock", {.wait = 1h});
+    auto waiter = w.start(*locks, "stock", {.wait = 1h});
     w.run_for(10ms);
     auto const stopped = w.now;
     other->async_shutdown([](error_code) {});
@@ -527,36 +488,19 @@ BOOST_AUTO_TEST_CASE(who_is_alone_is_never_kept_waiting_for_others)
     lock_world w(3);
     auto locks = w.manager({.max_handovers = 2});
     int count = 0;
-    std::function<void()> work = [&] {
-        locks->async_acquire("stock", {.wait = 1min}, [&](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++count;
-            auto held = std::make_shared<lock>(std::move(l));
-            w.at(w.now + 1ms, [&, held] {
-                held->async_release([](error_code) {});
-                work();
-            });
-        });
-    };
     for (int i = 0; i < 4; ++i)
-        work();
+        loop(w, *locks, "stock", 1ms, count);
     w.run_for(1200ms);
     BOOST_TEST(count >= 990);  // 1 ms, and a round trip of 200 µs
     w.shutdown(*locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_way_of_others)
+BOOST_FIXTURE_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_way_of_others, connected_to<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    w.acquire(*locks, "warm-up");
-    for (auto& s : w.servers)
-        s->reply_delay = 45ms;
-    lock_world::outcome hopeless, second, third;
-    w.start_acquire(hopeless, *locks, "stock", {.ttl = 51ms, .wait = 20s});
-    w.start_acquire(second, *locks, "stock", {.ttl = 5s, .wait = 20s});
-    w.start_acquire(third, *locks, "stock", {.ttl = 5s, .wait = 20s});
+    w.each([](auto& s) { s.reply_delay = 45ms; });
+    auto hopeless = w.start(*locks, "stock", {.ttl = 51ms, .wait = 20s});
+    auto second = w.start(*locks, "stock", {.ttl = 5s, .wait = 20s});
+    auto third = w.start(*locks, "stock", {.ttl = 5s, .wait = 20s});
     w.run_to([&] { return second.done; });
     BOOST_TEST(!second.ec);
     BOOST_TEST(!hopeless.done);
@@ -569,6 +513,27 @@ BOOST_AUTO_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_way_o
     BOOST_TEST(locks->stats().waiting == 0u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_round_that_came_too_late_is_given_back_once, connected_to<3>)
+{
+    w.each([](auto& s) { s.requests.clear(); });
+    w.each([](auto& s) { s.reply_delay = 45ms; });
+    auto hopeless = w.start(*locks, "stock", {.ttl = 51ms, .wait = 1s});
+    w.run_to([&] { return hopeless.done; });
+    w.run_for(1s);
+    BOOST_TEST(w[0].count(node_command::kind::acquire) > 1u);
+    BOOST_TEST(w[0].count(node_command::kind::release) == w[0].count(node_command::kind::acquire));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_another_program_set_for_hundreds_of_years_is_asked_for_now_and_then, connected_to<3>)
+{
+    w.each([](auto& s) { s.entries["lock:stock"] = {"foreign", clock::time_point::max() - 1ns}; });
+    for (resource_set const& names : {resource_set("stock"), resource_set("stock", "bond")}) {
+        auto const lost = w.acquire(*locks, names, {.wait = 1s});
+        BOOST_TEST((lost.ec == errc::contended));
+        BOOST_TEST(lost.report.rounds < 10u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
 {
     lock_world w(3);
@@ -576,8 +541,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
     auto const meet_at = [&](int i) {
         auto const name = "r" + std::to_string(i);
         auto mine = w.acquire(*others, name);
-        lock_world::outcome o;
-        w.start_acquire(o, *locks, name, {.wait = 10s});
+        auto o = w.start(*locks, name, {.wait = 10s});
         w.run_for(20ms);
         mine.held = {};
         w.run_to([&] { return o.done; });
@@ -591,7 +555,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
         for (auto& s : w.servers) {
             s->requests.clear();
             s->wanted.clear();
-            s->turns.clear();
+            s->handovers.clear();
         }
     };
     std::size_t in_use = 0;

@@ -57,23 +57,28 @@ void spawn(virtual_world& w, asio::awaitable<T> a, result<T>& r, asio::cancellat
         asio::co_spawn(w.context, std::move(a), done);
 }
 
+// Runs it to its end.
+template <class T>
+result<T> outcome_of(virtual_world& w, asio::awaitable<T> a)
+{
+    result<T> r;
+    spawn(w, std::move(a), r);
+    w.run_to([&] { return r.done; });
+    return r;
+}
+
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned)
+BOOST_FIXTURE_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<std::string> r;
     std::size_t keys_inside = 0;
 
-    spawn(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<std::string> {
-              BOOST_TEST(held.held());
-              keys_inside = w.keys("lock:stock");
-              co_await work_for(w, 1s);
-              co_return "sold";
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<std::string> {
+        BOOST_TEST(held.held());
+        keys_inside = w.keys("lock:stock");
+        co_await work_for(w, 1s);
+        co_return "sold";
+    }));
 
     BOOST_TEST(r.value.value() == "sold");
     BOOST_TEST(keys_inside == 3u);
@@ -108,109 +113,78 @@ BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
     BOOST_TEST(seen == 42);
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_releases_and_passes_through)
+BOOST_FIXTURE_TEST_CASE(an_exception_releases_and_passes_through, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
-    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
-              co_await work_for(w, 1s);
-              throw std::runtime_error("out of hair dryers");
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+        co_await work_for(w, 1s);
+        throw std::runtime_error("out of hair dryers");
+    }));
 
     BOOST_CHECK_THROW(std::rethrow_exception(r.failure), std::runtime_error);
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_busy_resource_is_an_exception_that_names_it)
+BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     auto blocker = w.acquire(*locks, "stock");
-    result<int> r;
     bool called = false;
-    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
-              called = true;
-              co_return 1;
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+        called = true;
+        co_return 1;
+    }));
 
     BOOST_TEST((r.code() == errc::contended));
     BOOST_TEST(!called);
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(r.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("\"stock\"") != std::string::npos; });
 
-    result<int> broken;
-    spawn(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }), broken);
-    w.run_to([&] { return broken.done; });
+    auto const broken = outcome_of(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }));
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(broken.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
 }
 
-BOOST_AUTO_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends)
+BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
     clock::time_point valid_until, stopped;
-    spawn(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
-              for (auto& s : w.servers)
-                  s->hung = true;
-              valid_until = held.valid_until();
-              try {
-                  co_await work_for(w, 1h);
-              } catch (system_error const&) {
-                  stopped = w.now;
-                  throw;
-              }
-              co_return 1;
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
+        w.each([](auto& s) { s.hung = true; });
+        valid_until = held.valid_until();
+        try {
+            co_await work_for(w, 1h);
+        } catch (system_error const&) {
+            stopped = w.now;
+            throw;
+        }
+        co_return 1;
+    }));
 
     BOOST_TEST((r.code() == errc::lost));
     BOOST_TEST((stopped < valid_until));
     BOOST_TEST((stopped >= valid_until - 150ms));
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded)
+BOOST_FIXTURE_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
-    spawn(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
-              co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-              co_await work_for(w, 5s);
-              co_return 1;
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        co_await work_for(w, 5s);
+        co_return 1;
+    }));
     BOOST_TEST((r.code() == errc::lost));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing)
+BOOST_FIXTURE_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
-    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
-              co_await work_for(w, 10ms);
-              for (auto& s : w.servers)
-                  s->entries.clear();
-              co_return 1;
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+        co_await work_for(w, 10ms);
+        w.each([](auto& s) { s.entries.clear(); });
+        co_return 1;
+    }));
     BOOST_TEST((r.code() == errc::lost));
 }
 
-BOOST_AUTO_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases)
+BOOST_FIXTURE_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
     result<int> r;
     asio::cancellation_signal cancel;
     spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
@@ -218,8 +192,7 @@ BOOST_AUTO_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases)
               co_return 1;
           }),
           r, &cancel);
-    w.run_for(100ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(100ms) == 3u);
 
     cancel.emit(asio::cancellation_type::terminal);
     w.run_for(1ms);
@@ -229,16 +202,12 @@ BOOST_AUTO_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases)
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_manager_may_go_before_the_operation_begins)
+BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_the_operation_begins, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
     auto operation = locks->with_lock("stock", {}, [](lock&) -> asio::awaitable<int> { co_return 1; });
     locks.reset();
     w.run_for(1s);
-    spawn(w, std::move(operation), r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, std::move(operation));
     BOOST_TEST((r.code() == asio::error::operation_aborted));
 }
 
@@ -272,25 +241,20 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
     pool.join();
 }
 
-BOOST_AUTO_TEST_CASE(the_manager_may_go_while_the_body_runs)
+BOOST_FIXTURE_TEST_CASE(the_manager_may_go_while_the_body_runs, manager_of<3>)
 {
-    lock_world w(3);
-    auto locks = w.manager();
-    result<int> r;
-    spawn(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
-              locks.reset();
-              bool cancelled = false;
-              try {
-                  co_await work_for(w, 1s);
-              } catch (system_error const&) {
-                  cancelled = true;
-              }
-              BOOST_TEST(cancelled);
-              BOOST_TEST(held.held());  // it is kept until the body has ended
-              co_return 1;
-          }),
-          r);
-    w.run_to([&] { return r.done; });
+    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
+        locks.reset();
+        bool cancelled = false;
+        try {
+            co_await work_for(w, 1s);
+        } catch (system_error const&) {
+            cancelled = true;
+        }
+        BOOST_TEST(cancelled);
+        BOOST_TEST(held.held());  // it is kept until the body has ended
+        co_return 1;
+    }));
     w.run_for(1ms);
     BOOST_TEST(r.done);
     BOOST_TEST(w.keys("lock:stock") == 0u);

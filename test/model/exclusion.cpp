@@ -217,8 +217,7 @@ char const* exclusion::settle(state const& before, state& s) const
 
 bool exclusion::outlives(client const& c) const
 {
-    return rules_.checks_survival &&
-           std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
+    return rules_.checks_survival && std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
 }
 
 packed exclusion::pack(state const& s) const
@@ -230,13 +229,10 @@ packed exclusion::pack(state const& s) const
     };
     auto const column = [&](unsigned n, numbering const& order) {
         auto const& node = s.nodes[n];
-        std::uint64_t bits = 0, owner = 0;
-        for (unsigned i = rules_.clients; i-- > 0;) {
+        std::uint64_t bits = 0;
+        for (unsigned i = rules_.clients; i-- > 0;)
             bits = bits << at_bits_ | s.clients[order[i]].at[n];
-            if (node.owner == order[i] + 1)
-                owner = i + 1;
-        }
-        return (((bits << 1 | node.session) << 3 | node.quarantine) << 3 | node.left) << owner_bits_ | owner;
+        return (((bits << 1 | node.session) << 3 | node.quarantine) << 3 | node.left) << owner_bits_ | renumbered(node.owner, order);
     };
     return canonical(shape_, own, column);
 }
@@ -279,8 +275,7 @@ std::string exclusion::tell(state const& before, step const& how, state const& a
     auto const& is = after.clients[how.client];
     auto const& node = before.nodes[how.node];
     auto const where = how.node + 1;
-    auto const quarantined =
-        node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine) : std::string();
+    auto const quarantined = node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine) : std::string();
     std::string text;
     switch (how.what) {
     case step::kind::tick:
@@ -324,67 +319,51 @@ std::string exclusion::tell(state const& before, step const& how, state const& a
     return text;
 }
 
-namespace {
-
-world make(std::string name, std::string about, bool safe, bool large, exclusion_rules rules)
-{
-    return {.name = std::move(name),
-            .about = std::move(about),
-            .safe = safe,
-            .large = large,
-            .run = [rules](std::uint64_t states_max) { return explore(exclusion(rules), states_max); }};
-}
-
-}  // namespace
-
 std::vector<world> exclusion_worlds()
 {
-    std::vector<world> all;
-    auto const safe = [&](auto name, auto about, exclusion_rules r) { all.push_back(make(name, about, true, false, r)); };
-    auto const large = [&](auto name, auto about, exclusion_rules r) { all.push_back(make(name, about, true, true, r)); };
-    auto const control = [&](auto name, auto about, exclusion_rules r) { all.push_back(make(name, about, false, false, r)); };
+    worlds<exclusion, exclusion_rules> w;
 
-    safe("hold", "nobody forgets", {.forgets = false});
-    safe("hold_renew", "nobody forgets, renewals", {.forgets = false, .renews = true});
-    safe("quarantine", "nodes forget, quarantine of one ttl", {});
-    safe("quarantine_renew", "with renewals", {.renews = true});
-    safe("quarantine_heal", "with renewals that set missing keys again", {.renews = true, .heals = true});
-    safe("quarantine_heal_ttl4", "the same with a ttl of 4", {.ttl = 4, .quarantine = 4, .renews = true, .heals = true});
-    safe("quarantine_heal_at_once", "a healed node outside quarantine may count at once",
+    w.safe("hold", "nobody forgets", {.forgets = false});
+    w.safe("hold_renew", "nobody forgets, renewals", {.forgets = false, .renews = true});
+    w.safe("quarantine", "nodes forget, quarantine of one ttl", {});
+    w.safe("quarantine_renew", "with renewals", {.renews = true});
+    w.safe("quarantine_heal", "with renewals that set missing keys again", {.renews = true, .heals = true});
+    w.safe("quarantine_heal_ttl4", "the same with a ttl of 4", {.ttl = 4, .quarantine = 4, .renews = true, .heals = true});
+    w.safe("quarantine_heal_at_once", "a healed node outside quarantine may count at once",
          {.renews = true, .heals = true, .healed_counts_at_once = true});
-    safe("late_renewal_p1", "late renewals alone make no two holders",
+    w.safe("late_renewal_p1", "late renewals alone make no two holders",
          {.renews = true, .heals = true, .accepts_late = true, .checks_holes = false});
-    safe("session_1_of_3", "a node promises less than the ttl", {.renews = true, .session_nodes = 1});
-    safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
-    safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
-    safe("session_heal", "two nodes promise less, renewals set missing keys again", {.renews = true, .heals = true, .session_nodes = 2});
-    safe("survival_without_heal", "no hold outlives a crash of every node", {.renews = true, .checks_survival = true});
+    w.safe("session_1_of_3", "a node promises less than the ttl", {.renews = true, .session_nodes = 1});
+    w.safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
+    w.safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
+    w.safe("session_heal", "two nodes promise less, renewals set missing keys again", {.renews = true, .heals = true, .session_nodes = 2});
+    w.safe("survival_without_heal", "no hold outlives a crash of every node", {.renews = true, .checks_survival = true});
 
-    large("quarantine_3_clients", "3 clients", {.clients = 3});
-    large("heal_3_clients", "3 clients, renewals that set missing keys again", {.clients = 3, .renews = true, .heals = true});
-    large("quarantine_5_nodes", "5 nodes", {.nodes = 5});
-    large("renew_5_nodes", "5 nodes, renewals", {.nodes = 5, .renews = true});
-    large("heal_5_nodes", "5 nodes, ttl 2, renewals that set missing keys again",
+    w.large("quarantine_3_clients", "3 clients", {.clients = 3});
+    w.large("heal_3_clients", "3 clients, renewals that set missing keys again", {.clients = 3, .renews = true, .heals = true});
+    w.large("quarantine_5_nodes", "5 nodes", {.nodes = 5});
+    w.large("renew_5_nodes", "5 nodes, renewals", {.nodes = 5, .renews = true});
+    w.large("heal_5_nodes", "5 nodes, ttl 2, renewals that set missing keys again",
           {.nodes = 5, .ttl = 2, .quarantine = 2, .renews = true, .heals = true});
-    large("heal_ttl6", "ttl 6, renewals that set missing keys again", {.ttl = 6, .quarantine = 6, .renews = true, .heals = true});
+    w.large("heal_ttl6", "ttl 6, renewals that set missing keys again", {.ttl = 6, .quarantine = 6, .renews = true, .heals = true});
 
-    control("no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
-    control("quarantine_short", "quarantine of one ttl less a tick", {.quarantine = 2});
-    control("validity_from_majority", "validity counts from the majority", {.forgets = false, .validity_from_send = false});
-    control("renewal_in_quarantine", "nodes in quarantine vote on renewals", {.renews = true, .quarantine_in_renewals = false});
-    control("heal_in_quarantine", "so do healed ones, from the next renewal on",
+    w.control("no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
+    w.control("quarantine_short", "quarantine of one ttl less a tick", {.quarantine = 2});
+    w.control("validity_from_majority", "validity counts from the majority", {.forgets = false, .validity_from_send = false});
+    w.control("renewal_in_quarantine", "nodes in quarantine vote on renewals", {.renews = true, .quarantine_in_renewals = false});
+    w.control("heal_in_quarantine", "so do healed ones, from the next renewal on",
             {.renews = true, .heals = true, .quarantine_in_renewals = false});
-    control("heal_at_once", "so do healed ones, at once",
+    w.control("heal_at_once", "so do healed ones, at once",
             {.renews = true, .heals = true, .quarantine_in_renewals = false, .healed_counts_at_once = true});
-    control("session_ignored", "what the nodes promise is ignored", {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
-    control("session_longest", "the longest promise counts", {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
-    control("session_ignored_renew", "the same, with renewals",
+    w.control("session_ignored", "what the nodes promise is ignored", {.forgets = false, .session_nodes = 2, .heeds = exclusion_rules::promise::ignored});
+    w.control("session_longest", "the longest promise counts", {.forgets = false, .session_nodes = 1, .heeds = exclusion_rules::promise::longest});
+    w.control("session_ignored_renew", "the same, with renewals",
             {.forgets = false, .renews = true, .session_nodes = 3, .heeds = exclusion_rules::promise::ignored});
-    control("late_renewal", "a renewal counts when the old validity is over",
+    w.control("late_renewal", "a renewal counts when the old validity is over",
             {.renews = true, .heals = true, .accepts_late = true});
-    control("survival_with_heal", "healing lets a hold outlive a crash of every node",
+    w.control("survival_with_heal", "healing lets a hold outlive a crash of every node",
             {.renews = true, .heals = true, .checks_survival = true});
-    return all;
+    return w.all;
 }
 
 }  // namespace redlock::model

@@ -1,8 +1,6 @@
 // Breadth-first search through every state that a model can reach.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -49,6 +47,12 @@ struct shape {
 };
 
 using numbering = std::array<std::uint8_t, attempts_max>;
+
+/// An attempt plus one, in another numbering; 0, for none, stays.
+inline std::uint64_t renumbered(unsigned attempt, numbering const& order)
+{
+    return attempt == 0 ? 0 : static_cast<std::uint64_t>(std::find(order.begin(), order.end(), attempt - 1) - order.begin()) + 1;
+}
 
 /** Packs a state so that all states which differ only in the numbering of nodes and attempts become one.
 
@@ -130,9 +134,10 @@ private:
     - `begin(visit)`: calls `visit(state)` for each state that it may begin in;
     - `steps(state, visit)`: calls `visit(step, next, wrong)` for each step; `wrong` names the property that it breaks, or is null;
     - `pack(state)` and `unpack(packed)`; `pack` may unite states that behave alike;
-    - `tell(state)` and `tell(before, step, after)`: a sentence on how it begins, and on a step.
+    - `tell(state)` and `tell(before, step, after)`: a sentence on how it begins, and on a step;
+    - if it has goals, `is_goal(state)` and `stuck`: what is wrong with a state from which no goal can be reached any more.
 
-    Needs 20 bytes for each state, and 6 to 11 more for finding it again.
+    Needs 20 bytes for each state, and 6 to 11 more for finding it again; with goals, 8 for each step.
 */
 template <class Model>
 class explorer {
@@ -158,6 +163,10 @@ public:
             }
             visit(static_cast<std::uint32_t>(i));
         }
+        if constexpr (has_goals) {
+            if (report_.complete && report_.wrong.empty())
+                find_stuck();
+        }
         report_.states = states_.size();
         report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
         return std::move(report_);
@@ -167,6 +176,7 @@ private:
     using state = typename Model::state;
     using step = typename Model::step;
     static constexpr std::uint32_t none = ~std::uint32_t(0);
+    static constexpr bool has_goals = requires { Model::stuck; };
 
     void visit(std::uint32_t from)
     {
@@ -174,23 +184,55 @@ private:
         model_.steps(before, [&](step const&, state const& after, char const* wrong) {
             if (wrong && report_.wrong.empty()) {
                 report_.wrong = wrong;
-                report_.trace = trace_to(from, model_.pack(after));
+                report_.trace = trace_to(from, model_.pack(after), true);
                 report_.depth = static_cast<unsigned>(report_.trace.size()) - 1;
             }
-            add(model_.pack(after), from);
+            auto const to = add(model_.pack(after), from);
+            if constexpr (has_goals)
+                edges_.emplace_back(to, from);
         });
     }
 
-    void add(packed const& key, std::uint32_t from)
+    std::uint32_t add(packed const& key, std::uint32_t from)
     {
         auto& slot = find(key);
         if (slot != none)
-            return;
-        slot = static_cast<std::uint32_t>(states_.size());
+            return slot;
+        auto const added = slot = static_cast<std::uint32_t>(states_.size());
         states_.push_back(key);
         parents_.push_back(from);
         if (states_.size() > slots_.size() / 5 * 3)
             grow();
+        return added;
+    }
+
+    // Goes back from the goals; the nearest state that is not met on the way is stuck.
+    void find_stuck()
+    {
+        std::sort(edges_.begin(), edges_.end());
+        std::vector<bool> met(states_.size());
+        std::vector<std::uint32_t> way;
+        auto const meet = [&](std::uint32_t i) {
+            if (!met[i])
+                way.push_back(i);
+            met[i] = true;
+        };
+        for (std::uint32_t i = 0; i < states_.size(); ++i) {
+            if (model_.is_goal(model_.unpack(states_[i])))
+                meet(i);
+        }
+        while (!way.empty()) {
+            auto const to = way.back();
+            way.pop_back();
+            for (auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(to, 0u)); e != edges_.end() && e->first == to; ++e)
+                meet(e->second);
+        }
+        auto const stuck = static_cast<std::uint32_t>(std::find(met.begin(), met.end(), false) - met.begin());
+        if (stuck == met.size())
+            return;
+        report_.wrong = Model::stuck;
+        report_.trace = trace_to(parents_[stuck], states_[stuck], false);
+        report_.depth = static_cast<unsigned>(report_.trace.size()) - 1;
     }
 
     std::uint32_t& find(packed const& key)
@@ -223,7 +265,7 @@ private:
     }
 
     // States are kept with nodes and attempts renumbered. The way is walked again with the numbers that it began with.
-    std::vector<std::string> trace_to(std::uint32_t last, packed const& end)
+    std::vector<std::string> trace_to(std::uint32_t last, packed const& end, bool breaks)
     {
         std::vector<packed> way{end};
         for (auto i = last; i != none; i = parents_[i])
@@ -234,7 +276,7 @@ private:
             bool found = false;
             auto const before = now;
             model_.steps(before, [&](step const& how, state const& after, char const* wrong) {
-                if (found || (wrong != nullptr) != (i == 0) || model_.pack(after) != way[i])
+                if (found || (wrong != nullptr) != (breaks && i == 0) || model_.pack(after) != way[i])
                     return;
                 found = true;
                 now = after;
@@ -250,6 +292,7 @@ private:
     store<packed> states_;
     store<std::uint32_t> parents_;
     std::vector<std::uint32_t> slots_;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  // with goals: to, from
     report report_;
 };
 
@@ -265,7 +308,24 @@ struct world {
     std::string about;
     bool safe = true;    ///< false: a control, in which a violation must be found
     bool large = false;  ///< only with --large
-    std::function<report(std::uint64_t states_max)> run;
+    std::function<report(std::uint64_t states_max)> run{};
+};
+
+/// Collects the worlds of a model.
+template <class Model, class Rules>
+struct worlds {
+    void safe(std::string name, std::string about, Rules r) { add({.name = name, .about = about}, r); }
+    void large(std::string name, std::string about, Rules r) { add({.name = name, .about = about, .large = true}, r); }
+    void control(std::string name, std::string about, Rules r) { add({.name = name, .about = about, .safe = false}, r); }
+
+    std::vector<world> all;
+
+private:
+    void add(world w, Rules const& rules)
+    {
+        w.run = [rules](std::uint64_t states_max) { return explore(Model(rules), states_max); };
+        all.push_back(std::move(w));
+    }
 };
 
 }  // namespace redlock::model

@@ -15,8 +15,7 @@ fencing::fencing(fencing_rules r)
              .node_bits = number_bits_ + 1 + 3 * r.attempts,
              .attempt_bits = 1 + 3 * number_bits_}
 {
-    if (r.nodes > nodes_max || r.attempts > attempts_max ||
-        shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits > 128)
+    if (r.nodes > nodes_max || r.attempts > attempts_max || shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits > 128)
         throw std::logic_error("this world does not fit into a packed state");
 }
 
@@ -236,65 +235,49 @@ std::string fencing::tell(state const& before, step const& how, state const& aft
     return text;
 }
 
-namespace {
-
-world make(std::string name, std::string about, bool safe, bool large, fencing_rules rules)
-{
-    return {.name = std::move(name),
-            .about = std::move(about),
-            .safe = safe,
-            .large = large,
-            .run = [rules](std::uint64_t states_max) { return explore(fencing(rules), states_max); }};
-}
-
-}  // namespace
-
 std::vector<world> fencing_worlds()
 {
-    std::vector<world> all;
-    auto const safe = [&](auto name, auto about, fencing_rules r) { all.push_back(make(name, about, true, false, r)); };
-    auto const large = [&](auto name, auto about, fencing_rules r) { all.push_back(make(name, about, true, true, r)); };
-    auto const control = [&](auto name, auto about, fencing_rules r) { all.push_back(make(name, about, false, false, r)); };
+    worlds<fencing, fencing_rules> w;
 
-    safe("fence_3x2", "3 nodes, 2 attempts, 15 numbers", {.numbers = 15});
-    safe("fence_3x3", "3 nodes, 3 attempts, 6 numbers", {.attempts = 3, .numbers = 6});
-    safe("fence_3x4", "3 nodes, 4 attempts", {.attempts = 4});
-    safe("fence_4x2", "4 nodes, 2 attempts, 7 numbers", {.nodes = 4, .quorum = 3, .numbers = 7});
-    safe("fence_4x3", "4 nodes, 3 attempts, 3 numbers", {.nodes = 4, .attempts = 3, .quorum = 3, .numbers = 3});
-    safe("fence_5x2", "5 nodes, 2 attempts, 7 numbers", {.nodes = 5, .quorum = 3, .numbers = 7});
-    safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
-    safe("resent", "any command is carried out again", {.numbers = 7, .resends = true});
-    safe("resent_3", "3 attempts, any command is carried out again", {.attempts = 3, .numbers = 3, .resends = true});
-    safe("resent_forget", "so it is, quorum 3 of 3, 1 node forgets",
+    w.safe("fence_3x2", "3 nodes, 2 attempts, 15 numbers", {.numbers = 15});
+    w.safe("fence_3x3", "3 nodes, 3 attempts, 6 numbers", {.attempts = 3, .numbers = 6});
+    w.safe("fence_3x4", "3 nodes, 4 attempts", {.attempts = 4});
+    w.safe("fence_4x2", "4 nodes, 2 attempts, 7 numbers", {.nodes = 4, .quorum = 3, .numbers = 7});
+    w.safe("fence_4x3", "4 nodes, 3 attempts, 3 numbers", {.nodes = 4, .attempts = 3, .quorum = 3, .numbers = 3});
+    w.safe("fence_5x2", "5 nodes, 2 attempts, 7 numbers", {.nodes = 5, .quorum = 3, .numbers = 7});
+    w.safe("fence_5x3", "5 nodes, 3 attempts, 3 numbers", {.nodes = 5, .attempts = 3, .quorum = 3, .numbers = 3});
+    w.safe("resent", "any command is carried out again", {.numbers = 7, .resends = true});
+    w.safe("resent_3", "3 attempts, any command is carried out again", {.attempts = 3, .numbers = 3, .resends = true});
+    w.safe("resent_forget", "so it is, quorum 3 of 3, 1 node forgets",
          {.quorum = 3, .numbers = 3, .forgetful = 1, .resends = true});
-    safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
-    safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
-    safe("forget_4q3_1", "quorum 3 of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
-    safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget, 3 numbers",
+    w.safe("forget_3q3_1", "quorum 3 of 3, 1 node forgets", {.quorum = 3, .forgetful = 1});
+    w.safe("forget_3q3_2", "quorum 3 of 3, 2 nodes forget", {.quorum = 3, .forgetful = 2});
+    w.safe("forget_4q3_1", "quorum 3 of 4, 1 node forgets", {.nodes = 4, .quorum = 3, .forgetful = 1});
+    w.safe("forget_5q4_2", "quorum 4 of 5, 2 nodes forget, 3 numbers",
          {.nodes = 5, .quorum = 4, .numbers = 3, .forgetful = 2});
 
-    large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
-    large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
-    large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
-    large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts", {.attempts = 3, .quorum = 3, .forgetful = 2});
-    large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
+    w.large("fence_3x4_5", "3 nodes, 4 attempts, 5 numbers", {.attempts = 4, .numbers = 5});
+    w.large("fence_5x3_4", "5 nodes, 3 attempts", {.nodes = 5, .attempts = 3, .quorum = 3});
+    w.large("fence_5x4", "5 nodes, 4 attempts, 3 numbers", {.nodes = 5, .attempts = 4, .quorum = 3, .numbers = 3});
+    w.large("forget_3q3_2_x3", "quorum 3 of 3, 2 nodes forget, 3 attempts", {.attempts = 3, .quorum = 3, .forgetful = 2});
+    w.large("forget_5q4_2_4", "quorum 4 of 5, 2 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 2});
 
-    control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});
-    control("equal_is_taken", "a node that has just this number counts as taken", {.equal_is_taken = true});
-    control("counter_overwritten", "TAKE overwrites higher counters", {.compares = false});
-    control("no_increment", "the second trip raises, and adds nothing", {.increments = false});
-    control("highest_of_second", "the highest answer of the second trip is the token", {.counting = counting::highest});
-    control("lowest_of_second", "the lowest answer of the second trip is the token", {.counting = counting::lowest});
-    control("majority_of_granted_4", "4 nodes, a majority of those that granted suffices",
+    w.control("no_quorum_of_takes", "who has granted counts, even if it did not take", {.counting = counting::granted});
+    w.control("equal_is_taken", "a node that has just this number counts as taken", {.equal_is_taken = true});
+    w.control("counter_overwritten", "TAKE overwrites higher counters", {.compares = false});
+    w.control("no_increment", "the second trip raises, and adds nothing", {.increments = false});
+    w.control("highest_of_second", "the highest answer of the second trip is the token", {.counting = counting::highest});
+    w.control("lowest_of_second", "the lowest answer of the second trip is the token", {.counting = counting::lowest});
+    w.control("majority_of_granted_4", "4 nodes, a majority of those that granted suffices",
             {.nodes = 4, .quorum = 3, .counting = counting::majority_of_granted});
-    control("majority_of_granted_5", "5 nodes, a majority of those that granted suffices",
+    w.control("majority_of_granted_5", "5 nodes, a majority of those that granted suffices",
             {.nodes = 5, .quorum = 3, .counting = counting::majority_of_granted});
-    control("earlier_round_counts", "who took one number counts for the next one", {.reproposes = true});
-    control("counter_ends", "counters come to their end, and INCR adds nothing", {.ends = true});
-    control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});
-    control("forget_3q3_3", "quorum 3 of 3, 3 nodes forget", {.quorum = 3, .forgetful = 3});
-    control("forget_5q4_3", "quorum 4 of 5, 3 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 3});
-    return all;
+    w.control("earlier_round_counts", "who took one number counts for the next one", {.reproposes = true});
+    w.control("counter_ends", "counters come to their end, and INCR adds nothing", {.ends = true});
+    w.control("forget_3q2_1", "majority of 3, 1 node forgets", {.forgetful = 1});
+    w.control("forget_3q3_3", "quorum 3 of 3, 3 nodes forget", {.quorum = 3, .forgetful = 3});
+    w.control("forget_5q4_3", "quorum 4 of 5, 3 nodes forget", {.nodes = 5, .quorum = 4, .forgetful = 3});
+    return w.all;
 }
 
 }  // namespace redlock::model

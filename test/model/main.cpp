@@ -2,34 +2,28 @@
 
 #include "model/exclusion.hpp"
 #include "model/fencing.hpp"
+#include "model/progress.hpp"
+#include "model/sets.hpp"
 #include "support/stated.hpp"
+#include "testbed/command_line.hpp"
+#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using namespace redlock::model;
 
-constexpr char usage[] =
-    R"(usage: redlock_model [OPTION]…
-
-Explores every state that the protocols can reach in small worlds. Exit status 0 only if no violation was found where
-none may be, and one in every control: a world in which a rule is left out.
-
-  (none)        the small worlds, within a minute and 1 GiB
-  --large       the large ones as well: a quarter of an hour, 2 GiB
-  --world NAME  only this one
-  --trace NAME  only this one, and the shortest way to its violation
-  --list        the worlds
-)";
+constexpr char about[] = R"(Explores every state that the protocols can reach in small worlds. Exit status 0 only if no violation was found where
+none may be, and one in every control: a world in which a rule is left out. Without an option: the small worlds, within
+a minute and 1 GiB.)";
 
 // A state takes up to 31 bytes.
 constexpr std::uint64_t states_max = 30'000'000;
@@ -38,8 +32,8 @@ constexpr std::uint64_t states_max_large = 250'000'000;
 std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
-    auto const more = exclusion_worlds();
-    all.insert(all.end(), more.begin(), more.end());
+    for (auto const& more : {exclusion_worlds(), sets_worlds(), progress_worlds()})
+        all.insert(all.end(), more.begin(), more.end());
     // Controls last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });
     return all;
@@ -48,6 +42,7 @@ std::vector<world> all_worlds()
 struct settings {
     bool large = false;
     bool trace = false;
+    bool list = false;
     std::string only;
 };
 
@@ -95,31 +90,23 @@ int run(settings const& s)
     return good ? 0 : 1;
 }
 
-std::optional<settings> parse(std::vector<std::string_view> const& arguments)
+settings parse(std::vector<std::string> arguments)
 {
     settings s;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        auto const option = arguments[i];
-        if (option == "--large") {
-            s.large = true;
-            continue;
-        }
-        if (option != "--world" && option != "--trace") {
-            fmt::print(stderr, "redlock_model: unknown option \"{}\"\n\n{}", option, usage);
-            return std::nullopt;
-        }
-        s.trace = s.trace || option == "--trace";
-        if (i + 1 == arguments.size()) {
-            fmt::print(stderr, "redlock_model: {} needs the name of a world; --list tells which there are\n", option);
-            return std::nullopt;
-        }
-        s.only = arguments[++i];
-        auto const worlds = all_worlds();
-        if (std::none_of(worlds.begin(), worlds.end(), [&](world const& w) { return w.name == s.only; })) {
-            fmt::print(stderr, "redlock_model: {}: there is no world \"{}\"; --list tells which there are\n", option, s.only);
-            return std::nullopt;
-        }
-    }
+    std::string traced;
+    redlock::testbed::command_line line("redlock_model", about);
+    line.add_flag("--large", s.large, "the large ones as well: 20 minutes, 2 GiB");
+    line.add_text("--world", "NAME", s.only, "only this one");
+    line.add_text("--trace", "NAME", traced, "only this one, and the shortest way to its violation");
+    line.add_flag("--list", s.list, "the worlds");
+    line.read(std::move(arguments));
+
+    s.trace = !traced.empty();
+    if (s.trace)
+        s.only = traced;
+    auto const worlds = all_worlds();
+    if (!s.only.empty() && std::ranges::find(worlds, s.only, &world::name) == worlds.end())
+        line.refuse(fmt::format("there is no world \"{}\"; --list tells which there are", s.only));
     return s;
 }
 
@@ -133,18 +120,14 @@ void list()
 
 int main(int argc, char** argv)
 {
-    std::vector<std::string_view> const arguments(argv + 1, argv + argc);
-    if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
-        fmt::print("{}", usage);
-        return 0;
-    }
     try {
-        if (arguments.size() == 1 && arguments[0] == "--list") {
-            list();
-            return 0;
-        }
-        auto const s = parse(arguments);
-        return s ? run(*s) : 2;
+        auto const s = parse({argv + 1, argv + argc});
+        if (!s.list)
+            return run(s);
+        list();
+        return 0;
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     } catch (std::exception const& e) {
         fmt::print(stderr, "redlock_model: {}\n", e.what());
         return 1;

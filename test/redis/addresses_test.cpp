@@ -121,9 +121,10 @@ private:
     tcp::acceptor acceptor_;
 };
 
-config settings_for(std::uint16_t port)
+config settings_for(std::uint16_t port, std::chrono::milliseconds connect_timeout = config().connect_timeout)
 {
-    return {.nodes = {"redis://" + std::string(host) + ":" + std::to_string(port)}, .node_timeout = patience};
+    auto const url = "redis://" + std::string(host) + ":" + std::to_string(port);
+    return {.nodes = {url}, .node_timeout = patience, .connect_timeout = connect_timeout};
 }
 
 // Behind a bar: only when the others have failed.
@@ -186,9 +187,7 @@ BOOST_AUTO_TEST_CASE(an_address_on_which_nobody_listens_is_passed_over_at_once)
 {
     real_servers r(1);
     meaning const name({"127.0.0.3", "127.0.0.1"});
-    lock_manager locks(r.context, settings_for(r[0].port()));
-    BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
-    r.shutdown(locks);
+    BOOST_TEST(!r.attempt(settings_for(r[0].port()), {.wait = 20s}).ec);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_will_not_talk_does_not_hide_the_one_behind_the_next_address)
@@ -215,24 +214,18 @@ BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
     r[0].kill();
     black_hole const first(r.context, at("127.0.0.2", port));
     meaning const name({"127.0.0.2", "127.0.0.1"});
-    auto settings = settings_for(port);
-    settings.connect_timeout = 300ms;
-    lock_manager locks(r.context, settings);
 
-    auto const lost = r.acquire(locks, "stock");
+    auto const lost = r.attempt(settings_for(port, 300ms));
 
     BOOST_TEST(lost.report.message.find("127.0.0.2: Connection timed out, 127.0.0.1: Connection refused") != std::string::npos,
                lost.report.message);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_longer_than_promised)
 {
     real_servers r(1);
     meaning name({"127.0.0.1"}, true);
-    auto settings = settings_for(r[0].port());
-    settings.connect_timeout = 100ms;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, settings_for(r[0].port(), 100ms));
 
     auto const lost = r.acquire(locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
@@ -247,14 +240,11 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_keeps_nobody_else_waiting)
 {
     real_servers r(2);
     meaning name({"127.0.0.1"}, true);
-    auto settings = r.settings();
-    settings.nodes.push_back("redis://" + std::string(host));
-    settings.connect_timeout = 100ms;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.nodes = {"redis://" + std::string(host)}, .connect_timeout = 100ms}));
 
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
-    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[2].last_message.find("not resolved") != std::string::npos; }));
+    BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].last_message.find("not resolved") != std::string::npos; }));
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(!r.shutdown(locks));
     r.context.restart();
@@ -277,10 +267,8 @@ BOOST_AUTO_TEST_CASE(a_name_without_an_address_is_told)
 {
     real_servers r(0);
     meaning const name({});
-    lock_manager locks(r.context, settings_for(1));
-    auto const lost = r.acquire(locks, "stock");
+    auto const lost = r.attempt(settings_for(1));
     BOOST_TEST(lost.report.message.find("its name has no address") != std::string::npos, lost.report.message);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
@@ -290,9 +278,7 @@ BOOST_AUTO_TEST_CASE(a_shutdown_ends_the_search)
     asio::io_context elsewhere;
     black_hole const first(elsewhere, at("127.0.0.2", port)), second(elsewhere, at("127.0.0.3", port));
     meaning const name({"127.0.0.2", "127.0.0.3"});
-    auto settings = settings_for(port);
-    settings.connect_timeout = 60s;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, settings_for(port, 60s));
     real_servers::outcome waiting;
     r.start_acquire(waiting, locks, "stock", {.wait = 1h});
     r.context.run_for(400ms);

@@ -22,10 +22,8 @@ std::string with_credentials(local_server const& s, std::string const& credentia
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(they_are_opened_on_first_use)
+BOOST_FIXTURE_TEST_CASE(they_are_opened_on_first_use, manager_of<1>)
 {
-    real_servers r(1);
-    lock_manager locks(r.context, r.settings());
     r.context.run_for(20ms);
     BOOST_TEST(r[0].ask({"CLIENT", "LIST"}).find("redlock") == std::string::npos);
     BOOST_TEST(!locks.stats().nodes[0].connected);
@@ -87,11 +85,9 @@ BOOST_AUTO_TEST_CASE(user_password_and_database_come_from_the_url)
         BOOST_TEST(!r.extend(won.held, 20s));
         BOOST_TEST(!r.release(won.held));
         r.shutdown(locks);
-        lock_manager wrong_prefix(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
-        auto refused = r.acquire(wrong_prefix, "stock");
+        auto refused = r.attempt({.nodes = {with_credentials(r[0], "locker:pw")}, .prefix = "other:", .node_timeout = patience});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
-        r.shutdown(wrong_prefix);
     }
 }
 
@@ -126,10 +122,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
     // Who may write a key and not read it, either.
     r[0].ask({"ACL", "SETUSER", "writer", "reset", "on", ">pw", "%W~lock:*", "+@all"});
     if (r[0].ask({"ACL", "GETUSER", "writer"}).find("%W~lock:*") != std::string::npos) {  // Redis 7
-        lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = patience});
-        auto const refused = r.acquire(locks, "stock");
+        auto const refused = r.attempt({.nodes = {with_credentials(r[0], "writer:pw")}, .node_timeout = patience});
         BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied), refused.report.message);
-        r.shutdown(locks);
     }
     for (auto const* p : {"zadd", "zincrby"}) {
         BOOST_TEST(!granted(p, false).ec);
@@ -148,12 +142,10 @@ BOOST_AUTO_TEST_CASE(a_server_that_forbids_what_a_lock_needs_does_not_vote_and_s
 BOOST_AUTO_TEST_CASE(a_server_without_scripts_does_not_vote)
 {
     real_servers r(1, {"--rename-command", "EVALSHA", ""});
-    lock_manager locks(r.context, r.settings());
-    auto const refused = r.acquire(locks, "stock");
+    auto const refused = r.attempt(r.settings());
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::unsupported_server));
     BOOST_TEST(refused.report.message.find("EVALSHA") != std::string::npos);
-    r.shutdown(locks);
 }
 
 // Which locks they are each vote tells.
@@ -249,25 +241,19 @@ BOOST_AUTO_TEST_CASE(rule_12_the_same_server_under_two_addresses_is_one_node)
     r.shutdown(locks);
 
     // … but alone it is not.
-    lock_manager alone(r.context, {.nodes = {"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"}, .node_timeout = patience});
-    auto lost = r.acquire(alone, "stock");
-    BOOST_TEST((lost.ec == errc::no_quorum));
-    r.shutdown(alone);
+    std::vector<std::string> const alone{"redis://127.0.0.1:" + port, "redis://localhost:" + port, "redis://127.0.0.1:1"};
+    BOOST_TEST((r.attempt({.nodes = alone, .node_timeout = patience}).ec == errc::no_quorum));
     BOOST_TEST(r.keys("lock:stock") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(idle_connections_stay_and_are_used_again)
+BOOST_FIXTURE_TEST_CASE(idle_connections_stay_and_are_used_again, manager_of<1>)
 {
-    real_servers r(1);
-    lock_manager locks(r.context, r.settings());
     r.acquire(locks, "a");
     r.context.restart();
     r.context.run_for(1500ms);  // a keep-alive is sent meanwhile
     auto won = r.acquire(locks, "b");
     BOOST_TEST(!won.ec);
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);
-    won.held = {};
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,22 +21,17 @@ public:
 
     void configure(std::string const& settings) const { std::ofstream(file()) << settings << '\n'; }
 
-    /// As a power cut does: its children would keep its connections open.
-    void kill()
+    /// As after a power cut: its children would keep its connections open.
+    void crash_and_start()
     {
         ::kill(-server->pid(), SIGKILL);
         server->kill();
+        server->start();
     }
 
     bool says(std::string const& words) const { return server->ask({"INFO", "persistence"}).find(words) != std::string::npos; }
 
-    long questions() const
-    {
-        std::string const label = "cmdstat_config|get:calls=";
-        auto const statistics = server->ask({"INFO", "commandstats"});
-        auto const at = statistics.find(label);
-        return at == std::string::npos ? 0 : std::stol(statistics.substr(at + label.size()));
-    }
+    long questions() const { return carried_out(*server, "config|get"); }
 
     std::optional<local_server> server;
 
@@ -100,8 +95,7 @@ BOOST_AUTO_TEST_CASE(a_log_whose_first_rewrite_never_ended_is_not_believed)
     BOOST_TEST_REQUIRE(held.held());
     BOOST_TEST_REQUIRE(s.says("aof_rewrite_in_progress:1"));
 
-    s.kill();
-    s.server->start();
+    s.crash_and_start();
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
     held = {};
@@ -122,8 +116,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_off_under_a_connection_is_noticed)
     auto held = r.acquire(a, "stock", {.ttl = 30s, .wait = 10s}).held;
     BOOST_TEST_REQUIRE(held.held());
 
-    s.kill();
-    s.server->start();  // with the log
+    s.crash_and_start();  // with the log
 
     BOOST_TEST((attempt(r, b, "stock") == errc::quarantined));
     held = {};
@@ -138,8 +131,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_not_synced_while_it_is_rewritten_is_not_belie
     lock_manager locks(r.context, settings(s));
     warm_up(r, locks);
 
-    s.kill();
-    s.server->start();
+    s.crash_and_start();
 
     BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
     r.shutdown(locks);
@@ -151,8 +143,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_switched_on_after_a_restart_does_not_bring_ba
     real_servers r(0);
     lock_manager locks(r.context, settings(s));
     warm_up(r, locks);
-    s.kill();
-    s.server->start();
+    s.crash_and_start();
     BOOST_TEST((attempt(r, locks, "stock") == errc::quarantined));
 
     s.server->ask({"CONFIG", "SET", "appendonly", "yes"});
@@ -182,8 +173,7 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_and_is_complete_is_believed_afte
     BOOST_TEST(r.run_to([&] { return s.questions() >= before + 4; }));
     auto held = r.acquire(a, "stock", {.ttl = 10s, .wait = 10s, .renew = renewal::automatic}).held;
 
-    s.kill();
-    s.server->start();
+    s.crash_and_start();
 
     BOOST_TEST((attempt(r, b, "other") == error_code()));
     BOOST_TEST((attempt(r, b, "stock") == errc::contended));

@@ -3,7 +3,6 @@
 #include "redis/scripts.hpp"
 #include "support/fake_server.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/plain_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -48,18 +47,14 @@ BOOST_AUTO_TEST_CASE(rule_13_a_replica_is_refused)
     odd_one(r, replica.url(), errc::node_read_only);
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_a_primary_that_becomes_a_replica_is_noticed)
+BOOST_FIXTURE_TEST_CASE(rule_13_a_primary_that_becomes_a_replica_is_noticed, connected_to<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
-    r.connect(locks);
     r[0].ask({"REPLICAOF", "127.0.0.1", std::to_string(r[1].port())});
     BOOST_TEST(r.run_to([&] {
         auto won = r.acquire(locks, "stock", {.wait = 1s});
         r.release(won.held);
         return !won.ec && locks.stats().nodes[0].last_error == errc::node_read_only;
     }));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(rule_13_out_of_memory)
@@ -119,12 +114,9 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
 {
     real_servers r(3);
     bool const says_so = r[0].ask({"SET", "probe", "x", "NX", "PX", "1", "GET"}) == "(nil)";  // Redis 7, Valkey
-    for (auto& s : r.servers)
-        s->ask({"RPUSH", "lock:stock", "a", "b"});
+    r.ask_all({"RPUSH", "lock:stock", "a", "b"});
     for (bool const fencing : {false, true}) {
-        auto settings = r.settings();
-        settings.fencing = fencing;
-        lock_manager locks(r.context, settings);
+        lock_manager locks(r.context, r.settings({.fencing = fencing}));
         auto const at_once = r.acquire(locks, "stock");
         auto const waited = r.acquire(locks, "stock", {.wait = 50ms});  // by a script
         for (auto const* lost : {&at_once, &waited}) {

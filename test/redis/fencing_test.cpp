@@ -1,6 +1,5 @@
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/plain_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,13 +9,6 @@ using namespace redlock::test;
 BOOST_AUTO_TEST_SUITE(fencing_on_real_servers)
 
 namespace {
-
-config fenced(real_servers& r)
-{
-    auto c = r.settings();
-    c.fencing = true;
-    return c;
-}
 
 std::string counter_of(local_server& s)
 {
@@ -28,7 +20,7 @@ std::string counter_of(local_server& s)
 BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
 {
     real_servers r(5);
-    lock_manager a(r.context, fenced(r)), b(r.context, fenced(r));
+    lock_manager a(r.context, r.settings({.fencing = true})), b(r.context, r.settings({.fencing = true}));
     r.connect(a);
     r.connect(b);
     std::uint64_t last = 0;
@@ -53,7 +45,7 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
 BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one_token)
 {
     real_servers r(3);
-    lock_manager locks(r.context, fenced(r));
+    lock_manager locks(r.context, r.settings({.fencing = true}));
     r.connect(locks);
     std::uint64_t const ahead = 1ull << 52;  // further than any clock
     for (std::size_t i = 0; i < 3; ++i)
@@ -76,11 +68,10 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
 BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
-    lock_manager locks(r.context, fenced(r));
+    lock_manager locks(r.context, r.settings({.fencing = true}));
     auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 5s});
     auto const token = won.held.fencing_token();
-    for (auto& s : r.servers)
-        s->ask({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond the clock
+    r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond the clock
     for (auto& s : r.servers) {
         s->kill();
         s->start();
@@ -97,10 +88,7 @@ BOOST_AUTO_TEST_CASE(a_lock_does_not_reappear_after_its_release)
 {
     for (bool const with_fencing : {true, false}) {
         real_servers r(3);
-        auto settings = r.settings();
-        settings.fencing = with_fencing;
-        settings.node_timeout = 1s;
-        lock_manager locks(r.context, settings);
+        lock_manager locks(r.context, r.settings({.node_timeout = 1s, .fencing = with_fencing}));
         r.connect(locks);
         r[0].pause();  // what it is sent stays in its buffers
         auto won = r.acquire(locks, "stock", {.ttl = 30s});
@@ -125,9 +113,7 @@ BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_u
 {
     real_servers r(3);
     r[0].ask({"ACL", "SETUSER", "default", "-client|kill"});
-    auto settings = r.settings();
-    settings.node_timeout = 1s;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = 1s}));
     r.connect(locks);
     r[0].pause();
     auto const begun = clock::now();
@@ -146,16 +132,12 @@ BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_u
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connection_of_the_one_before)
+BOOST_FIXTURE_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connection_of_the_one_before, connected_to<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
-    r.connect(locks);
     r[0].kill();
     r[0].start();
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2 || (r.acquire(locks, "stock"), false); }));
     BOOST_TEST(r[0].ask({"INFO", "commandstats"}).find("client|kill") == std::string::npos);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_keys)
@@ -183,9 +165,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_on_a_server_that_forgot)
 {
     for (bool const with_fencing : {true, false}) {
         real_servers r(3);
-        auto settings = r.settings();
-        settings.fencing = with_fencing;
-        lock_manager locks(r.context, settings);
+        lock_manager locks(r.context, r.settings({.fencing = with_fencing}));
         auto won = r.acquire(locks, "stock", {.ttl = 5s, .renew = renewal::automatic});
         BOOST_TEST(!won.ec);
         r.run_to([&] { return r.keys("lock:stock") == 3; });
@@ -203,9 +183,7 @@ BOOST_AUTO_TEST_CASE(no_lock_is_called_as_what_belongs_to_another)
 {
     for (std::string const prefix : {"lock:", ""}) {
         real_servers r(3);
-        auto settings = r.settings();
-        settings.fencing = true;
-        settings.prefix = prefix;
+        auto const settings = r.settings({.prefix = prefix, .fencing = true});
         lock_manager locks(r.context, settings), waiting(r.context, settings);
         for (std::string const name : {"{a}", "a"}) {
             auto held = r.acquire(locks, name, {.wait = 1s});

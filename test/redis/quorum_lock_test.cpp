@@ -7,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <boost/asio/cancel_after.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
@@ -15,11 +14,8 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(quorum_lock)
 
-BOOST_AUTO_TEST_CASE(a_lock_is_a_key_with_our_token_and_a_ttl_on_every_node)
+BOOST_FIXTURE_TEST_CASE(a_lock_is_a_key_with_our_token_and_a_ttl_on_every_node, manager_of<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
-
     auto won = r.acquire(locks, "stock:42", {.ttl = 60s, .wait = 5s});
 
     BOOST_TEST(!won.ec);
@@ -48,10 +44,8 @@ BOOST_AUTO_TEST_CASE(two_managers_exclude_each_other)
     BOOST_TEST(r.acquire(second, "stock", {.wait = 5s}).held.held());
 }
 
-BOOST_AUTO_TEST_CASE(foreign_clients_and_we_respect_each_other)
+BOOST_FIXTURE_TEST_CASE(foreign_clients_and_we_respect_each_other, manager_of<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
     for (auto& s : r.servers)
         BOOST_TEST(s->ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "OK");
 
@@ -68,11 +62,8 @@ BOOST_AUTO_TEST_CASE(foreign_clients_and_we_respect_each_other)
     BOOST_TEST(r[0].ask({"SET", "lock:stock", "some-other-client", "NX", "PX", "60000"}) == "(nil)");
 }
 
-BOOST_AUTO_TEST_CASE(an_extension_is_seen_on_the_servers)
+BOOST_FIXTURE_TEST_CASE(an_extension_is_seen_on_the_servers, connected_to<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
-    r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 10s});
     auto const all_have_it_for_longer = [&] {
         return std::all_of(r.servers.begin(), r.servers.end(),
@@ -84,8 +75,7 @@ BOOST_AUTO_TEST_CASE(an_extension_is_seen_on_the_servers)
     BOOST_TEST(!r.extend(won.held, 5s));  // never shortens
     BOOST_TEST(all_have_it_for_longer());
 
-    for (auto& s : r.servers)
-        s->ask({"SET", "lock:stock", "thief"});
+    r.ask_all({"SET", "lock:stock", "thief"});
     BOOST_TEST((r.extend(won.held, 40s) == errc::lost));
     for (auto& s : r.servers) {
         BOOST_TEST(s->ask({"GET", "lock:stock"}) == "thief");
@@ -96,11 +86,8 @@ BOOST_AUTO_TEST_CASE(an_extension_is_seen_on_the_servers)
     BOOST_TEST(r.keys("lock:stock") == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_renewed_lock_outlives_its_ttl)
+BOOST_FIXTURE_TEST_CASE(a_renewed_lock_outlives_its_ttl, connected_to<3>)
 {
-    real_servers r(3);
-    lock_manager locks(r.context, r.settings());
-    r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 4s, .renew = renewal::automatic});
 
     BOOST_TEST(r.run_to([&] { return locks.stats().renewals >= 4; }));
@@ -112,9 +99,7 @@ BOOST_AUTO_TEST_CASE(a_renewed_lock_outlives_its_ttl)
 BOOST_AUTO_TEST_CASE(who_holds_a_lock_can_be_asked)
 {
     real_servers r(3);
-    auto settings = r.settings();
-    settings.owner = "web-1";
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.owner = "web-1"}));
     r.connect(locks);
     auto won = r.acquire(locks, "stock", {.ttl = 30s});
     r.run_to([&] { return r.keys("lock:stock") == 3; });
@@ -155,10 +140,8 @@ BOOST_AUTO_TEST_CASE(with_lock_protects_a_counter_between_managers)
     BOOST_TEST(counter == 75);
 }
 
-BOOST_AUTO_TEST_CASE(binary_resources_are_safe)
+BOOST_FIXTURE_TEST_CASE(binary_resources_are_safe, manager_of<1>)
 {
-    real_servers r(1);
-    lock_manager locks(r.context, r.settings());
     std::string const odd("a\0b\r\n$3\r\n{}\xff", 13);
     auto won = r.acquire(locks, odd);
     BOOST_TEST(won.held.held());
@@ -170,9 +153,7 @@ BOOST_AUTO_TEST_CASE(binary_resources_are_safe)
 BOOST_AUTO_TEST_CASE(thousands_of_locks_at_once_leave_nothing)
 {
     real_servers r(5);
-    auto settings = r.settings();
-    settings.node_timeout = 10s;  // three thousand at once take a while on a busy machine
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = 10s}));  // three thousand at once take a while on a busy machine
     int done = 0, won = 0;
     for (int i = 0; i < 3000; ++i) {
         locks.async_acquire("r" + std::to_string(i), {.ttl = 20s, .wait = 5s}, [&](error_code ec, lock held) {

@@ -38,16 +38,13 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority_or_a_wrong_name_is_refused)
         {nameless.url(), c.file("ca.pem")},  // a common name is no name of a server (RFC 9525)
     };
     for (auto const& [url, ca] : cases) {
-        lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
-        auto refused = r.acquire(locks, "stock");
+        auto const refused = r.attempt({.nodes = {url}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = ca}});
         BOOST_TEST((refused.ec == errc::no_quorum));
         BOOST_TEST((refused.report.nodes[0].error == errc::node_unreachable));
         BOOST_TEST(refused.report.nodes[0].message.find("certificate verify failed") != std::string::npos);
-        r.shutdown(locks);
     }
-    lock_manager careless(r.context, {.nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}});
-    BOOST_TEST(!r.acquire(careless, "stock").ec);
-    r.shutdown(careless);
+    config const careless{.nodes = {elsewhere.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.verify = false}};
+    BOOST_TEST(!r.attempt(careless).ec);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_certificate_is_shown)
@@ -56,23 +53,20 @@ BOOST_AUTO_TEST_CASE(a_client_certificate_is_shown)
     tls_server s(c, "server", "yes");
     real_servers r(0);
     tls_options const tls{.ca_file = c.file("ca.pem"), .certificate_file = c.file("client.pem"), .private_key_file = c.file("client.key")};
-    lock_manager locks(r.context, {.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = tls});
-    BOOST_TEST(!r.acquire(locks, "stock").ec);
-    r.shutdown(locks);
+    config settings{.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = tls};
+    BOOST_TEST(!r.attempt(settings).ec);
 
-    lock_manager bare(r.context, {.nodes = {s.url()}, .node_timeout = patience, .connect_timeout = 5s, .tls = {.ca_file = c.file("ca.pem")}});
-    BOOST_TEST((r.acquire(bare, "stock").ec == errc::no_quorum));
-    r.shutdown(bare);
+    settings.tls = {.ca_file = c.file("ca.pem")};
+    BOOST_TEST((r.attempt(settings).ec == errc::no_quorum));
 }
 
 BOOST_AUTO_TEST_CASE(tls_never_falls_back_to_plain)
 {
     certificates c;
     real_servers r(1);
-    lock_manager locks(r.context, {.nodes = {"rediss://127.0.0.1:" + std::to_string(r[0].port())}, .connect_timeout = 300ms});
-    BOOST_TEST((r.acquire(locks, "stock").ec == errc::no_quorum));
+    auto const url = "rediss://127.0.0.1:" + std::to_string(r[0].port());
+    BOOST_TEST((r.attempt({.nodes = {url}, .connect_timeout = 300ms}).ec == errc::no_quorum));
     BOOST_TEST(r.keys("lock:stock") == 0u);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

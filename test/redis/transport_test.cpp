@@ -16,7 +16,11 @@ namespace {
 struct one_server : real_servers {
     one_server() : real_servers(0) {}
 
-    config settings() const { return {.nodes = {server.url()}, .node_timeout = 250ms}; }
+    config settings(config special = {.node_timeout = 250ms}) const
+    {
+        special.nodes = {server.url()};
+        return special;
+    }
 
     bool is_connected(lock_manager const& locks) const { return locks.stats().nodes[0].connected; }
 
@@ -25,11 +29,10 @@ struct one_server : real_servers {
 
 /// The same, and two others that answer at once: a lock does not depend on the one.
 struct one_of_three : one_server {
-    config settings() const
+    config settings(config special = {.node_timeout = 250ms}) const
     {
-        auto c = one_server::settings();
-        c.nodes.insert(c.nodes.end(), {"memory://second", "memory://third"});
-        return c;
+        special.nodes = {server.url(), "memory://second", "memory://third"};
+        return special;
     }
 
     /// Lets the server go on, and waits until something later than all that had to wait has reached it.
@@ -44,16 +47,21 @@ struct one_of_three : one_server {
     }
 };
 
+template <class Servers>
+struct manager_with {
+    Servers r;
+    lock_manager locks{r.context, r.settings()};
+
+    void teardown() { r.shutdown(locks); }
+};
+
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_not_sent_again)
+BOOST_FIXTURE_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_not_sent_again, manager_with<one_server>)
 {
-    one_server r;
-    lock_manager locks(r.context, r.settings());
     r.connect(locks);
     r.server.commands.clear();
-    bool hung_up = false;
-    r.server.answer = [&](auto& c) {
+    r.server.answer = [hung_up = false](auto& c) mutable {
         return c[0] == "SET" && !std::exchange(hung_up, true) ? std::optional<std::string>(fake_redis::hang_up) : std::nullopt;
     };
 
@@ -63,15 +71,12 @@ BOOST_AUTO_TEST_CASE(rule_8_a_command_whose_answer_is_lost_is_released_and_not_s
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 1u);
     BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 1u);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
 {
     one_of_three r;
-    auto settings = r.settings();
-    settings.node_timeout = 5s;  // not this is what keeps it from being sent
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = 5s}));  // not this is what keeps it from being sent
     r.server.stand_still();
 
     auto won = r.acquire(locks, "stock");
@@ -83,10 +88,8 @@ BOOST_AUTO_TEST_CASE(what_was_given_up_before_it_could_be_sent_is_not_sent)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent)
+BOOST_FIXTURE_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent, manager_with<one_of_three>)
 {
-    one_of_three r;
-    lock_manager locks(r.context, r.settings());
     r.server.stand_still();
 
     auto won = r.acquire(locks, "stock");
@@ -97,14 +100,10 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_sent_in_time_is_not_sent)
 
     BOOST_TEST(won.held.held());
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
-    won.held = {};
-    r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more)
+BOOST_FIXTURE_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more, manager_with<one_of_three>)
 {
-    one_of_three r;
-    lock_manager locks(r.context, r.settings());
     r.release(r.acquire(locks, "warm-up").held);
     BOOST_TEST(r.run_to([&] { return r.is_connected(locks); }));
     r.server.stand_still();
@@ -116,14 +115,37 @@ BOOST_AUTO_TEST_CASE(a_server_that_stands_still_is_sent_nothing_more)
     r.catch_up(locks);
 
     BOOST_TEST(r.server.count({"SET", "lock:second"}) == 0u);
-    first.held = {};
+}
+
+// The server has forgotten its scripts, and refuses the renewal; its native deletion it knows.
+BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_release)
+{
+    one_server r;
+    r.server.native_deletions = {"delifeq"};
+    lock_manager locks(r.context, r.settings({.node_timeout = 1s}));
+    auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .renew = renewal::automatic});
+    BOOST_TEST_REQUIRE(!won.ec);
+    auto const renewals = [&] { return r.server.count({"EVALSHA", std::string(redis::extend_script.sha1), "2", "lock:stock"}); };
+    r.server.stand_still();
+    auto const renewed = clock::now() + 700ms;
+    BOOST_TEST(r.run_to([&] { return clock::now() > renewed; }));
+    won.held.async_release([](error_code) {});
+    auto const released = clock::now() + 50ms;
+    BOOST_TEST(r.run_to([&] { return clock::now() > released; }));
+
+    r.server.answer = [](auto& c) {
+        return c[0] == "EVALSHA" ? std::optional<std::string>("-NOSCRIPT No matching script.\r\n") : std::nullopt;
+    };
+    r.server.go_on();
+
+    BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
+    BOOST_TEST(r.server.count({"DELIFEQ", "lock:stock"}) >= 1u);
+    BOOST_TEST(renewals() == 1u);
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing)
+BOOST_FIXTURE_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing, manager_with<one_server>)
 {
-    one_server r;
-    lock_manager locks(r.context, r.settings());
     r.connect(locks);
     r.server.answer = [](auto& c) { return c[0] == "SET" ? std::optional<std::string>("nonsense\r\n") : std::nullopt; };
 
@@ -131,30 +153,24 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing)
 
     BOOST_TEST(r.run_to([&] { return r.server.ended == 1; }));
     BOOST_TEST(r.server.reset == 1);  // and not closed with what has not arrived yet still to be sent
-    r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would)
+BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_even_if_it_would, manager_with<one_server>)
 {
-    one_server r;
     r.server.role = "slave";
-    lock_manager locks(r.context, r.settings());
 
     auto const refused = r.acquire(locks, "stock");
 
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::node_read_only));
     BOOST_TEST(r.server.count({"SET", "lock:stock"}) == 0u);
-    r.shutdown(locks);
 }
 
 // What it says of its log meanwhile would cost it its vote for max_ttl.
 BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_soon_as_it_has)
 {
     one_server r;
-    auto settings = r.settings();
-    settings.node_timeout = patience;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const good = std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
     r.server.run_id = std::string(40, 'a');  // it has restarted
@@ -175,11 +191,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_
 BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_before)
 {
     one_server r;
-    auto settings = r.settings();
-    settings.node_timeout = patience;
-    settings.restart_guard = restart_guard::strict;
     r.server.persistence = "loading:0\r\naof_enabled:0\r\n";
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = patience, .restart_guard = restart_guard::strict}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const before = r.server.connections;
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
@@ -201,9 +214,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_b
 BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
 {
     one_server r;
-    auto settings = r.settings();
-    settings.node_timeout = patience;
-    lock_manager locks(r.context, settings);
+    lock_manager locks(r.context, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
         if (c[0] == "CONFIG")
@@ -216,21 +227,18 @@ BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script)
+BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script, manager_with<one_server>)
 {
-    one_server r;
     r.server.native_deletions = {"delifeq"};
     r.server.answer = [](auto& c) {
         return c[0] == "DELIFEQ" ? std::optional<std::string>("-NOPERM this user has no permissions to run the 'delifeq' command\r\n") : std::nullopt;
     };
-    lock_manager locks(r.context, r.settings());
 
     for (int i = 0; i < 2; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
 
     BOOST_TEST(r.server.count({"DELIFEQ"}) == 1u);  // it is not tried again
     BOOST_TEST(r.server.count({"EVALSHA", std::string(redis::release_script.sha1), "1", "lock:stock"}) == 2u);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,9 @@
 // The example service as its clients see it: the real program, real servers, real sockets.
 
 #include "testbed/local_server.hpp"
+#include "testbed/process.hpp"
 #include "testbed/service.hpp"
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -17,10 +17,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <cstdlib>
 #include <string>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <thread>
 #include <vector>
 
@@ -127,6 +125,13 @@ struct lock_servers {
     std::deque<local_server> all;
 };
 
+template <std::size_t Servers>
+struct shop_on {
+    lock_servers nodes{Servers};
+    service s{{"--nodes", nodes.urls()}};
+    client c{s};
+};
+
 std::int64_t left(service const& s, std::string const& item)
 {
     auto const value = json::parse(client(s).get("/stock").body());
@@ -179,11 +184,8 @@ BOOST_AUTO_TEST_CASE(an_order_is_placed_once_for_its_key)
 }
 
 // A counter for each name that anybody makes up would stay for ever.
-BOOST_AUTO_TEST_CASE(what_there_is_not_is_not_locked)
+BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
 {
-    lock_servers nodes(1);
-    service s({"--nodes", nodes.urls()});
-    client c(s);
     for (int i = 0; i < 100; ++i)
         is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})", {{"Idempotency-Key", "k" + std::to_string(i)}}), 422);
     BOOST_TEST(nodes.all[0].ask({"DBSIZE"}) == "0");
@@ -191,11 +193,8 @@ BOOST_AUTO_TEST_CASE(what_there_is_not_is_not_locked)
     BOOST_TEST(eventually([&] { return nodes.all[0].ask({"DBSIZE"}) == "1"; }));  // the counter of what there is
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it)
+BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<1>)
 {
-    lock_servers nodes(1);
-    service s({"--nodes", nodes.urls()});
-    client c(s);
     for (auto const* body : {"", "{", "[]", "1", R"({"item":"espresso"})", R"({"count":1})", R"({"item":"espresso","count":0})",
                              R"({"item":"espresso","count":1.5})", R"({"item":"espresso","count":1001})", R"({"item":"","count":1})",
                              R"({"item":7,"count":1})"})
@@ -220,11 +219,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it)
     is_problem(wide.read(), 431);
 }
 
-BOOST_AUTO_TEST_CASE(head_has_no_body_and_expectations_are_met)
+BOOST_FIXTURE_TEST_CASE(head_has_no_body_and_expectations_are_met, shop_on<1>)
 {
-    lock_servers nodes(1);
-    service s({"--nodes", nodes.urls()});
-    client c(s);
     for (auto const* target : {"/", "/stock", "/healthz", "/metrics", "/nothing"}) {
         c.send(http::verb::head, target);
         http::response_parser<http::empty_body> parser;
@@ -259,11 +255,8 @@ BOOST_AUTO_TEST_CASE(head_has_no_body_and_expectations_are_met)
     BOOST_TEST(stream.get()[http::field::content_type] == "text/event-stream");
 }
 
-BOOST_AUTO_TEST_CASE(a_page_of_another_site_may_not_order)
+BOOST_FIXTURE_TEST_CASE(a_page_of_another_site_may_not_order, shop_on<1>)
 {
-    lock_servers nodes(1);
-    service s({"--nodes", nodes.urls()});
-    client c(s);
     for (auto const& [name, value] : headers{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}})
         is_problem(c.post("/orders", one_espresso, {{name, value}}), 403);
     BOOST_TEST(left(s, "espresso") == 25);
@@ -286,11 +279,8 @@ BOOST_AUTO_TEST_CASE(who_comes_when_all_places_are_taken_waits)
     BOOST_TEST(third.read().result_int() == 200u);
 }
 
-BOOST_AUTO_TEST_CASE(what_operators_look_at)
+BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
 {
-    lock_servers nodes(3);
-    service s({"--nodes", nodes.urls()});
-    client c(s);
     BOOST_TEST(c.get("/healthz").result_int() == 200u);
     c.post("/orders", one_espresso);
     auto const page = c.get("/");
@@ -376,7 +366,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_lost_stops_the_work)
 BOOST_AUTO_TEST_CASE(a_client_that_goes_frees_the_lock_and_its_place)
 {
     lock_servers nodes(3);
-    service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "60000"});
+    service s({"--nodes", nodes.urls(), "--work", "60000", "--timeout", "600000"});
     auto holder = std::make_unique<client>(s);
     holder->send(http::verb::post, "/orders", one_espresso, {{"Idempotency-Key", "gone"}});
     BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 3; }));
@@ -505,16 +495,18 @@ BOOST_AUTO_TEST_CASE(sigterm_ends_what_is_under_way_and_leaves_no_lock)
 
 BOOST_AUTO_TEST_CASE(a_wrong_option_is_told)
 {
-    auto const status = [](std::string const& options, std::string const& environment = "") {
-        return WEXITSTATUS(std::system((environment + " " + REDLOCK_SHOP + " " + options + " >/dev/null 2>&1").c_str()));
+    using words = std::vector<std::string>;
+    auto const status = [](words options, words environment = {}) {
+        options.insert(options.begin(), REDLOCK_SHOP);
+        return redlock::testbed::process(options, {.environment = environment, .output = "/dev/null"}).wait().code();
     };
-    BOOST_TEST(status("--help") == 0);
-    for (auto const* wrong : {"--port", "--port x", "--port 65536", "--ttl 99", "--stock 0", "--what 1", "--demo --nodes redis://h"})
-        BOOST_TEST(status(wrong) == 2);
-    BOOST_TEST(status("--nodes-file /nowhere") == 2);
-    BOOST_TEST(status("--nodes http://x") == 1);
-    BOOST_TEST(status("", "REDLOCK_NODES=http://x") == 1);
-    BOOST_TEST(status("--nodes redis://localhost --database /nowhere/shop.db") == 1);
+    BOOST_TEST(status({"--help"}) == 0);
+    for (auto const& wrong : {words{"--port"}, words{"--port", "x"}, words{"--port", "65536"}, words{"--ttl", "99"}, words{"--stock", "0"},
+                              words{"--what", "1"}, words{"--demo", "--nodes", "redis://h"}, words{"--nodes-file", "/nowhere"}})
+        BOOST_TEST(status(wrong) == 64);
+    BOOST_TEST(status({"--nodes", "http://x"}) == 1);
+    BOOST_TEST(status({}, {"REDLOCK_NODES=http://x"}) == 1);
+    BOOST_TEST(status({"--nodes", "redis://localhost", "--database", "/nowhere/shop.db"}) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

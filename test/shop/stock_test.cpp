@@ -3,10 +3,10 @@
 #include "stock.hpp"
 
 #include "testbed/local_server.hpp"
+#include "testbed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_database_of_another_layout_is_refused)
 {
     redlock::testbed::temporary_folder folder;
     auto const file = folder.path + "/shop.db";
-    BOOST_TEST_REQUIRE(std::system(("sqlite3 " + file + " 'CREATE TABLE stock (item TEXT)'").c_str()) == 0);
+    BOOST_TEST_REQUIRE(redlock::testbed::process({"sqlite3", file, "CREATE TABLE stock (item TEXT)"}).wait().status == 0);
     BOOST_CHECK_EXCEPTION(stock{file}, std::runtime_error, [](auto& e) { return std::string(e.what()).find("another version") != std::string::npos; });
     auto const good = folder.path + "/good.db";
     stock first(good), second(good);  // and again
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(what_is_in_stock_is_told_without_reading_the_orders)
     stock s(file);
     s.fill({{.name = "tea", .was = 3}});
     BOOST_TEST((s.sell("tea", 2, 1, 0, 0).what == outcome::sold));
-    BOOST_TEST_REQUIRE(std::system(("sqlite3 " + file + " 'DELETE FROM orders'").c_str()) == 0);
+    BOOST_TEST_REQUIRE(redlock::testbed::process({"sqlite3", file, "DELETE FROM orders"}).wait().status == 0);
     BOOST_TEST(s.items().at(0).left == 1);
     BOOST_TEST(s.items().at(0).sold == 2);
     BOOST_TEST(s.oversold() == 0);

@@ -1,11 +1,10 @@
 #include "sim/link.hpp"
 
+#include "redis/encoder.hpp"
+#include "sim/commands.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
-
-#include "core/key.hpp"
-
-#include <redlock/error.hpp>
+#include "support/resp_commands.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -16,51 +15,40 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr clock::duration patience = 2s;  // after which a connection that is silent is given up
+// Behind which commands a batch may be torn: those of an operation arrive together.
+std::vector<std::size_t> ends(redis::batch const& b)
+{
+    std::vector<std::size_t> all;
+    for (auto const& e : b.entries)
+        all.push_back(e.answer + redis::commands_for(e.operation->command()));
+    if (all.empty())
+        all.push_back(b.request.get_commands());
+    return all;
+}
 
 }  // namespace
 
-link::link(world& w, process& p, server& s) : world_(w), process_(p), server_(s) {}
-
-void link::submit(std::shared_ptr<node_operation> o)
+void link::start(detail::strand const& on, listener& l)
 {
-    process_.checks_submission(*o, server_);
-    queue_.push_back(std::move(o));
-    if (state_ == state::idle)
-        connect();
-    if (state_ == state::up || trouble_)
-        flush_soon();
+    strand_.emplace(on);
+    listener_ = &l;
 }
 
 void link::close()
 {
-    auto const queue = std::exchange(queue_, {});
-    auto const sent = std::exchange(in_flight_, {});
-    abandon();
-    for (auto& o : queue)
-        o->complete({.untouched = true, .error = errc::node_closed});
-    for (auto& f : sent)
-        f.operation->complete({.error = errc::connection_lost});
-}
-
-void link::abandon()
-{
-    state_ = state::closed;
-    events_ = {};
-    if (connection_)
-        connection_->broken = true;
-    queue_.clear();
-    in_flight_.clear();
-    executor_ = {};
+    listener_ = nullptr;
+    if (auto const c = std::exchange(connection_, {}))
+        c->broken = true;
+    strand_.reset();
 }
 
 // Something reaches the process: it is there when the process next runs.
 void link::on_process(std::function<void()> what)
 {
-    if (state_ == state::closed)
+    if (!listener_)
         return;
-    asio::post(executor_, [self = shared_from_this(), what = std::move(what)] {
-        if (self->state_ != state::closed)
+    asio::post(*strand_, [self = shared_from_this(), what = std::move(what)] {
+        if (self->listener_)
             what();
     });
     process_.run();
@@ -69,9 +57,9 @@ void link::on_process(std::function<void()> what)
 // When a message that leaves now arrives, if not before @p earliest.
 clock::time_point link::arrival(clock::time_point earliest)
 {
-    auto const& w = world_.weather;
+    auto const& w = world_.conditions;
     auto delay = world_.random.between(w.delay_min, w.delay_max);
-    if (world_.stormy() && world_.random.chance(w.tail_chance))
+    if (world_.faults_on() && world_.random.chance(w.tail_chance))
         delay = world_.random.spread(w.delay_max, w.tail_max);
     auto const healed = world_.partition(process_, server_);
     if (healed > world_.now)  // TCP sends it again, with growing pauses
@@ -82,263 +70,205 @@ clock::time_point link::arrival(clock::time_point earliest)
 clock::time_point link::reply_arrival(clock::time_point earliest)
 {
     auto const at = arrival(earliest);
-    auto const& w = world_.weather;
-    return world_.stormy() && world_.random.chance(w.reply_tail_chance) ? at + world_.random.spread(w.delay_max, w.reply_tail_max) : at;
+    auto const& w = world_.conditions;
+    return world_.faults_on() && world_.random.chance(w.reply_tail_chance) ? at + world_.random.spread(w.delay_max, w.reply_tail_max) : at;
 }
 
-void link::connect()
+// Connecting: the kernel of a server that stands still takes connections, too.
+
+void link::open(std::shared_ptr<redis::batch> greeting)
 {
-    state_ = state::connecting;
+    listener_->connecting();
     auto const self = shared_from_this();
     auto const give_up = world_.now + process_.settings().connect_timeout;
-    auto const there = arrival({});
-    auto const back = there + world_.random.between(world_.weather.delay_min, world_.weather.delay_max);
-    auto const finish = [self](bool success) { self->on_process([self, success] { self->connected(success); }); };
-    world_.at(std::min(back, give_up), [self, finish, in_time = back < give_up, give_up] {
-        auto& s = self->server_;
-        if (!in_time || !s.alive())
-            return finish(false);
-        if (!s.paused())
-            return finish(true);
-        self->world_.at(give_up, [finish, &s] { finish(s.alive() && !s.paused()); });
+    auto const back = arrival({}) + world_.random.between(world_.conditions.delay_min, world_.conditions.delay_max);
+    world_.at(std::min(back, give_up), [self, greeting, in_time = back < give_up] {
+        self->on_process([self, greeting, success = in_time && self->server_.alive()] {
+            if (success && self->server_.alive())
+                self->connected(greeting);
+            else
+                self->failed("no connection");
+        });
     });
 }
 
-void link::connected(bool success)
+void link::failed(std::string_view why)
 {
-    if (!success || !server_.alive()) {
-        trouble_ = true;
-        state_ = state::down;
-        ++failures_;
-        flush_soon();
-        auto const ceiling = std::min<clock::duration>(10ms * (1 << std::min(failures_, 6u)), 500ms);
-        auto const self = shared_from_this();
-        return world_.after(world_.random.between(ceiling / 2, ceiling), [self] {
-            self->on_process([self] {
-                if (self->state_ == state::down)
-                    self->connect();
-            });
-        });
-    }
-    failures_ = 0;
-    trouble_ = false;
-    state_ = state::up;
-    bool const knew_another = connection_ && connection_->server_life != server_.life();
-    if (!connection_ || knew_another) {
-        // Its uptime is told in seconds; of one that we knew before we believe our own clock.
-        auto const age = knew_another ? 0s : std::max<clock::duration>(std::chrono::floor<std::chrono::seconds>(world_.now - server_.started()), 0s);
-        identity_ = {.durable = !world_.weather.amnesia, .restarted = knew_another, .began = process_.clock_now() - age};
-    }
-    auto const lingering_before = std::exchange(lingering_, connections_);
-    auto const earlier = std::exchange(connection_, std::make_shared<connection>(connection{++connections_, server_.life()}));
-    world_.tell("{} connects to {} ({})", process_.name(), server_.name, connections_);
+    listener_->ended({.error = errc::node_unreachable, .text = std::string(why)});
+}
+
+void link::connected(std::shared_ptr<redis::batch> greeting)
+{
+    auto const c = connection_ = std::make_shared<connection>();
+    c->server_life = server_.life();
+    c->pushes_first = world_.random.chance(0.5);
+    c->tell = [weak = weak_from_this(), known = std::weak_ptr(c)](std::string const& key) {
+        auto const self = weak.lock();
+        if (auto const alive = known.lock(); self && alive)
+            self->tell(alive, key);
+    };
+    server_.admit(c);
+    world_.tell("{} connects to {}: connection {}", process_.name(), server_.name, c->id);
+    transmit(c, std::make_shared<packet>(packet{++c->last_packet, greeting, test::take_commands(greeting->request.payload()), {}, world_.now}));
+    look_whether_it_is_there();
+}
+
+void link::keep()
+{
+    world_.tell("{} and {} are connected", process_.name(), server_.name);
     process_.contact_changed(server_);
-    events_.connected(identity_);
-    if (earlier && !knew_another && world_.servers_end_connections)
-        end(earlier, lingering_before);
-    flush_soon();
-    watch();
 }
 
-// It is the first that the server reads of the new connection. If it or its answer is lost, nobody knows any more.
-void link::end(std::shared_ptr<connection> const& earlier, std::uint32_t lingering_before)
+void link::cut()
 {
-    auto const c = connection_;
+    world_.after(0ms, [self = shared_from_this(), c = connection_] {
+        self->on_process([self, c] {
+            if (c && !c->broken)
+                self->break_off("it is given up");
+        });
+    });
+}
+
+// There and back
+
+void link::send(std::shared_ptr<redis::batch> const& b)
+{
+    for (auto const& e : b->entries)
+        process_.checks_sending(*e.operation, server_);
+    auto commands = test::take_commands(b->request.payload());
+    std::size_t begin = 0;
+    auto const all_ends = ends(*b);
+    for (std::size_t i = 0; i < all_ends.size(); ++i) {
+        auto const end = all_ends[i];
+        auto value = b->entries.empty() ? std::string() : std::string(b->entries[i].operation->command().value);
+        auto const at = [&](std::size_t n) { return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n)); };
+        transmit(connection_, std::make_shared<packet>(packet{++connection_->last_packet, b, {at(begin), at(end)}, std::move(value), world_.now}));
+        begin = end;
+    }
+}
+
+void link::transmit(connection_ptr const& c, packet_ptr p)
+{
+    c->unanswered.push_back(p);
     c->last_arrival = arrival(c->last_arrival);
-    world_.at(c->last_arrival, [self = shared_from_this(), c, earlier, lingering_before] {
-        if (c->broken || self->server_.life() != c->server_life)
-            return;
-        self->server_.receive([self, c, earlier, lingering_before] {
-            earlier->ended = true;
-            self->world_.tell("{} ends connection {} of {}", self->server_.name, earlier->number, self->process_.name());
-            if (c->broken)
-                return;
-            c->last_reply = self->reply_arrival(c->last_reply);
-            self->world_.at(c->last_reply, [self, c, lingering_before] {
+    world_.at(c->last_arrival, [self = shared_from_this(), c, p] { self->deliver(c, p); });
+    if (world_.faults_on() && world_.random.chance(world_.conditions.break_chance)) {
+        world_.after(world_.random.spread(10us, 10ms), [self = shared_from_this(), c] {
+            self->on_process([self, c] {
                 if (!c->broken)
-                    self->on_process([self, c, lingering_before] {
-                        if (!c->broken)
-                            self->lingering_ = lingering_before;
-                    });
+                    self->break_off("it breaks");
             });
         });
-    });
-}
-
-void link::flush_soon()
-{
-    if (std::exchange(flush_due_, true))
-        return;
-    asio::post(executor_, [self = shared_from_this()] {
-        self->flush_due_ = false;
-        if (self->state_ != state::closed)
-            self->flush();
-    });
-}
-
-void link::flush()
-{
-    if (state_ != state::up)
-        return trouble_ ? refuse_queue() : void();
-    for (auto& o : std::exchange(queue_, {})) {
-        if (o->command().what == node_command::kind::connect)
-            o->complete({.vote = vote::granted});
-        else if (o->withdrawn() || process_.clock_now() > o->not_after)
-            o->complete({.untouched = true, .error = errc::node_unreachable});
-        else
-            send(std::move(o));
     }
 }
 
-// Only releases wait for a server to come back.
-void link::refuse_queue()
-{
-    for (auto& o : std::exchange(queue_, {})) {
-        if (o->command().what == node_command::kind::release && process_.clock_now() <= o->not_after)
-            queue_.push_back(std::move(o));
-        else
-            o->complete({.untouched = true, .error = errc::node_unreachable});
-    }
-}
-
-void link::send(std::shared_ptr<node_operation> o)
-{
-    auto const c = connection_;
-    auto const packet = ++c->last_packet;
-    o->mark_sent(c->number);
-    process_.checks_sending(*o, server_);
-    auto const copy = std::make_shared<request>(*o, world_.now);
-    in_flight_.push_back({packet, std::move(o), world_.now});
-    c->last_arrival = arrival(c->last_arrival);
-    world_.at(c->last_arrival, [self = shared_from_this(), c, packet, copy] { self->deliver(c, packet, copy); });
-    if (world_.stormy() && world_.random.chance(world_.weather.break_chance)) {
-        world_.after(world_.random.spread(10us, 10ms), [self = shared_from_this(), c] {
-            if (!c->broken)
-                self->on_process([self, c] {
-                    if (!c->broken)
-                        self->break_off("it breaks");
-                });
-        });
-    }
-}
-
-void link::deliver(std::shared_ptr<connection> const& c, std::uint64_t packet, std::shared_ptr<request> const& r)
+void link::deliver(connection_ptr const& c, packet_ptr const& p)
 {
     if (server_.life() != c->server_life || c->ended)
         return;
     if (c->broken) {
-        if (packet > c->late_up_to)
+        if (p->number > c->late_up_to)
             return;
         auto const late = std::exchange(c->late_by, clock::duration::zero());  // those behind it are late by as much
-        if (late > clock::duration::zero()) {
-            c->last_arrival = world_.now + late;
-            return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
-        }
+        c->last_arrival = std::max(c->last_arrival, world_.now + late);
         if (world_.now < c->last_arrival)
-            return world_.at(c->last_arrival, [self = shared_from_this(), c, packet, r] { self->deliver(c, packet, r); });
+            return world_.at(c->last_arrival, [self = shared_from_this(), c, p] { self->deliver(c, p); });
     }
-    server_.receive(r, [self = shared_from_this(), c, packet, r](node_reply reply) {
-        if (r->command.watch && r->command.contends() && reply.vote == vote::denied && self->world_.servers_tell) {
-            reply.watched = true;
-            auto watched = reply.handed_on ? core::turn_key(r->command.key()) : r->command.key();
-            self->world_.tell("{} will tell {} of {}, in {} ms at the latest", self->server_.name, self->process_.name(), watched,
-                              reply.remaining.count());
-            self->server_.keys.watch(std::move(watched), c.get(), [weak = self->weak_from_this(), c](auto const& key) {
-                if (auto const link = weak.lock())
-                    link->tell(c, key);
-            });
-        }
+    server_.receive([self = shared_from_this(), c, p] {
+        if (c->ended)
+            return;
+        std::vector<redis::reply> replies;
+        for (auto const& one : p->commands)
+            replies.push_back(carry_out(self->server_, c, one, p->sent));
         if (c->broken)
             return;
         c->last_reply = self->reply_arrival(c->last_reply);
-        self->world_.at(c->last_reply, [self, c, packet, reply = std::move(reply)] {
-            if (!c->broken)
-                self->on_process([self, c, packet, reply] { self->answered(c, packet, reply); });
+        self->world_.at(c->last_reply, [self, c, p, replies = std::move(replies)] {
+            self->on_process([self, c, p, replies] { self->answered(c, p, replies); });
         });
     });
 }
 
-void link::answered(std::shared_ptr<connection> const& c, std::uint64_t packet, node_reply reply)
+// What has been read is handed out a little later.
+void link::answered(connection_ptr const& c, packet_ptr const& p, std::vector<redis::reply> replies)
 {
-    if (c->broken || in_flight_.empty() || in_flight_.front().packet != packet)
+    if (c->broken || c->unanswered.empty() || c->unanswered.front() != p)
         return;
-    auto const o = std::move(in_flight_.front().operation);
-    in_flight_.pop_front();
-    o->complete(std::move(reply));
-}
-
-bool link::notifies() const noexcept
-{
-    return ready() && world_.servers_tell;
+    c->unanswered.pop_front();
+    for (auto& r : replies) {
+        if (r.text.starts_with("NOSCRIPT"))
+            process_.may_send_again(p->value, server_);
+        p->batch->put(std::move(r));
+    }
+    if (!p->batch->has(p->batch->request.get_commands() - 1))
+        return;
+    auto const hand_out = [self = shared_from_this(), b = p->batch] { self->listener_->answered(b); };
+    if (c->pushes_first)
+        on_process([self = shared_from_this(), hand_out] { self->on_process(hand_out); });
+    else
+        on_process(hand_out);
 }
 
 // A push travels with the replies, and is lost with the connection.
-void link::tell(std::shared_ptr<connection> const& c, std::string const& key)
+void link::tell(connection_ptr const& c, std::string const& key)
 {
     if (c->broken)
         return;
     world_.tell("{} tells {} of {}", server_.name, process_.name(), key);
     c->last_reply = reply_arrival(c->last_reply);
     world_.at(c->last_reply, [self = shared_from_this(), c, key] {
-        if (!c->broken)
-            self->on_process([self, c, key] {
-                if (!c->broken && self->events_.changed)
-                    self->events_.changed(key);
-            });
+        self->on_process([self, c, key] {
+            if (c->broken)
+                return;
+            self->listener_->change_read(key);
+            self->on_process([self, key] { self->listener_->changed(key); });
+        });
     });
 }
 
-// Notices that the other side has gone, or says nothing any more.
-void link::watch()
+// The end
+
+// Notices that the other side has gone.
+void link::look_whether_it_is_there()
 {
-    auto const self = shared_from_this();
-    world_.after(world_.random.between(50ms, 200ms), [self, c = connection_] {
-        if (c->broken || self->state_ != state::up)
+    world_.after(world_.random.between(50ms, 200ms), [self = shared_from_this(), c = connection_] {
+        if (c->broken)
             return;
-        bool const gone = self->server_.life() != c->server_life && self->world_.partition(self->process_, self->server_) <= self->world_.now;
-        bool const silent = !self->in_flight_.empty() && self->world_.now - self->in_flight_.front().sent > patience;
-        if (!gone && !silent)
-            return self->watch();
-        self->on_process([self, c, gone] {
-            if (!c->broken)
-                self->break_off(gone ? "the server has gone" : "it says nothing");
-        });
-        if (!c->broken)
-            self->watch();
+        if (self->server_.life() != c->server_life && self->world_.partition(self->process_, self->server_) <= self->world_.now) {
+            return self->on_process([self, c] {
+                if (!c->broken)
+                    self->break_off("the server has gone");
+            });
+        }
+        self->look_whether_it_is_there();
     });
 }
 
 void link::break_off(std::string_view why)
 {
-    auto& c = *connection_;
+    auto const c = std::exchange(connection_, {});
     world_.tell("{} loses its connection to {}: {}", process_.name(), server_.name, why);
-    c.broken = true;
+    c->broken = true;
     // What is under way arrives late, or up to some packet, or not at all.
-    if (!in_flight_.empty()) {
-        auto const first = in_flight_.front().packet;
-        c.late_up_to = first - 1 + world_.random.below(in_flight_.size() + 1);
+    if (!c->unanswered.empty()) {
+        c->late_up_to = c->unanswered.front()->number - 1 + world_.random.below(c->unanswered.size() + 1);
         constexpr clock::duration late_max = 3s;  // by milliseconds as often as by seconds
-        c.late_by = world_.random.chance(0.5)   ? 0ms
-                  : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
-                                              : world_.random.between(0ms, late_max);
-        process_.disturbed_until(server_, std::max(c.last_arrival, world_.now) + c.late_by);
+        c->late_by = world_.random.chance(0.5)   ? 0ms
+                   : world_.random.chance(0.5) ? world_.random.spread(1ms, late_max)
+                                               : world_.random.between(0ms, late_max);
+        process_.disturbed_until(server_, std::max(c->last_arrival, world_.now) + c->late_by);
     }
-    state_ = state::connecting;
-    trouble_ = false;
-    auto const sent = std::exchange(in_flight_, {});
-    auto const self = shared_from_this();
-    world_.after(world_.random.between(1ms, 10ms), [self] {
-        self->on_process([self] {
-            if (self->state_ == state::connecting)
-                self->connect();
-        });
-    });
     process_.contact_changed(server_);
-    events_.connected(identity_);
-    for (auto& f : sent)
-        f.operation->complete({.error = errc::connection_lost});
-    if (events_.changed)
-        events_.changed({});
+    bool const told_first = world_.random.chance(0.3);
+    if (told_first)
+        failed(why);
+    std::shared_ptr<redis::batch> last;
+    for (auto const& p : std::exchange(c->unanswered, {})) {
+        if (auto const b = std::exchange(last, p->batch); b != p->batch && listener_)
+            listener_->answered(p->batch);
+    }
+    if (listener_ && !told_first)
+        failed(why);
 }
 
 }  // namespace redlock::sim

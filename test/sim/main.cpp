@@ -3,52 +3,42 @@
 #include "sim/profile.hpp"
 #include "sim/world.hpp"
 #include "support/stated.hpp"
+#include "testbed/command_line.hpp"
+#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using namespace redlock::sim;
 
-constexpr char usage[] =
-    R"(usage: redlock_sim [OPTION]…
-
-Plays the library in virtual time against simulated servers: one world for each seed. Exit status 0 only if every
-promise was kept in every world.
-
-  --profile NAME  only this weather (--list tells which there are)
-  --seeds N       worlds for each profile (2000)
-  --first S       the first seed (1)
-  --minutes M     goes on with fresh seeds for so long instead
-  --jobs N        threads (as many as there are processors)
-  --seed S        one world only
-  --trace         prints its history
-  --twice         plays each world twice and compares the histories, byte for byte
-  --list          the profiles
-)";
+constexpr char about[] = R"(Plays the library in virtual time against simulated servers: one world for each seed. Exit status 0 only if every
+promise was kept in every world.)";
 
 struct settings {
     std::vector<profile> profiles;
     std::uint64_t first = 1;
     std::uint64_t seeds = 2000;
-    std::chrono::minutes minutes{0};
+    unsigned minutes = 0;
     unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
     bool trace = false;
     bool twice = false;
+    bool list = false;
 };
 
 struct summary {
@@ -63,8 +53,8 @@ public:
     int run()
     {
         auto const begun = std::chrono::steady_clock::now();
-        if (settings_.minutes.count() > 0)
-            deadline_ = begun + settings_.minutes;
+        if (settings_.minutes > 0)
+            deadline_ = begun + std::chrono::minutes(settings_.minutes);
         std::vector<std::thread> threads;
         for (unsigned i = 0; i < settings_.jobs; ++i)
             threads.emplace_back([this] { play(); });
@@ -108,8 +98,9 @@ private:
     {
         std::lock_guard guard(mutex_);
         ++failures_;
-        fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile {} --seed {} --trace\n",
-                   why, p.name, seed, seed - settings_.first + 1, p.name, seed);
+        auto const locks = p.locks == lock_kind::single ? std::string() : fmt::format(" --locks {}", name_of(p.locks));
+        fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile {}{} --seed {} --trace\n",
+                   why, p.name, seed, seed - settings_.first + 1, p.name, locks, seed);
     }
 
     void print(double seconds)
@@ -150,7 +141,7 @@ private:
             }
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
-        if (!redlock::test::stated(fmt::format("{} worlds in {} kinds of weather, {:.0f} virtual hours, {:.1f} million acquisitions",
+        if (!redlock::test::stated(fmt::format("{} worlds in {} kinds of conditions, {:.0f} virtual hours, {:.1f} million acquisitions",
                                       redlock::test::grouped(worlds_in_all), summaries_.size(), hours_in_all, acquired_in_all / 1e6)))
             ++failures_;
     }
@@ -163,57 +154,42 @@ private:
     std::vector<summary> summaries_;
 };
 
-std::optional<settings> parse(std::vector<std::string_view> const& arguments)
+settings parse(std::vector<std::string> arguments)
 {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
     settings s;
-    bool fresh = false;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        auto const option = arguments[i];
-        if (option == "--trace") {
-            s.trace = true;
-            continue;
-        }
-        if (option == "--twice") {
-            s.twice = true;
-            continue;
-        }
-        auto const value = i + 1 < arguments.size() ? arguments[++i] : std::string_view();
-        if (option == "--profile") {
-            auto const* p = find_profile(value);
-            if (!p) {
-                fmt::print(stderr, "redlock_sim: there is no profile \"{}\"; --list tells which there are\n", value);
-                return std::nullopt;
-            }
-            s.profiles.push_back(*p);
-            continue;
-        }
-        std::uint64_t number = 0;
-        auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
-        if (ec != std::errc() || end != value.data() + value.size() || value.empty()) {
-            fmt::print(stderr, "redlock_sim: {} \"{}\" is not understood\n\n{}", option, value, usage);
-            return std::nullopt;
-        }
-        if (option == "--seeds")
-            s.seeds = number;
-        else if (option == "--first")
-            s.first = number;
-        else if (option == "--seed") {
-            s.first = number;
-            s.seeds = 1;
-        } else if (option == "--jobs")
-            s.jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(number, 1, 256));
-        else if (option == "--minutes") {
-            s.minutes = std::chrono::minutes(number);
-            fresh = true;
-        } else {
-            fmt::print(stderr, "redlock_sim: unknown option \"{}\"\n\n{}", option, usage);
-            return std::nullopt;
-        }
+    std::vector<std::string> names;
+    std::uint64_t only = 0;
+    redlock::testbed::command_line line("redlock_sim", about);
+    line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
+    std::string locks = std::string(name_of(lock_kind::single));
+    line.add_option("--locks", locks, "what is locked: one resource at a time, or up to four")->check(CLI::IsMember({"single", "sets"}))->capture_default_str();
+    line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");
+    line.add_number("--first", s.first, 0, most, "the first seed");
+    line.add_number("--minutes", s.minutes, 1, 100'000, "goes on with fresh seeds for so long instead");
+    line.add_number("--jobs", s.jobs, 1, 256, "threads");
+    line.add_number("--seed", only, 0, most, "one world only");
+    line.add_flag("--trace", s.trace, "prints its history");
+    line.add_flag("--twice", s.twice, "plays each world twice and compares the histories, byte for byte");
+    line.add_flag("--list", s.list, "the profiles");
+    line.read(std::move(arguments));
+
+    for (auto const& name : names) {
+        auto const* p = find_profile(name);
+        if (!p)
+            line.refuse(fmt::format("there is no profile \"{}\"; --list tells which there are", name));
+        s.profiles.push_back(*p);
     }
-    if (fresh && s.first == 1)
+    if (line.count("--seed") > 0) {
+        s.first = only;
+        s.seeds = 1;
+    }
+    if (s.minutes > 0 && s.first == 1)
         s.first = std::random_device{}();
     if (s.profiles.empty())
         s.profiles.assign(profiles().begin(), profiles().end());
+    for (auto& p : s.profiles)
+        p.locks = locks == name_of(lock_kind::sets) ? lock_kind::sets : lock_kind::single;
     return s;
 }
 
@@ -221,16 +197,14 @@ std::optional<settings> parse(std::vector<std::string_view> const& arguments)
 
 int main(int argc, char** argv)
 {
-    std::vector<std::string_view> const arguments(argv + 1, argv + argc);
-    if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
-        fmt::print("{}", usage);
-        return 0;
-    }
-    if (std::find(arguments.begin(), arguments.end(), "--list") != arguments.end()) {
+    try {
+        auto const s = parse({argv + 1, argv + argc});
+        if (!s.list)
+            return player(s).run();
         for (auto& p : profiles())
             fmt::print("{:<12}{}; two holders: {}\n", p.name, p.about, p.exclusive ? "never" : "not excluded");
         return 0;
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     }
-    auto const s = parse(arguments);
-    return s ? player(*s).run() : 2;
 }

@@ -2,7 +2,11 @@
 
 #include "core/key.hpp"
 #include "locks/manager_state.hpp"
+#include "redis/redis_node.hpp"
+#include "redis/url.hpp"
 #include "runtime/runtime.hpp"
+#include "sim/link.hpp"
+#include "sim/watched_node.hpp"
 #include "sim/world.hpp"
 
 #include <boost/asio/post.hpp>
@@ -77,9 +81,9 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     : world_(w),
       index_(index),
       name_(fmt::format("p{}.{}", index, incarnation)),
-      rate_(draw_rate(w.random, w.weather.rate_error)),
+      rate_(draw_rate(w.random, w.conditions.rate_error)),
       offset_(w.random.between(0s, 1h)),
-      wall_offset_(w.random.between(-w.weather.wall_clock_error, w.weather.wall_clock_error)),
+      wall_offset_(w.random.between(-w.conditions.wall_clock_error, w.conditions.wall_clock_error)),
       last_stall_(w.now - 1h),
       last_change_(w.now)
 {
@@ -89,16 +93,21 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     settings_.max_ttl = max_ttl;
     settings_.fencing = w.fencing;
     settings_.fence_quorum = w.fence_quorum;
-    settings_.restart_guard = w.weather.guard;
+    settings_.restart_guard = w.conditions.guard;
+    settings_.log = [this](log_level, std::string_view line) { world_.tell("{} logs: {}", name_, line); };
     clocks_of const clocks(*this);
     std::vector<std::shared_ptr<node>> nodes;
+    auto const executor = context_.get_executor();
+    auto const runtime = std::make_shared<sim_runtime>(w, *this, executor);
+    auto const group = std::make_shared<redis::group>(runtime);
     for (auto& s : w.servers) {
-        nodes.push_back(std::make_shared<link>(w, *this, *s));
-        settings_.nodes.push_back(s->name);
+        auto const url = redis::parse_url("redis://" + s->name);
+        settings_.nodes.push_back(url.name());
+        nodes.push_back(std::make_shared<watched_node>(
+            redis::make_redis_node(url, settings_, group, std::make_shared<link>(w, *this, *s)), *this, *s));
     }
     work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
-    auto const executor = context_.get_executor();
-    auto const state = detail::manager_state::make(executor, std::make_shared<sim_runtime>(w, *this, executor), settings_, std::move(nodes));
+    auto const state = detail::manager_state::make(executor, runtime, settings_, std::move(nodes));
     state_ = state;
     locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     auto const count = 2 + w.random.below(2);
@@ -144,10 +153,10 @@ void process::run()
 
 void process::may_stall()
 {
-    if (depth_ == 0 || observing_ || stalled_ || current_process() != this || !world_.stormy())
+    if (depth_ == 0 || observing_ || stalled_ || current_process() != this || !world_.faults_on())
         return;
-    if (world_.random.chance(world_.weather.stall_chance))
-        stall_for(world_.random.spread(100us, world_.weather.stall_max));
+    if (world_.random.chance(world_.conditions.stall_chance))
+        stall_for(world_.random.spread(100us, world_.conditions.stall_max));
 }
 
 void process::stall_for(clock::duration d)
@@ -229,10 +238,12 @@ void process::has_released(std::string const& token)
     released_.emplace(token, world_.now);
 }
 
-void process::checks_submission(node_operation const& o, server const&)
+void process::checks_submission(node_operation const& o)
 {
-    if (o.command().what == node_command::kind::acquire)
-        asked_[o.command().key()] = world_.now;
+    if (o.command().what == node_command::kind::acquire) {
+        for (auto const& key : o.command().keys)
+            asked_[key] = world_.now;
+    }
     if (o.command().what != node_command::kind::extend || !undisturbed_for(1s))
         return;
     auto const r = released_.find(std::string(o.command().value));
@@ -242,7 +253,7 @@ void process::checks_submission(node_operation const& o, server const&)
 
 void process::checks_sending(node_operation const& o, server const& s)
 {
-    if (o.command().what == node_command::kind::acquire && !tokens_.emplace(&s, std::string(o.command().value)).second)
+    if (o.command().what == node_command::kind::acquire && !o.command().grows && !tokens_.emplace(&s, std::string(o.command().value)).second)
         world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, o.command().key(), s.name);
 }
 
@@ -269,10 +280,27 @@ bool process::in_touch_for(clock::duration d) const
     });
 }
 
-bool process::holds(std::string const& resource)
+bool process::holds(resource_set const& wanted)
 {
     observation const observing(*this);
-    return std::any_of(workers.begin(), workers.end(), [&](auto& w) { return w->resource() == resource && w->holds(); });
+    return std::any_of(workers.begin(), workers.end(), [&](auto& w) {
+        auto const& theirs = w->resources();
+        return std::find_first_of(theirs.begin(), theirs.end(), wanted.begin(), wanted.end()) != theirs.end() && w->holds();
+    });
+}
+
+bool process::is_first_for(resource_set const& wanted)
+{
+    return world_.conditions.locks == lock_kind::single
+           || std::all_of(wanted.begin(), wanted.end(), [this](auto& r) { return interests_[r].count == 1; });
+}
+
+clock::time_point process::asked_for(resource_set const& wanted)
+{
+    clock::time_point last{};
+    for (auto const& r : wanted)
+        last = std::max(last, asked_[settings_.prefix + r]);
+    return last;
 }
 
 bool process::owns(detail::lock_table::entry const& e) const
@@ -288,7 +316,7 @@ void process::check_leftovers()
         if (!s->alive() || s->paused() || s->refuses())
             disturbed_until(*s, world_.now);
         for (auto& [key, entry] : s->keys.entries) {
-            if (!owns(entry) || s->is_ghost(entry) || entry.expires <= s->clock_now())
+            if (!owns(entry) || s->came_late(entry) || entry.expires <= s->clock_now())
                 continue;
             // A lock that was had and released is over; of one that was never had only the resource is known.
             auto const released = released_.find(entry.value);
@@ -297,7 +325,7 @@ void process::check_leftovers()
                 continue;
             auto const done = released == released_.end() ? i.done : released->second;
             auto const since = std::max({done, disturbed_[s.get()], last_change_to_[s.get()], last_stall_});
-            if (world_.now - since > world_.weather.leftover_bound)
+            if (world_.now - since > world_.conditions.leftover_bound)
                 world_.blame("{}: left {} on {} behind, {} ms ago", name_, key, s->name, (world_.now - since) / 1ms);
         }
     }
@@ -358,11 +386,11 @@ void process::shut_down()
 // After a shutdown without an error no key of ours is on any server, nor will be.
 void process::check_clean() const
 {
-    if (!clean_ || world_.weather.jump_every > 0ms)  // who trusts clocks that lie is not promised anything
+    if (!clean_ || world_.conditions.jump_every > 0ms)  // who trusts clocks that lie is not promised anything
         return;
     for (auto& s : world_.servers) {
         for (auto& [key, entry] : s->keys.entries) {
-            if (owns(entry) && !s->is_ghost(entry) && entry.expires > s->clock_now())
+            if (owns(entry) && !s->came_late(entry) && entry.expires > s->clock_now())
                 world_.blame("{}: left {} on {} behind, in spite of its shutdown", name_, key, s->name);
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/link.hpp"
+#include "sim/server.hpp"
 #include "sim/worker.hpp"
 
 #include <redlock.hpp>
@@ -58,12 +58,15 @@ public:
 
     // For the checks.
     bool in_touch_for(clock::duration) const;  ///< with all servers, which are well
-    bool holds(std::string const& resource);
-    clock::time_point asked_for(std::string const& key) { return asked_[key]; }  ///< the last time
+    bool holds(resource_set const&);                     ///< one of them
+    bool is_first_for(resource_set const&);              ///< whether nobody else here may stand before who wants several
+    clock::time_point asked_for(resource_set const&);    ///< the last time, for one of them
+    bool owns(detail::lock_table::entry const&) const;   ///< whether it is its key
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
-    void checks_submission(node_operation const&, server const&);
+    void checks_submission(node_operation const&);
     void checks_sending(node_operation const&, server const&);
+    void may_send_again(std::string const& token, server const& s) { tokens_.erase({&s, token}); }  ///< it was refused
     void contact_changed(server const&);
     void disturbed_until(server const&, clock::time_point);
     void check_leftovers();
@@ -81,7 +84,6 @@ public:
     class observation;
 
 private:
-    bool owns(detail::lock_table::entry const&) const;
     void check_clean() const;
 
     world& world_;

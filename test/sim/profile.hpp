@@ -11,7 +11,14 @@ namespace redlock::sim {
 
 using namespace std::chrono_literals;
 
-/** A kind of bad weather. Each finds bugs that hide in the others.
+/// What the workers of a world lock.
+enum class lock_kind {
+    single,  ///< one resource at a time
+    sets,    ///< up to four at once, now and then one
+};
+constexpr std::string_view name_of(lock_kind k) { return k == lock_kind::sets ? "sets" : "single"; }
+
+/** A kind of bad conditions. Each finds bugs that hide in the others.
 
     Times are means unless they say otherwise; a mean of zero: it does not happen. Each seed draws for itself which of
     its profile's faults it has, because a fault may hide the bug that another one shows.
@@ -19,6 +26,7 @@ using namespace std::chrono_literals;
 struct profile {
     std::string_view name;
     std::string_view about;
+    lock_kind locks = lock_kind::single;
 
     /// Whether mutual exclusion is promised. Where it is not, the checker must see violations, or it is blind.
     bool exclusive = true;
@@ -43,6 +51,7 @@ struct profile {
     clock::duration pause_max = 0ms;
     clock::duration refusal_every = 0ms;   ///< it answers everything with an error
     clock::duration refusal_max = 0ms;
+    clock::duration flush_every = 0ms;     ///< its scripts are forgotten
     clock::duration eviction_every = 0ms;  ///< a key goes
     clock::duration session = 0ms;         ///< some keep a key for so long at the most, unless it is extended, and say so; zero: for its ttl
 
@@ -61,7 +70,7 @@ struct profile {
     constexpr bool tokens_grow() const { return !amnesia || guard != restart_guard::off; }
 
     /// Whether nothing goes wrong but that processes stand still.
-    constexpr bool is_calm() const
+    constexpr bool is_faultless() const
     {
         return tail_chance == 0 && reply_tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
             && refusal_every == 0ms && eviction_every == 0ms && jump_every == 0ms;

@@ -6,17 +6,15 @@
 
 namespace redlock::sim {
 
-server::server(world& w, std::size_t index, double rate) : name(fmt::format("s{}", index)), world_(w), rate_(rate) {}
+server::server(sim::world& w, std::size_t index, double rate)
+    : name(fmt::format("s{}", index)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
+{
+}
 
 clock::time_point server::clock_now() const
 {
     auto const passed = world_.now.time_since_epoch();
     return world_.now + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_)) + offset_;
-}
-
-void server::receive(std::shared_ptr<request> r, std::function<void(node_reply)> reply)
-{
-    receive([this, r = std::move(r), reply = std::move(reply)] { carry_out(*r, reply); });
 }
 
 void server::receive(std::function<void()> what)
@@ -29,31 +27,38 @@ void server::receive(std::function<void()> what)
         what();
 }
 
-void server::carry_out(request const& r, std::function<void(node_reply)> const& reply)
+void server::admit(std::shared_ptr<client> const& c)
 {
-    using kind = node_command::kind;
-    auto const& c = r.command;
-    node_reply answer;
-    if (refusal_) {
-        answer.untouched = true;
-        answer.error = refusal_;
-    } else {
-        // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
-        auto const seen = clock_now() - world_.random.between(0ms, 1ms);
-        auto const in_ms = std::chrono::floor<std::chrono::milliseconds>(seen);
-        answer = keys.carry_out(c, c.what == kind::acquire || c.what == kind::extend ? clock::time_point(in_ms) : clock_now(), r.tombstone);
+    c->id = ++last_client_;
+    std::erase_if(clients_, [](auto& known) { return known.expired(); });
+    clients_.push_back(c);
+}
+
+bool server::end_client(std::uint64_t id)
+{
+    for (auto const& known : clients_) {
+        auto const c = known.lock();
+        if (!c || c->id != id || c->ended)
+            continue;
+        world_.tell("{} ends connection {}", name, id);
+        return c->ended = true;
     }
-    bool const set = answer.healed || (c.what == kind::acquire && answer.vote == vote::granted);
-    if (set)
-        world_.note_taking(c.key());
-    if (set && world_.now - r.sent > c.ttl)
-        ghosts_.emplace(c.value);
-    world_.tell("{} {} {} {}: {}", name, c.what == kind::acquire  ? "acquire"
-                                         : c.what == kind::raise  ? "raise"
-                                         : c.what == kind::extend ? "extend"
-                                         : c.what == kind::release ? "release" : "inspect",
-                c.key(), c.value.substr(0, 8), answer.error ? answer.error.message() : answer.vote == vote::granted ? "yes" : "no");
-    reply(std::move(answer));
+    return false;
+}
+
+void server::watch(std::string key, std::shared_ptr<client> const& c)
+{
+    world_.tell("{} will tell connection {} of {}", name, c->id, key);
+    keys.watch(std::move(key), c.get(), [weak = std::weak_ptr(c)](std::string const& changed) {
+        if (auto const alive = weak.lock())
+            alive->tell(changed);
+    });
+}
+
+void server::note_lateness(std::string_view value, bool late)
+{
+    if (late)
+        late_.emplace(value);
 }
 
 void server::crash(bool forget)
@@ -64,13 +69,16 @@ void server::crash(bool forget)
     alive_ = paused_ = false;
     ++life_;
     inbox_.clear();
+    clients_.clear();
+    last_client_ = 0;  // the numbers are given anew
+    scripts.clear();
     keys.watchers.clear();
     if (forget) {
         keys.entries.clear();
         keys.counters.clear();
         keys.tombstones.clear();
         keys.wanted.clear();
-        keys.turns.clear();
+        keys.handovers.clear();
     }
 }
 
@@ -93,10 +101,16 @@ void server::pause(bool yes)
     }
 }
 
-void server::refuse(error_code ec)
+void server::refuse(std::string_view words)
 {
-    world_.tell("{} {}", name, ec ? "refuses: " + ec.message() : "accepts again");
-    refusal_ = ec;
+    world_.tell("{} {}", name, words.empty() ? "accepts again" : "refuses: " + std::string(words));
+    refusal_ = words;
+}
+
+void server::flush_scripts()
+{
+    world_.tell("{} forgets its scripts", name);
+    scripts.clear();
 }
 
 void server::evict()

@@ -1,92 +1,84 @@
 #pragma once
 
 #include "memory/lock_table.hpp"
+#include "sim/client.hpp"
 
-#include <redlock/error.hpp>
-#include <redlock/node.hpp>
+#include <redlock/clock.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::sim {
 
 class world;
 
-/// A command as it travels: a copy, because who asked may be gone before it arrives.
-struct request {
-    request(node_operation const& o, clock::time_point when)
-        : command(o.command()), tombstone(o.leaves_tombstone(o.sent_on())), sent(when), keys_(command.keys.begin(), command.keys.end()),
-          value_(command.value), contender_(command.contender)
-    {
-        command.keys = keys_;
-        command.value = value_;
-        command.contender = contender_;
-    }
-    request(request const&) = delete;
-    request& operator=(request const&) = delete;
-
-    node_command command;
-    bool const tombstone;
-    clock::time_point const sent;
-
-private:
-    std::vector<std::string> const keys_;
-    std::string const value_;
-    std::string const contender_;
-};
-
-/// A lock server with a clock of its own.
+/// A lock server with a clock of its own. What it does with commands is in commands.cpp.
 class server {
 public:
-    server(world&, std::size_t index, double rate);
+    server(sim::world&, std::size_t index, double rate);
 
     std::string const name;
+
+    sim::world& world() const noexcept { return world_; }
 
     /// What its clock shows.
     clock::time_point clock_now() const;
 
     bool alive() const noexcept { return alive_; }
     bool paused() const noexcept { return paused_; }
-    bool refuses() const noexcept { return refusal_.failed(); }
+    /// The words with which it refuses everything about keys; empty: it does not.
+    std::string_view refusal() const noexcept { return refusal_; }
+    bool refuses() const noexcept { return !refusal_.empty(); }
     /// When its present life began.
     clock::time_point started() const noexcept { return started_; }
     /// Changes with each crash: what was under way to an earlier life does not arrive.
     std::uint32_t life() const noexcept { return life_; }
+    bool deletes_if_equal() const noexcept { return deletes_if_equal_; }
 
-    /// A request has arrived. It is carried out at once, or when the server goes on; then @p reply is called.
-    void receive(std::shared_ptr<request>, std::function<void(node_reply)> reply);
-
-    /// Something else has, to be done in the same order.
+    /// Something has arrived: done at once, or, in its order, when the server goes on.
     void receive(std::function<void()> what);
+
+    // Connections.
+    void admit(std::shared_ptr<client> const&);
+    /// @return whether there was one of that number
+    bool end_client(std::uint64_t id);
+    void watch(std::string key, std::shared_ptr<client> const&);
 
     // Faults.
     void crash(bool forget);
     void start();
     void pause(bool);
-    void refuse(error_code);
+    void refuse(std::string_view words);
     void evict();
     void jump(clock::duration);
 
-    detail::lock_table keys;
+    void flush_scripts();
 
-    /// Whether a key was set by a request that arrived later than its ttl: nobody promises to delete it.
-    bool is_ghost(detail::lock_table::entry const& e) const { return ghosts_.contains(e.value); }
+    detail::lock_table keys;
+    std::set<std::string, std::less<>> scripts;  ///< by their digests
+
+    /// A request has set a key to @p value: @p late, if after its ttl. Then nobody promises to delete it.
+    void note_lateness(std::string_view value, bool late);
+    bool came_late(detail::lock_table::entry const& e) const { return late_.contains(e.value); }
 
 private:
-    void carry_out(request const&, std::function<void(node_reply)> const& reply);
-
-    world& world_;
+    sim::world& world_;
     double const rate_;
+    bool const deletes_if_equal_;
     clock::duration offset_{0};
     bool alive_ = true;
     bool paused_ = false;
     std::uint32_t life_ = 1;
     clock::time_point started_{};
-    error_code refusal_;
-    std::set<std::string, std::less<>> ghosts_;
+    std::string refusal_;
+    std::uint64_t last_client_ = 0;
+    std::vector<std::weak_ptr<client>> clients_;
+    std::set<std::string, std::less<>> late_;
     std::vector<std::function<void()>> inbox_;  // while it stands still
 };
 

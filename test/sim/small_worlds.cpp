@@ -6,6 +6,8 @@
 #include "memory/lock_table.hpp"
 #include "support/stated.hpp"
 #include "support/virtual_world.hpp"
+#include "testbed/command_line.hpp"
+#include "testbed/early_exit.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <fmt/format.h>
@@ -18,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -443,13 +446,11 @@ void tell(std::size_t servers, std::size_t number, std::string const& wrong, pla
     fmt::print("{}\n  {}\n  once more: redlock_small_worlds --world {} {}\n", wrong, p.describe(), servers, number);
 }
 
-int play_one(std::size_t servers, std::size_t number)
+int play_one(testbed::command_line const& line, std::size_t servers, std::size_t number)
 {
-    auto const plans = all_plans(servers);
-    if (servers < 1 || servers > 3 || number < 1 || number > plans.size()) {
-        fmt::print("there is no world {} with {} servers\n", number, servers);
-        return 2;
-    }
+    auto const plans = servers >= 1 && servers <= 3 ? all_plans(servers) : std::vector<plan>{};
+    if (number < 1 || number > plans.size())
+        line.refuse(fmt::format("there is no world {} with {} servers", number, servers));
     auto const& p = plans[number - 1];
     auto const wrong = small_world(p).run();
     if (wrong.empty())
@@ -458,15 +459,8 @@ int play_one(std::size_t servers, std::size_t number)
     return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv)
+int play_all(std::size_t every)
 {
-    std::string const option = argc > 1 ? argv[1] : "";
-    if (option == "--world" && argc == 4)  // one only: how many servers, and its number
-        return play_one(std::stoul(argv[2]), std::stoul(argv[3]));
-    // For slow builds: only every so many worlds.
-    std::size_t const every = option == "--every" && argc == 3 ? std::stoul(argv[2]) : 1;
     std::atomic<int> failures{0};
     std::mutex mutex;
     std::size_t total = 0;
@@ -497,4 +491,21 @@ int main(int argc, char** argv)
     }
     fmt::print("{} worlds in all\n", total);
     return test::stated(test::grouped(total) + " worlds") ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    std::pair<std::size_t, std::size_t> one;
+    std::size_t every = 1;
+    testbed::command_line line("redlock_small_worlds", "Plays every small world there is.");
+    line.add_option("--world", one, "only this one: of so many servers, and its number")->type_name("SERVERS NUMBER");
+    line.add_number("--every", every, 1, 1'000'000, "for slow builds: only every so many worlds");
+    try {
+        line.read({argv + 1, argv + argc});
+        return line.count("--world") > 0 ? play_one(line, one.first, one.second) : play_all(every);
+    } catch (testbed::early_exit const& e) {
+        return e.tell();
+    }
 }

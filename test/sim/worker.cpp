@@ -4,6 +4,7 @@
 #include "sim/world.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -69,7 +70,7 @@ clock::duration worker::rest_of_validity() const
 
 void worker::manager_ends()
 {
-    auto const& w = world_.weather;
+    auto const& w = world_.conditions;
     bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump_every == 0ms;  // or it may be lost, and rightly so
     if (held_.held() && !released_ && keys_stay)
         kept_until_ = held_.valid_until() - 300ms;  // less the margin by which a loss is told
@@ -78,11 +79,11 @@ void worker::manager_ends()
 void worker::check() const
 {
     if (!held_.empty() && !released_ && !told_ && !held_.held() && process_.clock_now() < kept_until_)
-        world_.blame("{}: the end of the manager took {} away", name_, resource_);
+        world_.blame("{}: the end of the manager took {} away", name_, resources_text_);
     if (told_ && held_.held())
-        world_.blame("{}: {} is held, although a loss was told", name_, resource_);
+        world_.blame("{}: {} is held, although a loss was told", name_, resources_text_);
     if (watching_ && !told_ && !released_ && process_.undisturbed_for(1s) && process_.clock_now() > held_.valid_until())
-        world_.blame("{}: the loss of {} was not told", name_, resource_);
+        world_.blame("{}: the loss of {} was not told", name_, resources_text_);
 }
 
 void worker::rest()
@@ -94,6 +95,22 @@ void worker::rest()
     process_.after(pause, [this] { acquire(); });
 }
 
+resource_set worker::choose()
+{
+    auto& random = world_.random;
+    auto const which = random.fraction();
+    if (world_.conditions.locks == lock_kind::single)
+        return which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+    std::vector<std::string> names;
+    for (auto const* name : {"a", "b", "c", "d"}) {
+        if (random.chance(which < 0.1 ? 1 : 0.4))
+            names.emplace_back(name);
+    }
+    if (names.empty() || random.chance(0.1))
+        names.push_back(private_resource_);
+    return names;
+}
+
 void worker::acquire()
 {
     if (stopping_ || !process_.has_manager())
@@ -102,11 +119,12 @@ void worker::acquire()
     idle_ = told_ = watching_ = released_ = false;
     kept_until_ = {};
     ++turn_;
-    auto const which = random.fraction();
+    auto chosen = choose();
     if (eager_ > 0)
         --eager_;
     else
-        resource_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+        resources_ = std::move(chosen);
+    resources_text_ = fmt::format("{}", fmt::join(resources_, " and "));
     options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
     if (random.chance(0.03))
         eager_ = 50;  // so as to be there in the very moment in which somebody else's lock runs out
@@ -117,19 +135,20 @@ void worker::acquire()
     if (random.chance(0.1))
         options_.max_hold = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 5s));
 
-    process_.wants(resource_);
+    for (auto const& r : resources_)
+        process_.wants(r);
     cancel_ = std::make_shared<asio::cancellation_signal>();
     auto const& s = process_.settings();
     auto const limit = options_.wait + s.connect_timeout + 2 * s.node_timeout;
-    auto const c = begin(fmt::format("acquires {} for {} ms, waits {} ms{}", resource_, options_.ttl.count(), options_.wait.count(),
+    auto const c = begin(fmt::format("acquires {} for {} ms, waits {} ms{}", resources_text_, options_.ttl.count(), options_.wait.count(),
                                      options_.renew == renewal::automatic ? ", renews" : ""), limit);
-    process_.locks().async_acquire(resource_, options_,
+    process_.locks().async_acquire(resources_, options_,
                                    asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
                                        end(*c);
                                        acquired(*c, ec, std::move(l));
                                    }));
     // Unless keys go before the time that was told, or the news of it takes long.
-    if (options_.wait > 0ms && world_.weather.jump_every == 0ms && world_.weather.tail_max < 1s)
+    if (options_.wait > 0ms && world_.conditions.jump_every == 0ms && world_.conditions.tail_max < 1s)
         look_after(c, {world_.now, 0});
     if (random.chance(0.1))
         cancel_some_time(100ms);
@@ -141,13 +160,12 @@ void worker::look_after(std::shared_ptr<call> const& waits, vacancy before)
     constexpr auto interval = 50ms, patience = 1250ms;  // a turn whose end was not told is over after a second
     if (waits->completions > 0 || !process_.has_manager())
         return;
-    auto const key = "lock:" + resource_;
-    auto const takings = world_.takings_if_free(key);
-    bool const could_have_it = takings && process_.in_touch_for(interval) && !process_.holds(resource_);
-    if (!could_have_it || process_.asked_for(key) > before.since || before.takings != *takings)
+    auto const takings = world_.takings_if_free(resources_, process_);
+    bool const could_have_it = takings && process_.in_touch_for(interval) && !process_.holds(resources_) && process_.is_first_for(resources_);
+    if (!could_have_it || process_.asked_for(resources_) > before.since || before.takings != *takings)
         before = {world_.now, takings.value_or(0)};
     else if (world_.now - before.since > patience)
-        return world_.blame("{}: {} is free, and it sleeps", name_, resource_);
+        return world_.blame("{}: {} is free, and it sleeps", name_, resources_text_);
     process_.after(interval, [this, waits, before] { look_after(waits, before); });
 }
 
@@ -165,27 +183,28 @@ void worker::cancel_some_time(clock::duration within)
 void worker::acquired(call const& c, error_code ec, lock l)
 {
     cancel_.reset();
-    world_.tell("{} {}: {}", name_, resource_, ec ? text(ec) : "acquired");
+    world_.tell("{} {}: {}", name_, resources_text_, ec ? text(ec) : "acquired");
     bool const undisturbed = c.stalls == process_.stalls();
     if (ec) {
         if (l.held())
-            world_.blame("{}: holds {} in spite of \"{}\"", name_, resource_, text(ec));
+            world_.blame("{}: holds {} in spite of \"{}\"", name_, resources_text_, text(ec));
         // Who waits behind another hears of what that one has met, in the round before its pause.
         bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
-        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || !undisturbed || met_by_another;
+        bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || !undisturbed || met_by_another;
         if (!excusable && ec != errc::contended)
-            world_.blame("{}: {}: \"{}\" in calm weather", name_, resource_, text(ec));
-        if (!excusable && resource_ == private_resource_)
-            world_.blame("{}: {} is its own, but \"{}\"", name_, resource_, text(ec));
+            world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
+        if (!excusable && resources_ == resource_set(private_resource_))
+            world_.blame("{}: {} is its own, but \"{}\"", name_, resources_text_, text(ec));
         return done();
     }
     ++world_.result.acquired;
     eager_ = 0;
     held_ = std::move(l);
     if (world_.fencing)
-        world_.note_token(resource_, name_, c.begun, held_.fencing_token());
+        for (auto const& r : resources_)
+            world_.note_token(r, name_, c.begun, held_.fencing_token());
     if (!held_.held() && undisturbed && c.stalls == process_.stalls())
-        world_.blame("{}: {} was handed out when it was over", name_, resource_);
+        world_.blame("{}: {} was handed out when it was over", name_, resources_text_);
     world_.check_exclusion();
     if (world_.random.chance(0.9))
         watch();
@@ -206,9 +225,9 @@ void worker::watch()
             return;
         }
         told_ = true;
-        world_.tell("{} {}: lost", name_, resource_);
+        world_.tell("{} {}: lost", name_, resources_text_);
         if (!released_ && process_.clock_now() >= held_.valid_until() && process_.undisturbed_for(1s))
-            world_.blame("{}: the loss of {} was told when it was over", name_, resource_);
+            world_.blame("{}: the loss of {} was told when it was over", name_, resources_text_);
     });
 }
 
@@ -228,12 +247,12 @@ void worker::extend(std::function<void()> next)
 {
     auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
     bool const was_held = held_.held();
-    auto const c = begin(fmt::format("extends {} to {} ms", resource_, ttl.count()), process_.settings().node_timeout);
+    auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()), process_.settings().node_timeout);
     held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
         end(*c);
-        world_.tell("{} extended {}: {}", name_, resource_, text(ec));
+        world_.tell("{} extended {}: {}", name_, resources_text_, text(ec));
         if (!ec && !was_held)
-            world_.blame("{}: {} was not held, and was extended", name_, resource_);
+            world_.blame("{}: {} was not held, and was extended", name_, resources_text_);
         world_.check_exclusion();
         next();
     });
@@ -248,7 +267,7 @@ void worker::let_go()
         return process_.after(500ms, [this] { let_go(); });
     }
     if (way < 0.45) {
-        world_.tell("{} drops {}", name_, resource_);
+        world_.tell("{} drops {}", name_, resources_text_);
         process_.has_released(held_.token());
         released_ = true;
         held_ = {};
@@ -266,20 +285,20 @@ void worker::let_go()
         extend(finish);
     }
     cancel_ = std::make_shared<asio::cancellation_signal>();
-    auto const c = begin("releases " + resource_, process_.settings().node_timeout);
+    auto const c = begin("releases " + resources_text_, process_.settings().node_timeout);
     bool const was_held = held_.held();
     process_.has_released(held_.token());
     released_ = true;
     held_.async_release(asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, finish, keep = cancel_](error_code ec) {
         end(*c);
-        world_.tell("{} released {}: {}", name_, resource_, text(ec));
-        bool const excusable = ec == asio::error::operation_aborted || !world_.weather.is_calm() || c->stalls != process_.stalls();
+        world_.tell("{} released {}: {}", name_, resources_text_, text(ec));
+        bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || c->stalls != process_.stalls();
         if (ec && was_held && !excusable)
-            world_.blame("{}: released {}: \"{}\" in calm weather", name_, resource_, text(ec));
+            world_.blame("{}: released {}: \"{}\" without any fault", name_, resources_text_, text(ec));
         finish();
     }));
     if (held_.held())
-        world_.blame("{}: {} is held after the call of the release", name_, resource_);
+        world_.blame("{}: {} is held after the call of the release", name_, resources_text_);
     if (random.chance(0.2))
         cancel_some_time(10ms);
 }
@@ -288,7 +307,8 @@ void worker::done()
 {
     waited_ = 0;
     watching_ = false;
-    process_.is_done_with(resource_);
+    for (auto const& r : resources_)
+        process_.is_done_with(r);
     rest();
 }
 

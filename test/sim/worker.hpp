@@ -25,7 +25,7 @@ public:
     bool idle() const noexcept { return idle_; }
 
     std::string const& name() const noexcept { return name_; }
-    std::string const& resource() const noexcept { return resource_; }
+    resource_set const& resources() const noexcept { return resources_; }
     bool holds() const noexcept { return held_.held(); }
     void forget() { held_ = {}; }
     clock::duration rest_of_validity() const;  ///< also of a lock that was lost
@@ -58,6 +58,7 @@ private:
     void look_after(std::shared_ptr<call> const& waits, vacancy);
 
     void rest();
+    resource_set choose();
     void acquire();
     void acquired(call const&, error_code, lock);
     void watch();
@@ -71,7 +72,8 @@ private:
     process& process_;
     std::string const name_;
     std::string const private_resource_;
-    std::string resource_;
+    resource_set resources_{};
+    std::string resources_text_;     ///< for people
     acquire_options options_;
     lock held_;
     bool idle_ = true;

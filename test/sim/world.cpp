@@ -13,7 +13,7 @@ namespace redlock::sim {
 
 namespace {
 
-constexpr clock::duration stormy_time = 15s;
+constexpr clock::duration time_of_faults = 15s;
 
 // The heap's front is what happens first.
 constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.when, a.number) > std::pair(b.when, b.number); };
@@ -21,15 +21,15 @@ constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.whe
 }  // namespace
 
 world::world(profile const& p, std::uint64_t seed, bool tracing)
-    : weather(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), begin_(now)
+    : conditions(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), begin_(now)
 {
-    choose_weather(p);
+    choose_conditions(p);
     std::size_t const counts[] = {1, 2, 3, 3, 3, 4, 5, 5};
     auto const count = counts[random.below(std::size(counts))];
     for (std::size_t i = 0; i < count; ++i) {
         auto const extreme = random.chance(0.5);
         auto const fraction = 2 * random.fraction() - 1;
-        servers.push_back(std::make_unique<server>(*this, i, weather.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction)));
+        servers.push_back(std::make_unique<server>(*this, i, conditions.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction)));
     }
     fencing = random.chance(0.7);
     if (fencing && random.chance(0.2))
@@ -39,8 +39,8 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
     for (auto& s : servers) {
-        if (weather.session > 0ms && random.chance(0.7))
-            s->keys.session = std::chrono::ceil<std::chrono::milliseconds>(random.spread(weather.session / 8, weather.session));
+        if (conditions.session > 0ms && random.chance(0.7))
+            s->keys.session = std::chrono::ceil<std::chrono::milliseconds>(random.spread(conditions.session / 8, conditions.session));
     }
     for (std::size_t i = 0; i < processes.size(); ++i)
         processes[i] = std::make_unique<process>(*this, i, 0);
@@ -54,24 +54,24 @@ world::~world()
 }
 
 // Each seed goes without some of its profile's faults: one may hide what another would show.
-void world::choose_weather(profile const& p)
+void world::choose_conditions(profile const& p)
 {
     auto const sometimes = [&](auto& fault) {
         if (random.chance(0.3))
             fault = {};
     };
-    sometimes(weather.tail_chance);
-    sometimes(weather.reply_tail_chance);
-    sometimes(weather.break_chance);
-    sometimes(weather.partition_every);
-    sometimes(weather.pause_every);
-    sometimes(weather.refusal_every);
-    sometimes(weather.eviction_every);
-    sometimes(weather.stall_chance);
-    sometimes(weather.death_every);
+    sometimes(conditions.tail_chance);
+    sometimes(conditions.reply_tail_chance);
+    sometimes(conditions.break_chance);
+    sometimes(conditions.partition_every);
+    sometimes(conditions.pause_every);
+    sometimes(conditions.refusal_every);
+    sometimes(conditions.eviction_every);
+    sometimes(conditions.stall_chance);
+    sometimes(conditions.death_every);
     if (p.exclusive) {
-        sometimes(weather.crash_every);
-        sometimes(weather.rate_error);
+        sometimes(conditions.crash_every);
+        sometimes(conditions.rate_error);
     }
 }
 
@@ -115,7 +115,7 @@ void world::note_token(std::string const& resource, std::string const& who, cloc
     if (fresh && token > floor)
         return;
     ++result.disorders;
-    if (!weather.tokens_grow())
+    if (!conditions.tokens_grow())
         return;
     if (!fresh)
         blame("{}: {} has the fencing token {} a second time", who, resource, token);
@@ -123,16 +123,23 @@ void world::note_token(std::string const& resource, std::string const& who, cloc
         blame("{}: {} has the fencing token {}, but {} was given out before it began", who, resource, token, floor);
 }
 
-std::optional<std::uint64_t> world::takings_if_free(std::string const& key) const
+std::optional<std::uint64_t> world::takings_if_free(resource_set const& resources, process const& whom) const
 {
     auto const free = std::count_if(servers.begin(), servers.end(), [&](auto& s) {
-        auto const e = s->keys.entries.find(key);
-        return e == s->keys.entries.end() || e->second.expires <= s->clock_now();
+        return std::all_of(resources.begin(), resources.end(), [&](auto& r) {
+            auto const e = s->keys.entries.find("lock:" + r);
+            bool const grows = resources.size() > 1 && e != s->keys.entries.end() && whom.owns(e->second);
+            return e == s->keys.entries.end() || e->second.expires <= s->clock_now() || grows;
+        });
     });
     if (static_cast<std::size_t>(free) < std::max(core::majority(servers.size()), fence_quorum))
         return std::nullopt;
-    auto const taken = takings_.find(key);
-    return taken == takings_.end() ? 0 : taken->second;
+    std::uint64_t taken = 0;
+    for (auto const& r : resources) {
+        if (auto const known = takings_.find("lock:" + r); known != takings_.end())
+            taken += known->second;
+    }
+    return taken;
 }
 
 void world::check_exclusion()
@@ -147,11 +154,14 @@ void world::check_exclusion()
             if (!w->holds())
                 continue;
             for (auto const* other : held_) {
-                if (other->resource() != w->resource())
+                auto const& mine = w->resources();
+                auto const& others = other->resources();
+                auto const shared = std::find_first_of(mine.begin(), mine.end(), others.begin(), others.end());
+                if (shared == mine.end())
                     continue;
                 ++result.overlaps;
-                if (weather.exclusive)
-                    blame("{} is held by {} and by {}", w->resource(), other->name(), w->name());
+                if (conditions.exclusive)
+                    blame("{} is held by {} and by {}", *shared, other->name(), w->name());
             }
             held_.push_back(w.get());
         }
@@ -165,7 +175,7 @@ void world::repeatedly(clock::duration mean, std::function<void()> fault)
     if (mean == 0ms)
         return;
     after(random.between(0ms, 2 * mean), [this, mean, fault = std::move(fault)] {
-        if (!stormy_)
+        if (!faults_on_)
             return;
         ++result.faults;
         fault();
@@ -173,7 +183,7 @@ void world::repeatedly(clock::duration mean, std::function<void()> fault)
     });
 }
 
-void world::raise_storms()
+void world::begin_faults()
 {
     auto const any_server = [this]() -> server& { return *servers[random.below(servers.size())]; };
     auto const disturb = [this](server& s) {
@@ -182,9 +192,9 @@ void world::raise_storms()
                 p->disturbed_until(s, now);
         }
     };
-    repeatedly(weather.partition_every, [this] {
+    repeatedly(conditions.partition_every, [this] {
         auto& p = *processes[random.below(processes.size())];
-        auto const length = random.spread(10ms, weather.partition_max);
+        auto const length = random.spread(10ms, conditions.partition_max);
         // From one server, or from many.
         auto const share = random.fraction();
         for (auto& s : servers) {
@@ -195,39 +205,42 @@ void world::raise_storms()
             }
         }
     });
-    repeatedly(weather.crash_every, [this, any_server, disturb] {
+    repeatedly(conditions.crash_every, [this, any_server, disturb] {
         auto& s = any_server();
-        if (weather.amnesia && weather.guard == restart_guard::automatic && !spares_a_majority(s))
+        if (conditions.amnesia && conditions.guard == restart_guard::automatic && !spares_a_majority(s))
             return;
-        s.crash(weather.amnesia);
+        s.crash(conditions.amnesia);
         disturb(s);
-        after(random.spread(10ms, weather.crash_max), [&s, disturb] {
+        after(random.spread(10ms, conditions.crash_max), [&s, disturb] {
             s.start();
             disturb(s);
         });
     });
-    repeatedly(weather.pause_every, [this, any_server, disturb] {
+    repeatedly(conditions.pause_every, [this, any_server, disturb] {
         auto& s = any_server();
         s.pause(true);
-        after(random.spread(1ms, weather.pause_max), [&s, disturb] {
+        after(random.spread(1ms, conditions.pause_max), [&s, disturb] {
             s.pause(false);
             disturb(s);
         });
     });
-    repeatedly(weather.refusal_every, [this, any_server, disturb] {
+    repeatedly(conditions.refusal_every, [this, any_server, disturb] {
         auto& s = any_server();
-        errc const why[] = {errc::node_loading, errc::node_busy, errc::node_read_only, errc::node_out_of_memory};
+        std::string_view const why[] = {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
+                                        "READONLY You can't write against a read only replica.",
+                                        "OOM command not allowed when used memory > 'maxmemory'."};
         s.refuse(why[random.below(std::size(why))]);
-        after(random.spread(1ms, weather.refusal_max), [&s, disturb] {
+        after(random.spread(1ms, conditions.refusal_max), [&s, disturb] {
             s.refuse({});
             disturb(s);
         });
     });
-    repeatedly(weather.eviction_every, [any_server] { any_server().evict(); });
-    repeatedly(weather.jump_every, [this, any_server] {
-        any_server().jump(random.between(-weather.jump_max, weather.jump_max));
+    repeatedly(conditions.flush_every, [any_server] { any_server().flush_scripts(); });
+    repeatedly(conditions.eviction_every, [any_server] { any_server().evict(); });
+    repeatedly(conditions.jump_every, [this, any_server] {
+        any_server().jump(random.between(-conditions.jump_max, conditions.jump_max));
     });
-    repeatedly(weather.death_every, [this] {
+    repeatedly(conditions.death_every, [this] {
         auto const i = random.below(processes.size());
         if (processes[i]->on_stack())
             return;
@@ -248,10 +261,10 @@ bool world::spares_a_majority(server const& s) const
     return old >= core::majority(servers.size());
 }
 
-void world::calm_down()
+void world::end_faults()
 {
-    tell("the weather calms down");
-    stormy_ = false;
+    tell("no more faults");
+    faults_on_ = false;
     for (auto& healed : partitions_)
         healed = std::min(healed, now);
     for (auto& s : servers) {
@@ -265,8 +278,8 @@ void world::calm_down()
 
 outcome world::run()
 {
-    raise_storms();
-    for (auto t = begin_; t < begin_ + stormy_time && !failed(); t += 100ms) {
+    begin_faults();
+    for (auto t = begin_; t < begin_ + time_of_faults && !failed(); t += 100ms) {
         run_until(t);
         for (auto& p : processes)
             p->check_leftovers();
@@ -279,7 +292,7 @@ outcome world::run()
 
 void world::end()
 {
-    calm_down();
+    end_faults();
     for (auto& p : processes) {
         p->stop_workers();
         after(random.between(0ms, 2s), [&p] { p->shut_down(); });
@@ -295,6 +308,7 @@ outcome simulate(profile const& p, std::uint64_t seed, bool tracing)
     auto mixed = seed;
     for (char const c : p.name)
         mixed = mixed * 1099511628211u + static_cast<unsigned char>(c);
+    mixed += static_cast<std::uint64_t>(p.locks) * 7;
     world w(p, mixed, tracing);
     return w.run();
 }

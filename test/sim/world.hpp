@@ -4,6 +4,7 @@
 #include "sim/profile.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/resource_set.hpp>
 
 #include <fmt/format.h>
 
@@ -79,7 +80,7 @@ public:
     bool failed() const noexcept { return !result.violation.empty(); }
 
     /// Whether a fault may happen still; the end of a world is quiet.
-    bool stormy() const noexcept { return stormy_; }
+    bool faults_on() const noexcept { return faults_on_; }
 
     /// Messages between them are held up until then.
     clock::time_point& partition(process const&, server const&);
@@ -87,14 +88,14 @@ public:
     /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
     void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token);
 
-    /// How often a server has granted the lock with this key so far, if it is free on a quorum; otherwise nothing.
-    std::optional<std::uint64_t> takings_if_free(std::string const& key) const;
+    /// How often a server has granted one of these so far, if all are free on a quorum, or @p whom holds them there; otherwise nothing.
+    std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
     void note_taking(std::string_view key) { ++takings_[std::string(key)]; }
 
     /// Whether an exclusion was broken, everywhere.
     void check_exclusion();
 
-    profile weather;                 ///< the profile, less what this seed goes without
+    profile conditions;                 ///< the profile, less what this seed goes without
     dice random;
     clock::time_point now;
     bool fencing = false;
@@ -113,15 +114,15 @@ private:
     };
 
     void write(std::string const& line);
-    void choose_weather(profile const&);
-    void raise_storms();
+    void choose_conditions(profile const&);
+    void begin_faults();
     void repeatedly(clock::duration mean, std::function<void()> fault);
     bool spares_a_majority(server const&) const;
-    void calm_down();
+    void end_faults();
     void end();
 
     bool const tracing_;
-    bool stormy_ = true;
+    bool faults_on_ = true;
     clock::time_point const begin_;
     std::vector<event> events_;  // a heap
     std::uint64_t last_number_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "redis/scripts.hpp"
+#include "support/resp_commands.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,7 +25,7 @@ namespace redlock::test {
 */
 class fake_redis {
 public:
-    using command = std::vector<std::string>;
+    using command = test::command;
 
     /// In place of a reply: the connection ends.
     static constexpr std::string_view hang_up = "";
@@ -122,13 +122,15 @@ private:
     {
         if (still_)
             return waiting_.push_back(s);
-        while (auto const c = next_command(s->in)) {
+        std::string_view bytes = s->in;
+        while (auto const c = take_command(bytes)) {
             commands.push_back(*c);
             auto const reply = answer(*c);
             if (reply == hang_up)
                 return s->socket.close();
             s->out += reply ? *reply : usual_answer(*c);
         }
+        s->in.erase(0, s->in.size() - bytes.size());
         write(s);
     }
 
@@ -143,34 +145,6 @@ private:
             if (!ec)
                 write(s);
         });
-    }
-
-    // Takes *2 $3 GET $1 a from the front, if all of it has come.
-    static std::optional<command> next_command(std::string& bytes)
-    {
-        std::size_t at = 0;
-        auto const number = [&]() -> std::optional<std::size_t> {
-            auto const end = bytes.find("\r\n", at);
-            if (end == bytes.npos)
-                return std::nullopt;
-            std::size_t n = 0;
-            std::from_chars(bytes.data() + at + 1, bytes.data() + end, n);
-            at = end + 2;
-            return n;
-        };
-        command c;
-        auto const size = number();
-        for (std::size_t i = 0; size && i < *size; ++i) {
-            auto const length = number();
-            if (!length || at + *length + 2 > bytes.size())
-                return std::nullopt;
-            c.push_back(bytes.substr(at, *length));
-            at += *length + 2;
-        }
-        if (!size)
-            return std::nullopt;
-        bytes.erase(0, at);
-        return c;
     }
 
     static std::string text(std::string_view t) { return "$" + std::to_string(t.size()) + "\r\n" + std::string(t) + "\r\n"; }

@@ -5,7 +5,6 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

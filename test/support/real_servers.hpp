@@ -4,16 +4,10 @@
 
 #include <redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -27,6 +21,15 @@ using testbed::local_server;
 /// For the answer of a server on a busy machine. What waits for a timeout to pass sets a short one itself.
 constexpr std::chrono::milliseconds patience = 3s;
 
+/// How often a server has carried out a command, such as "config|get".
+inline long carried_out(local_server const& s, std::string const& command)
+{
+    auto const statistics = s.ask({"INFO", "commandstats"});
+    auto const label = "cmdstat_" + command + ":calls=";
+    auto const at = statistics.find(label);
+    return at == std::string::npos ? 0 : std::stol(statistics.substr(at + label.size()));
+}
+
 /// Real servers, and an event loop that runs until a condition holds.
 class real_servers {
 public:
@@ -38,13 +41,14 @@ public:
 
     local_server& operator[](std::size_t i) { return *servers[i]; }
 
-    config settings() const
+    /// Of a manager of all servers; what is not @p special has patience.
+    config settings(config special = {}) const
     {
-        config c;
         for (auto& s : servers)
-            c.nodes.push_back(s->url());
-        c.node_timeout = patience;
-        return c;
+            special.nodes.push_back(s->url());
+        if (special.node_timeout == config().node_timeout)
+            special.node_timeout = patience;
+        return special;
     }
 
     /// Runs the loop until @p done; what takes longer than @p longest has failed.
@@ -144,6 +148,22 @@ public:
             throw std::runtime_error("a server cannot be connected to");
     }
 
+    /// Has a manager of its own, and is over when that is gone again.
+    outcome attempt(config settings, acquire_options options = {})
+    {
+        lock_manager locks(context, std::move(settings));
+        auto o = acquire(locks, "stock", options);
+        release(o.held);
+        shutdown(locks);
+        return o;
+    }
+
+    void ask_all(std::vector<std::string> const& command) const
+    {
+        for (auto& s : servers)
+            s->ask(command);
+    }
+
     /// On how many of the running servers @p key exists.
     std::size_t keys(std::string const& key) const
     {
@@ -155,6 +175,20 @@ public:
 
     std::vector<std::unique_ptr<local_server>> servers;
     asio::io_context context;
+};
+
+/// What most tests begin and end with: servers, and a manager, which has connections to all of them where that matters.
+template <std::size_t Servers>
+struct manager_of {
+    real_servers r{Servers};
+    lock_manager locks{r.context, r.settings()};
+
+    void teardown() { r.shutdown(locks); }
+};
+
+template <std::size_t Servers>
+struct connected_to : manager_of<Servers> {
+    connected_to() { this->r.connect(this->locks); }
 };
 
 }  // namespace redlock::test

@@ -8,6 +8,7 @@
 
 #include <redlock.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
@@ -18,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -165,12 +167,15 @@ public:
     clock::duration reading_time{0};        ///< from then until the client has understood it
     bool reachable = true;                  ///< otherwise nothing is sent
     bool connecting = false;                ///< what is to be sent waits until it is over
-    bool deaf = false;                      ///< carries out, but its answers never arrive
+    bool mute = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
+    std::uint64_t counts_by = 0;            ///< its counters grow by so much more with each grant
     bool draws_tokens = true;               ///< otherwise it does not know what they are
     bool fences = true;                     ///< otherwise it says that it cannot
+    bool locks_several = true;              ///< likewise
     bool notifies = true;                   ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
+    bool sends_again = false;               ///< what it refuses goes again, behind what was sent meanwhile
     std::uint32_t connection = 1;
     std::uint32_t ended = 0;                ///< nothing that was sent on this connection, or on earlier ones, is carried out any more
     server_identity identity;
@@ -212,18 +217,16 @@ public:
         return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(), [&](auto& r) { return r.what == what; }));
     }
 
-    node_reply carry_out(node_command const& c, bool tombstone)
+    node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
         requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence});
-        node_reply r;
-        if (!refusal) {
-            r = lock_table::carry_out(c, world_.now, tombstone);
-            if (!draws_tokens)
-                r.fence = 0;
-            return r;
-        }
-        r.error = refusal;
-        r.untouched = true;
+        if (refusal)
+            return {.untouched = true, .error = refusal};
+        auto r = lock_table::carry_out(c, world_.now, tombstone, who);
+        if (counts_by != 0 && c.what == node_command::kind::acquire && r.vote == vote::granted && c.fence != 0)
+            r.fence = counters[c.key()] += counts_by;
+        if (!draws_tokens)
+            r.fence = 0;
         return r;
     }
 
@@ -240,7 +243,7 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
-    bool can(node_command const& c) const noexcept override { return c.fence == 0 || server_.fences; }
+    bool can(node_command const& c) const noexcept override { return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several); }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
     bool may_still_execute(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }
@@ -289,13 +292,7 @@ public:
     }
 
 private:
-    static node_reply failed(errc why, bool untouched)
-    {
-        node_reply r;
-        r.error = why;
-        r.untouched = untouched;
-        return r;
-    }
+    static node_reply failed(errc why, bool untouched) { return {.untouched = untouched, .error = why}; }
 
     void send(std::shared_ptr<node_operation> const& o)
     {
@@ -344,15 +341,15 @@ private:
     void carry_out(std::shared_ptr<node_operation> const& o)
     {
         auto const& c = o->command();
-        auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()));
+        auto reply = server_.carry_out(c, o->leaves_tombstone(o->sent_on()), this);
         if (c.watch && c.contends() && reply.vote == vote::denied && server_.notifies) {  // a plain SET reads nothing
             reply.watched = true;
-            server_.watch(reply.handed_on ? core::turn_key(c.key()) : c.key(), this, [weak = weak_from_this()](auto const& key) {
-                if (auto const self = weak.lock(); self && !self->server_.deaf)
+            server_.watch_taken(c, reply, this, [weak = weak_from_this()](auto const& key) {
+                if (auto const self = weak.lock(); self && !self->server_.mute)
                     self->world_.at(self->world_.now + self->server_.reply_delay + self->distance_, [self, key] { self->tell(key); });
             });
         }
-        if (server_.deaf)
+        if (server_.mute)
             return;
         world_.at(world_.now + server_.reply_delay + distance_, [self = shared_from_this(), o, reply] {
             if (!self->closed_)
@@ -372,6 +369,8 @@ private:
 
     void read(std::shared_ptr<node_operation> const& o, node_reply const& reply)
     {
+        if (reply.untouched && server_.sends_again)
+            return send(o);
         if (server_.reading_time == 0ms)
             return answer(o, reply);
         world_.at(world_.now + server_.reading_time, [self = shared_from_this(), o, reply] { self->answer(o, reply); });
@@ -418,41 +417,77 @@ public:
         return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     }
 
+    /// The same, connected to all servers: what is sent next does not wait for a connection.
+    std::unique_ptr<lock_manager> connected(config settings = {})
+    {
+        auto locks = manager(std::move(settings));
+        acquire(*locks, "warm-up");
+        run_for(1ms);
+        return locks;
+    }
+
     scripted_server& operator[](std::size_t i) { return *servers[i]; }
+
+    template <class Change>
+    void each(Change change)
+    {
+        for (auto& s : servers)
+            change(*s);
+    }
 
     /// How many servers have a live key for @p key.
     std::size_t keys(std::string const& key)
     {
-        return static_cast<std::size_t>(
-            std::count_if(servers.begin(), servers.end(), [&](auto& s) { return s->find(key) != nullptr; }));
+        return static_cast<std::size_t>(std::count_if(servers.begin(), servers.end(), [&](auto& s) { return s->find(key) != nullptr; }));
+    }
+
+    /// The same a while later.
+    std::size_t keys_after(clock::duration d, std::string const& key = "lock:stock")
+    {
+        run_for(d);
+        return keys(key);
     }
 
     struct outcome {
+        outcome() = default;
+        outcome(lock_world& w, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot)
+        {
+            w.start_acquire(*this, locks, std::move(resources), options, slot);
+        }
+
         bool done = false;
         int calls = 0;
         error_code ec;
         lock held;
         clock::time_point when;
+        attempt_report report;  ///< of who waited for the outcome
     };
 
     /// Acquires and waits for the outcome.
-    outcome acquire(lock_manager& locks, std::string resource, acquire_options options = {})
+    outcome acquire(lock_manager& locks, resource_set resources, acquire_options options = {})
     {
         outcome o;
-        start_acquire(o, locks, std::move(resource), options);
+        options.report = &o.report;
+        start_acquire(o, locks, std::move(resources), options);
         run_to([&] { return o.done; });
         return o;
     }
 
-    void start_acquire(outcome& o, lock_manager& locks, std::string resource, acquire_options options)
+    /// Does not wait for the outcome, which must live until then.
+    outcome start(lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
     {
-        locks.async_acquire(std::move(resource), options, [&o, this](error_code ec, lock l) {
+        return outcome(*this, locks, std::move(resources), options, slot);
+    }
+
+    void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    {
+        locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, [&o, this](error_code ec, lock l) {
             o.done = true;
             ++o.calls;
             o.ec = ec;
             o.held = std::move(l);
             o.when = now;
-        });
+        }));
     }
 
     error_code release(lock& l)
@@ -473,17 +508,45 @@ public:
     template <class Start>
     error_code wait_for(Start start)
     {
-        bool done = false;
-        error_code result;
-        start([&](error_code ec) {
-            done = true;
-            result = ec;
-        });
-        run_to([&] { return done; });
-        return result;
+        std::optional<error_code> result;
+        start([&](error_code ec) { result = ec; });
+        run_to([&] { return result.has_value(); });
+        return result.value_or(error_code());
     }
 
     std::vector<std::unique_ptr<scripted_server>> servers;
+};
+
+/// Why there is no manager with these settings.
+inline std::string refusal(config settings)
+{
+    asio::io_context context;
+    try {
+        lock_manager locks(context, std::move(settings));
+    } catch (std::invalid_argument const& e) {
+        return e.what();
+    }
+    return "accepted";
+}
+
+/// What most tests begin with: servers, and a manager that has not spoken to them yet.
+template <std::size_t Servers>
+struct manager_of {
+    lock_world w{Servers};
+    std::unique_ptr<lock_manager> locks = w.manager();
+};
+
+/// The same, with connections to all of them.
+template <std::size_t Servers>
+struct connected_to {
+    lock_world w{Servers};
+    std::unique_ptr<lock_manager> locks = w.connected();
+};
+
+/// With another manager, as of another process.
+template <class First>
+struct and_another : First {
+    std::unique_ptr<lock_manager> other = this->w.manager();
 };
 
 /// The code of a system_error; none for no exception.

@@ -80,8 +80,7 @@ BOOST_AUTO_TEST_CASE(empty_arguments_are_encoded_as_boost_redis_does)
 BOOST_AUTO_TEST_CASE(integers_are_encoded_as_boost_redis_does)
 {
     using limits = std::numeric_limits<std::int64_t>;
-    for (std::int64_t n : {std::int64_t(0), std::int64_t(1), std::int64_t(-1), std::int64_t(9), std::int64_t(10), std::int64_t(-10),
-                           std::int64_t(1'000'000'007), limits::max(), limits::min(), limits::min() + 1})
+    for (std::int64_t const n : std::vector<std::int64_t>{0, 1, -1, 9, 10, -10, 1'000'000'007, limits::max(), limits::min(), limits::min() + 1})
         check_same("SET", "key"sv, n, n);
 }
 
@@ -164,7 +163,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
                    == expected("EVALSHA", redis::release_script.sha1, "2", "key", "key:=turn:{key}", "value"));
     for (auto const by : {deletion::script, deletion::delifeq, deletion::delex})
         BOOST_TEST(encoded(kind::release, {.by = by, .tombstone = true})
-                   == expected("EVALSHA", redis::bury_script.sha1, "2", "key", tombstone, "value", "600000"));
+                   == expected("EVALSHA", redis::tombstone_script.sha1, "2", "key", tombstone, "value", "600000"));
     BOOST_TEST(encoded(kind::inspect) == expected("EVALSHA", redis::inspect_script.sha1, "1", "key"));
 }
 
@@ -242,7 +241,7 @@ BOOST_AUTO_TEST_CASE(an_operation_without_key_and_value_is_encoded)
 namespace {
 
 // Sends one operation, and throws afterwards if it is told to.
-class test_node final : public redis::sender::node {
+class test_outbox final : public redis::sender::outbox {
 public:
     bool begin_sending(clock::time_point) override { return true; }
     bool send(std::size_t i, clock::time_point, encoder& e) override
@@ -254,7 +253,7 @@ public:
             throw std::bad_alloc();
         return true;
     }
-    void end_sending(clock::time_point) override {}
+    void end_sending() override {}
 
     node_command const* command = nullptr;
     bool fails = false;
@@ -266,23 +265,23 @@ public:
 BOOST_AUTO_TEST_CASE(a_sending_that_failed_leaves_nothing_for_the_next_one)
 {
     boost::asio::io_context context;
-    detail::strand const strand(boost::asio::any_io_executor(context.get_executor()));
+    auto const runtime = detail::make_system_runtime(context.get_executor());
     auto const sender = std::make_shared<redis::sender>();
-    auto const node = std::make_shared<test_node>();
+    auto const outbox = std::make_shared<test_outbox>();
     test_command o(kind::acquire, "key1", "value");
-    node->command = &o;
-    node->fails = true;
-    sender->add(node, strand);
+    outbox->command = &o;
+    outbox->fails = true;
+    sender->add(outbox, runtime);
     BOOST_CHECK_THROW(context.run(), std::bad_alloc);
-    node->sent.clear();
+    outbox->sent.clear();
     o.name = "key2";  // another command that came to be in the same place
 
     context.restart();
-    sender->add(node, strand);
+    sender->add(outbox, runtime);
     context.run();
 
-    BOOST_REQUIRE(node->sent.size() == 1u);
-    BOOST_TEST(node->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
+    BOOST_REQUIRE(outbox->sent.size() == 1u);
+    BOOST_TEST(outbox->sent.front() == expected("SET", "key2", "value", "NX", "PX", "0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <random>
+#include <vector>
 
 using namespace redlock::core;
 using namespace std::chrono_literals;
@@ -32,6 +33,19 @@ BOOST_AUTO_TEST_CASE(the_highest_counter_and_those_that_have_exactly_that)
     BOOST_TEST(tally_of({6, 7, 7}).agreed() == 2u);
     BOOST_TEST(tally_of({7, 7, 8}).agreed() == 1u);
     BOOST_TEST(tally_of({8, 7, 7, 8}).agreed() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_is_the_highest_number_that_a_quorum_has_come_to)
+{
+    using numbers = std::vector<std::uint64_t>;
+    BOOST_TEST(common_counter(numbers{}, 1) == 0u);
+    BOOST_TEST(common_counter(numbers{7}, 1) == 7u);
+    BOOST_TEST(common_counter(numbers{7, 9, 8}, 1) == 9u);
+    BOOST_TEST(common_counter(numbers{7, 7, 7}, 2) == 7u);
+    BOOST_TEST(common_counter(numbers{7, 9, 7}, 2) == 7u);
+    BOOST_TEST(common_counter(numbers{9, 7, 9, 7}, 2) == 9u);
+    BOOST_TEST(common_counter(numbers{7, 8, 9}, 2) == 0u);
+    BOOST_TEST(common_counter(numbers{7}, 2) == 0u);
 }
 
 namespace {

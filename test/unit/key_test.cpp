@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
     BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:=gone:v");
     BOOST_TEST(wanted_key("lock:stock") == "lock:stock:=wanted:{lock:stock}");
     for (std::string const key : {"a", "lock:a b", "lock:{a}", "{a}b{c}", "a{}b"}) {
-        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), turn_key(key)}) {
+        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), handovers_key(key)}) {
             if (slot_of(key) != key || key.find('{') == key.npos)
                 BOOST_TEST(slot_of(other) == slot_of(key));
             BOOST_TEST(other.substr(0, key.size()) == key);
@@ -77,15 +77,15 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
     std::set<std::string> others;
     std::size_t count = 0;
     for (auto const& key : locks) {
-        for (auto const& other : {fence_key(key), wanted_key(key), turn_key(key)}) {
+        for (auto const& other : {fence_key(key), wanted_key(key), handovers_key(key)}) {
             BOOST_TEST_REQUIRE(!mark_in(other).empty(), other);
             BOOST_TEST_REQUIRE(!names.contains(other), other);
             others.insert(other);
             ++count;
         }
-        BOOST_TEST_REQUIRE(lock_of_turn_key(turn_key(key)) == key);
-        BOOST_TEST_REQUIRE(lock_of_turn_key(key) == "");
-        BOOST_TEST_REQUIRE(lock_of_turn_key(fence_key(key)) == "");
+        BOOST_TEST_REQUIRE(lock_of_handovers_key(handovers_key(key)) == key);
+        BOOST_TEST_REQUIRE(lock_of_handovers_key(key) == "");
+        BOOST_TEST_REQUIRE(lock_of_handovers_key(fence_key(key)) == "");
     }
     BOOST_TEST(locks.size() > 2500u);
     BOOST_TEST(others.size() == count);  // nor do two locks share one
@@ -103,12 +103,12 @@ BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 
 BOOST_AUTO_TEST_CASE(the_key_of_a_turn_tells_which_lock_it_is_of)
 {
-    BOOST_TEST(turn_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
-    BOOST_TEST(turn_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");
+    BOOST_TEST(handovers_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
+    BOOST_TEST(handovers_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");
     for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn", "lock:{}", "{", "}"})
-        BOOST_TEST(lock_of_turn_key(turn_key(key)) == key);
+        BOOST_TEST(lock_of_handovers_key(handovers_key(key)) == key);
     for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}", "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x"})
-        BOOST_TEST(lock_of_turn_key(key) == "");
+        BOOST_TEST(lock_of_handovers_key(key) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

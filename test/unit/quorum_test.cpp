@@ -2,9 +2,24 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string_view>
+
 using namespace redlock::core;
 
 BOOST_AUTO_TEST_SUITE(quorum)
+
+namespace {
+
+// After some votes: y and n, and - for those that are missing.
+tally after(std::size_t nodes, std::string_view votes)
+{
+    tally t(nodes);
+    for (char const v : votes)
+        v == 'y' ? t.grant() : v == 'n' ? t.deny() : t.miss();
+    return t;
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(rule_3_majority_is_half_rounded_down_plus_one)
 {
@@ -43,44 +58,26 @@ BOOST_AUTO_TEST_CASE(every_sequence_of_votes_ends_with_the_last_one_at_the_lates
 
 BOOST_AUTO_TEST_CASE(an_even_split_is_lost_with_the_vote_that_makes_it)
 {
-    tally t(4);
-    t.grant();
-    t.grant();
-    t.deny();
-    BOOST_TEST((t.verdict() == verdict::open));
-    t.deny();
-    BOOST_TEST((t.verdict() == verdict::lost));
+    BOOST_TEST((after(4, "yyn").verdict() == verdict::open));
+    BOOST_TEST((after(4, "yynn").verdict() == verdict::lost));
 }
 
 BOOST_AUTO_TEST_CASE(rule_4_unknown_is_not_denied)
 {
-    tally t(3);
-    t.miss();
-    t.miss();
-    BOOST_TEST((t.verdict() == verdict::lost));
-    BOOST_TEST(!t.refused());
-    BOOST_TEST(!t.contended());
-    t.deny();
-    BOOST_TEST(!t.refused());
-    BOOST_TEST(!t.contended());
+    BOOST_TEST((after(3, "--").verdict() == verdict::lost));
+    for (auto const* votes : {"--", "--n"}) {
+        BOOST_TEST(!after(3, votes).refused());
+        BOOST_TEST(!after(3, votes).contended());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_round_was_contended_unless_the_missing_nodes_alone_prevented_the_win)
 {
-    tally t(5);
-    t.miss();
-    t.miss();
-    t.deny();
+    auto const t = after(5, "--n");
     BOOST_TEST((t.verdict() == verdict::lost));
     BOOST_TEST(t.contended());  // two of five may be missing; it was the holder that was in the way
     BOOST_TEST(!t.refused());
-
-    tally u(5);
-    u.miss();
-    u.miss();
-    u.miss();
-    u.deny();
-    BOOST_TEST(!u.contended());
+    BOOST_TEST(!after(5, "---n").contended());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,28 +19,36 @@ BOOST_AUTO_TEST_SUITE(recyclers)
 
 namespace {
 
-struct owned_block {
-    unsigned char* memory;
-    std::size_t size;
-    unsigned char mark;
-
-    void fill() const { std::memset(memory, mark, size); }
+// Recycled memory, full of one mark.
+class block {
+public:
+    block(std::size_t size, std::uint64_t mark) : mark_(static_cast<unsigned char>(mark)), bytes_(allocate(size), {size})
+    {
+        std::memset(bytes_.get(), mark_, size);
+    }
 
     bool intact() const
     {
-        for (std::size_t i = 0; i < size; ++i) {
-            if (memory[i] != mark)
-                return false;
-        }
-        return true;
+        return std::all_of(bytes_.get(), bytes_.get() + bytes_.get_deleter().size, [this](auto b) { return b == mark_; });
     }
+
+    bool aligned() const { return reinterpret_cast<std::uintptr_t>(bytes_.get()) % alignof(std::max_align_t) == 0; }
+
+private:
+    struct recycle {
+        std::size_t size;
+        void operator()(unsigned char* memory) const { recycled_delete(memory, size); }
+    };
+
+    static unsigned char* allocate(std::size_t size) { return static_cast<unsigned char*>(recycled_new(size)); }
+
+    unsigned char mark_;
+    std::unique_ptr<unsigned char[], recycle> bytes_;
 };
 
-owned_block take(std::size_t size, std::uint64_t mark)
+bool all_intact(std::vector<block> const& blocks)
 {
-    owned_block const b{static_cast<unsigned char*>(recycled_new(size)), size, static_cast<unsigned char>(mark)};
-    b.fill();
-    return b;
+    return std::all_of(blocks.begin(), blocks.end(), [](auto& b) { return b.intact(); });
 }
 
 }  // namespace
@@ -47,25 +56,20 @@ owned_block take(std::size_t size, std::uint64_t mark)
 BOOST_AUTO_TEST_CASE(blocks_do_not_overlap_and_are_aligned)
 {
     std::mt19937_64 random(11);
-    std::vector<owned_block> blocks;
+    std::vector<block> blocks;
     bool intact = true, aligned = true;
     for (int i = 0; i < 20'000; ++i) {
         if (blocks.empty() || random() % 2) {
-            blocks.push_back(take(1 + random() % 1300, random()));
-            aligned = aligned && reinterpret_cast<std::uintptr_t>(blocks.back().memory) % alignof(std::max_align_t) == 0;
+            blocks.emplace_back(1 + random() % 1300, random());
+            aligned = aligned && blocks.back().aligned();
         } else {
             std::swap(blocks[random() % blocks.size()], blocks.back());
             intact = intact && blocks.back().intact();
-            recycled_delete(blocks.back().memory, blocks.back().size);
             blocks.pop_back();
         }
     }
-    for (auto const& b : blocks) {
-        intact = intact && b.intact();
-        recycled_delete(b.memory, b.size);
-    }
 
-    BOOST_TEST(intact);
+    BOOST_TEST((intact && all_intact(blocks)));
     BOOST_TEST(aligned);
 }
 
@@ -73,28 +77,23 @@ BOOST_AUTO_TEST_CASE(each_size_at_a_limit_can_be_used_whole)
 {
     for (std::size_t size : {0, 1, 8, 63, 64, 65, 127, 128, 129, 960, 961, 1023, 1024, 1025, 4096}) {
         for (int i = 0; i < 3; ++i) {  // new, used again, used again
-            auto const a = take(size, 1), b = take(size, 2);
+            block const a(size, 1), b(size, 2);
             BOOST_TEST(a.intact());
             BOOST_TEST(b.intact());
-            recycled_delete(a.memory, size);
-            recycled_delete(b.memory, size);
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(memory_may_be_given_back_on_another_thread)
 {
-    std::vector<owned_block> blocks;
+    std::vector<block> blocks;
     bool intact = true;
     for (int round = 0; round < 20; ++round) {
         std::thread([&] {
             for (std::size_t i = 0; i < 200; ++i)
-                blocks.push_back(take(1 + i * 7 % 1100, i));
+                blocks.emplace_back(1 + i * 7 % 1100, i);
         }).join();
-        for (auto const& b : blocks) {
-            intact = intact && b.intact();
-            recycled_delete(b.memory, b.size);
-        }
+        intact = intact && all_intact(blocks);
         blocks.clear();
     }
 
@@ -104,20 +103,16 @@ BOOST_AUTO_TEST_CASE(memory_may_be_given_back_on_another_thread)
 BOOST_AUTO_TEST_CASE(threads_that_exchange_memory_do_not_disturb_each_other)
 {
     constexpr int threads = 4;
-    std::array<std::vector<owned_block>, threads> given;
+    std::array<std::vector<block>, threads> given;
     std::array<bool, threads> intact{};
     for (int round = 0; round < 5; ++round) {
         std::vector<std::thread> all;
         for (std::size_t t = 0; t < threads; ++t) {
             all.emplace_back([&, t] {
-                intact[t] = true;
-                for (auto const& b : given[t]) {  // a round ago it was somebody else's
-                    intact[t] = intact[t] && b.intact();
-                    recycled_delete(b.memory, b.size);
-                }
+                intact[t] = all_intact(given[t]);  // a round ago they were somebody else's
                 given[t].clear();
                 for (std::size_t i = 0; i < 500; ++i)
-                    given[t].push_back(take(1 + (i * 31 + t) % 1100, i + t));
+                    given[t].emplace_back(1 + (i * 31 + t) % 1100, i + t);
             });
         }
         for (auto& t : all)
@@ -128,25 +123,17 @@ BOOST_AUTO_TEST_CASE(threads_that_exchange_memory_do_not_disturb_each_other)
         std::swap(given[1], given[2]);
         std::swap(given[2], given[3]);
     }
-    for (auto const& mine : given) {
-        for (auto const& b : mine)
-            recycled_delete(b.memory, b.size);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(more_than_is_kept_goes_back)
 {
-    std::vector<owned_block> blocks;
+    std::vector<block> blocks;
     for (std::size_t i = 0; i < 4096; ++i)
-        blocks.push_back(take(1024, i));
-    for (auto const& b : blocks) {
-        BOOST_TEST_REQUIRE(b.intact());
-        recycled_delete(b.memory, b.size);
-    }
+        blocks.emplace_back(1024, i);
+    BOOST_TEST(all_intact(blocks));
+    blocks.clear();
 
-    auto const after = take(1024, 1);
-    BOOST_TEST(after.intact());
-    recycled_delete(after.memory, after.size);
+    BOOST_TEST(block(1024, 1).intact());
 }
 
 namespace {

@@ -12,7 +12,6 @@
 
 #include <future>
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -22,6 +21,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -98,36 +98,59 @@ void start_chains(strand const& s, asio::any_io_executor outside, busy_counter& 
         asio::post(s, [c = chain{s, outside, counter}, length] { c.next(length - 1); });
 }
 
+// The strand is gone when the loop begins: it may be what keeps it running.
+template <class Context>
+void never_two_at_once(std::function<strand()> const& make_one, Context& context)
+{
+    busy_counter counter;
+    start_chains(make_one(), context.get_executor(), counter, 600);
+    if constexpr (std::is_same_v<Context, asio::thread_pool>)
+        context.join();
+    else
+        run_on_threads(context, 4);
+    BOOST_TEST(counter.sum == 16 * 600 * 2);
+    BOOST_TEST(counter.collisions == 0);
+}
+
+struct on_a_loop {
+    std::vector<int> ran;
+    int alive = 0;
+    asio::io_context context;
+    strand s = make(context.get_executor());
+
+    auto note(int number)
+    {
+        return [this, number] { ran.push_back(number); };
+    }
+
+    void check_ran(std::vector<int> const& expected) { BOOST_TEST(ran == expected, boost::test_tools::per_element()); }
+};
+
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(functions_run_in_order)
+BOOST_FIXTURE_TEST_CASE(functions_run_in_order, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
     for (int i = 0; i < 1000; ++i)
-        asio::post(s, [&ran, i] { ran.push_back(i); });
+        asio::post(s, note(i));
 
     BOOST_TEST(ran.empty());
     context.run();
 
-    BOOST_TEST(ran == numbers_up_to(1000), boost::test_tools::per_element());
+    check_ran(numbers_up_to(1000));
 }
 
-BOOST_AUTO_TEST_CASE(what_each_thread_posts_keeps_its_order)
+BOOST_FIXTURE_TEST_CASE(what_each_thread_posts_keeps_its_order, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     std::vector<std::vector<int>> ran(3);
     std::vector<std::thread> threads;
     auto work = std::optional(asio::make_work_guard(context));
     for (auto& mine : ran) {
-        threads.emplace_back([&mine, s] {
+        threads.emplace_back([&] {
             for (int i = 0; i < 2000; ++i)
                 asio::post(s, [&mine, i] { mine.push_back(i); });
         });
     }
-    std::thread loop([&context] { run_on_threads(context, 2); });
+    std::thread loop([&] { run_on_threads(context, 2); });
 
     for (auto& t : threads)
         t.join();
@@ -141,113 +164,71 @@ BOOST_AUTO_TEST_CASE(what_each_thread_posts_keeps_its_order)
 BOOST_AUTO_TEST_CASE(never_two_at_once_on_four_threads)
 {
     asio::io_context context;
-    busy_counter counter;
-    start_chains(make(context.get_executor()), context.get_executor(), counter, 600);
-
-    run_on_threads(context, 4);
-
-    BOOST_TEST(counter.sum == 16 * 600 * 2);
-    BOOST_TEST(counter.collisions == 0);
+    never_two_at_once([&] { return make(context.get_executor()); }, context);
 }
 
 BOOST_AUTO_TEST_CASE(never_two_at_once_without_the_short_cut)
 {
     asio::io_context context;
-    busy_counter counter;
-    start_chains(make(without_short_cut(context)), context.get_executor(), counter, 600);
-
-    run_on_threads(context, 4);
-
-    BOOST_TEST(counter.sum == 16 * 600 * 2);
-    BOOST_TEST(counter.collisions == 0);
+    never_two_at_once([&] { return make(without_short_cut(context)); }, context);
 }
 
 BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_thread_pool)
 {
     asio::thread_pool pool(4);
-    busy_counter counter;
-    start_chains(make(pool.get_executor()), pool.get_executor(), counter, 600);
-
-    pool.join();
-
-    BOOST_TEST(counter.sum == 16 * 600 * 2);
-    BOOST_TEST(counter.collisions == 0);
+    never_two_at_once([&] { return make(pool.get_executor()); }, pool);
 }
 
 BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_the_users)
 {
     asio::io_context context;
-    busy_counter counter;
-    auto const users = asio::make_strand(context.get_executor());
-    start_chains(make(users), context.get_executor(), counter, 600);
-
-    run_on_threads(context, 4);
-
-    BOOST_TEST(counter.sum == 16 * 600 * 2);
-    BOOST_TEST(counter.collisions == 0);
+    never_two_at_once([&] { return make(asio::make_strand(context.get_executor())); }, context);
 }
 
 BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_our_own)
 {
     asio::io_context context;
-    busy_counter counter;
-    start_chains(make(make(context.get_executor())), context.get_executor(), counter, 600);
-
-    run_on_threads(context, 4);
-
-    BOOST_TEST(counter.sum == 16 * 600 * 2);
-    BOOST_TEST(counter.collisions == 0);
+    never_two_at_once([&] { return make(make(context.get_executor())); }, context);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_posted_from_the_strand_runs_after_the_current_function)
+BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_after_the_current_function, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
     asio::post(s, [&] {
-        asio::post(s, [&] { ran.push_back(3); });
+        asio::post(s, note(3));
         ran.push_back(1);
     });
-    asio::post(s, [&] { ran.push_back(2); });
+    asio::post(s, note(2));
 
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+    check_ran({1, 2, 3});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_posted_from_the_strand_runs_in_the_same_turn_of_the_loop)
+BOOST_FIXTURE_TEST_CASE(what_is_posted_from_the_strand_runs_in_the_same_turn_of_the_loop, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
     asio::post(s, [&] {
-        asio::post(context, [&] { ran.push_back(2); });
-        asio::post(s, [&] { ran.push_back(1); });
+        asio::post(context, note(2));
+        asio::post(s, note(1));
     });
 
     context.run_one();
 
-    BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+    check_ran({1});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_posted_to_the_inner_executor_runs_after_all_that_is_due)
+BOOST_FIXTURE_TEST_CASE(what_is_posted_to_the_inner_executor_runs_after_all_that_is_due, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
-    asio::post(s, [&] { asio::post(s.inner(), [&] { ran.push_back(3); }); });
-    asio::post(context, [&] { ran.push_back(1); });
-    asio::post(context, [&] { ran.push_back(2); });
+    asio::post(s, [&] { asio::post(s.inner(), note(3)); });
+    asio::post(context, note(1));
+    asio::post(context, note(2));
 
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+    check_ran({1, 2, 3});
 }
 
-BOOST_AUTO_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn)
+BOOST_FIXTURE_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     bool other_ran = false;
     int ran = 0;
     std::function<void()> again = [&] {
@@ -263,10 +244,8 @@ BOOST_AUTO_TEST_CASE(functions_that_go_on_for_ever_leave_others_their_turn)
     BOOST_TEST(ran < 1'000'000);
 }
 
-BOOST_AUTO_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_idle_on_the_loop)
+BOOST_FIXTURE_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_idle_on_the_loop, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     bool ran = false;
     auto const dispatched_inline = [&] {
         ran = false;
@@ -295,14 +274,11 @@ BOOST_AUTO_TEST_CASE(dispatch_runs_inline_only_on_the_strand_or_when_it_is_idle_
     BOOST_TEST(ran);
 }
 
-BOOST_AUTO_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_strand)
+BOOST_FIXTURE_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_strand, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     std::mutex mutex;
     std::condition_variable changed;
     bool has_strand = false, dispatched = false;
-    std::vector<int> ran;
     asio::post(s, [&] {
         std::unique_lock lock(mutex);
         has_strand = true;
@@ -315,7 +291,7 @@ BOOST_AUTO_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_s
             std::unique_lock lock(mutex);
             changed.wait(lock, [&] { return has_strand; });
         }
-        asio::dispatch(s, [&] { ran.push_back(2); });
+        asio::dispatch(s, note(2));
         std::lock_guard lock(mutex);
         dispatched = true;
         changed.notify_all();
@@ -323,13 +299,11 @@ BOOST_AUTO_TEST_CASE(dispatch_does_not_run_inline_while_another_thread_has_the_s
 
     run_on_threads(context, 2);
 
-    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+    check_ran({1, 2});
 }
 
-BOOST_AUTO_TEST_CASE(post_never_runs_inline)
+BOOST_FIXTURE_TEST_CASE(post_never_runs_inline, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     int ran = 0;
     asio::post(context, [&] {
         asio::post(s, [&] { ++ran; });
@@ -346,14 +320,11 @@ BOOST_AUTO_TEST_CASE(post_never_runs_inline)
     BOOST_TEST(ran == 2);
 }
 
-BOOST_AUTO_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_it)
+BOOST_FIXTURE_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_it, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
     asio::post(context, [&] {
         asio::dispatch(s, [&] {
-            asio::post(s, [&] { ran.push_back(2); });
+            asio::post(s, note(2));
             ran.push_back(1);
         });
         ran.push_back(3);
@@ -361,13 +332,11 @@ BOOST_AUTO_TEST_CASE(what_has_queued_up_during_an_inline_function_runs_after_it)
 
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
+    check_ran({1, 2, 3});
 }
 
-BOOST_AUTO_TEST_CASE(it_knows_on_which_thread_it_runs)
+BOOST_FIXTURE_TEST_CASE(it_knows_on_which_thread_it_runs, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     auto const other = make(context.get_executor());
     asio::post(s, [&] {
         BOOST_TEST(s.running_in_this_thread());
@@ -399,12 +368,9 @@ BOOST_AUTO_TEST_CASE(two_strands_that_dispatch_to_each_other_end)
     BOOST_TEST(ran == 1001);
 }
 
-BOOST_AUTO_TEST_CASE(a_function_that_throws_does_not_stop_the_others)
+BOOST_FIXTURE_TEST_CASE(a_function_that_throws_does_not_stop_the_others, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
-    asio::post(s, [&] { ran.push_back(1); });
+    asio::post(s, note(1));
     asio::post(s, [] { throw std::runtime_error("of a function"); });
     asio::post(s, [&] {
         BOOST_TEST(s.running_in_this_thread());
@@ -415,28 +381,24 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_does_not_stop_the_others)
     BOOST_TEST(!s.running_in_this_thread());
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+    check_ran({1, 2});
 }
 
-BOOST_AUTO_TEST_CASE(a_function_that_throws_inline_does_not_stop_the_others)
+BOOST_FIXTURE_TEST_CASE(a_function_that_throws_inline_does_not_stop_the_others, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    std::vector<int> ran;
     asio::post(context, [&] {
-        BOOST_CHECK_THROW(asio::dispatch(s,
-                                         [&] {
-                                             asio::post(s, [&] { ran.push_back(1); });
-                                             throw std::runtime_error("of a function");
-                                         }),
-                          std::runtime_error);
+        auto const throws = [&] {
+            asio::post(s, note(1));
+            throw std::runtime_error("of a function");
+        };
+        BOOST_CHECK_THROW(asio::dispatch(s, throws), std::runtime_error);
         BOOST_TEST(!s.running_in_this_thread());
         BOOST_TEST(ran.empty());
     });
 
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+    check_ran({1});
 }
 
 namespace {
@@ -493,13 +455,11 @@ BOOST_AUTO_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_sti
     BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(an_abandoned_strand_destroys_what_waits)
+BOOST_FIXTURE_TEST_CASE(an_abandoned_strand_destroys_what_waits, on_a_loop)
 {
-    asio::io_context context;
-    auto s = make(context.get_executor());
-    int alive = 0, ran = 0;
+    int calls = 0;
     for (int i = 0; i < 3; ++i)
-        asio::post(s, [&, w = witness(alive)] { ++ran; });
+        asio::post(s, [&, w = witness(alive)] { ++calls; });
     BOOST_TEST(alive == 3);
 
     s.abandon();
@@ -507,15 +467,13 @@ BOOST_AUTO_TEST_CASE(an_abandoned_strand_destroys_what_waits)
     BOOST_TEST(alive == 0);
     BOOST_TEST(!s.inner());
     context.run();
-    BOOST_TEST(ran == 0);
+    BOOST_TEST(calls == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed)
+BOOST_FIXTURE_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed, on_a_loop)
 {
-    asio::io_context context;
-    auto s = make(context.get_executor());
-    int alive = 0, ran = 0;
-    auto const again = [&, w = witness(alive)] { ++ran; };
+    int calls = 0;
+    auto const again = [&, w = witness(alive)] { ++calls; };
     s.abandon();
 
     asio::post(s, again);
@@ -524,7 +482,7 @@ BOOST_AUTO_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed)
     context.run();
 
     BOOST_TEST(alive == 1);
-    BOOST_TEST(ran == 0);
+    BOOST_TEST(calls == 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed)
@@ -553,20 +511,18 @@ BOOST_AUTO_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_d
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_strand_may_be_abandoned_from_one_of_its_functions)
+BOOST_FIXTURE_TEST_CASE(a_strand_may_be_abandoned_from_one_of_its_functions, on_a_loop)
 {
-    asio::io_context context;
-    auto s = make(context.get_executor());
-    int alive = 0, ran = 0;
+    int calls = 0;
     asio::post(s, [&] {
-        ++ran;
+        ++calls;
         s.abandon();
     });
-    asio::post(s, [&, w = witness(alive)] { ++ran; });
+    asio::post(s, [&, w = witness(alive)] { ++calls; });
 
     context.run();
 
-    BOOST_TEST(ran == 1);
+    BOOST_TEST(calls == 1);
     BOOST_TEST(alive == 0);
 }
 
@@ -618,11 +574,8 @@ BOOST_AUTO_TEST_CASE(an_inline_function_may_destroy_the_last_strand)
     BOOST_TEST(ran == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs)
+BOOST_FIXTURE_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
-    int alive = 0;
     asio::post(s, [w = witness(alive)] {});
     asio::post(s, [&] { BOOST_TEST(alive == 0); });
 
@@ -631,10 +584,8 @@ BOOST_AUTO_TEST_CASE(a_function_is_destroyed_before_the_next_one_runs)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(functions_may_be_movable_only)
+BOOST_FIXTURE_TEST_CASE(functions_may_be_movable_only, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     int sum = 0;
     auto const add = [&](int n) { return [&sum, p = std::make_unique<int>(n)]() mutable { sum += *p; }; };
     asio::post(s, add(1));
@@ -646,10 +597,8 @@ BOOST_AUTO_TEST_CASE(functions_may_be_movable_only)
     BOOST_TEST(sum == 111);
 }
 
-BOOST_AUTO_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them)
+BOOST_FIXTURE_TEST_CASE(copies_are_equal_and_type_erasure_keeps_them, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     strand const copy = s;
     auto const other = make(context.get_executor());
     BOOST_TEST((copy == s));
@@ -685,10 +634,8 @@ BOOST_AUTO_TEST_CASE(it_works_on_the_system_executor)
     BOOST_TEST(ran == (std::vector{1, 2, 3}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_was_prepared_runs_once_and_is_destroyed_otherwise)
+BOOST_FIXTURE_TEST_CASE(what_was_prepared_runs_once_and_is_destroyed_otherwise, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(context.get_executor());
     auto const alive = std::make_shared<int>(0);
     auto first = s.prepare([alive] { ++*alive; });
     {

@@ -4,7 +4,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -59,6 +58,13 @@ task<void> throws_after_a_wait(suspended& place)
     throw std::runtime_error("thrown");
 }
 
+// Somewhere to wait, and what comes of it.
+struct waiting_place {
+    int alive = 0;
+    outcome o;
+    suspended place;
+};
+
 // Depth tasks that wait for each other, each with a local and a parameter to be destroyed.
 task<int> nested(suspended& place, int depth, witness parameter)
 {
@@ -73,10 +79,8 @@ task<int> nested(suspended& place, int depth, witness parameter)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once)
+BOOST_FIXTURE_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once, waiting_place)
 {
-    outcome o;
-
     start(constant(7), o);
 
     BOOST_TEST(o.calls == 1);
@@ -84,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_flow_that_waits_for_nothing_ends_at_once)
     BOOST_TEST(o.failure == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_flow_begins_when_it_is_awaited)
+BOOST_FIXTURE_TEST_CASE(a_flow_begins_when_it_is_awaited, waiting_place)
 {
     bool begun = false;
     auto const body = [](bool& b) -> task<int> {
@@ -93,7 +97,6 @@ BOOST_AUTO_TEST_CASE(a_flow_begins_when_it_is_awaited)
     };
     auto steps = body(begun);
     BOOST_TEST(!begun);
-    outcome o;
 
     start(std::move(steps), o);
 
@@ -101,10 +104,8 @@ BOOST_AUTO_TEST_CASE(a_flow_begins_when_it_is_awaited)
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters)
+BOOST_FIXTURE_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters, waiting_place)
 {
-    int alive = 0;
-    suspended place;
     {
         auto const never = nested(place, 0, witness(alive));
         BOOST_TEST(alive == 1);
@@ -119,10 +120,8 @@ BOOST_AUTO_TEST_CASE(a_flow_that_never_starts_destroys_its_parameters)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_flow_goes_on_when_it_is_resumed)
+BOOST_FIXTURE_TEST_CASE(a_flow_goes_on_when_it_is_resumed, waiting_place)
 {
-    suspended place;
-    outcome o;
     start(waits(place, 5), o);
     BOOST_TEST(static_cast<bool>(place));
     BOOST_TEST(o.calls == 0);
@@ -134,11 +133,8 @@ BOOST_AUTO_TEST_CASE(a_flow_goes_on_when_it_is_resumed)
     BOOST_TEST(o.result == 5);
 }
 
-BOOST_AUTO_TEST_CASE(results_come_through_nested_flows)
+BOOST_FIXTURE_TEST_CASE(results_come_through_nested_flows, waiting_place)
 {
-    int alive = 0;
-    suspended place;
-    outcome o;
     start(nested(place, 50, witness(alive)), o);
     BOOST_TEST(alive >= 2 * 51);
 
@@ -148,24 +144,21 @@ BOOST_AUTO_TEST_CASE(results_come_through_nested_flows)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_need_not_be_copyable)
+BOOST_FIXTURE_TEST_CASE(a_result_need_not_be_copyable, waiting_place)
 {
     auto const make = [](int n) -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(n); };
     auto const steps = [](auto m) -> task<int> {
         auto const p = co_await m(3);
         co_return *p;
     };
-    outcome o;
 
     start(steps(make), o);
 
     BOOST_TEST(o.result == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_flow_waits_many_times_in_the_same_place)
+BOOST_FIXTURE_TEST_CASE(a_flow_waits_many_times_in_the_same_place, waiting_place)
 {
-    suspended place;
-    outcome o;
     auto const steps = [](suspended& p) -> task<int> {
         int sum = 0;
         for (int i = 0; i < 10; ++i)
@@ -182,10 +175,8 @@ BOOST_AUTO_TEST_CASE(a_flow_waits_many_times_in_the_same_place)
     BOOST_TEST(o.result == 45);
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it)
+BOOST_FIXTURE_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it, waiting_place)
 {
-    suspended place;
-    outcome o;
     auto const steps = [](suspended& p) -> task<int> {
         try {
             co_await throws_after_a_wait(p);
@@ -202,11 +193,8 @@ BOOST_AUTO_TEST_CASE(an_exception_of_a_nested_flow_reaches_whoever_awaits_it)
     BOOST_TEST(o.failure == "");
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome)
+BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting_place)
 {
-    int alive = 0;
-    suspended place;
-    outcome o;
     auto const steps = [](suspended& p, witness) -> task<int> {
         co_await throws_after_a_wait(p);
         co_return 2;
@@ -241,10 +229,8 @@ BOOST_AUTO_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once
     BOOST_TEST(o.calls == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain)
+BOOST_FIXTURE_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain, waiting_place)
 {
-    int alive = 0;
-    suspended place;
     begin(waits(place, 1), [w = witness(alive)](std::exception_ptr, int) {});
     BOOST_TEST(alive == 1);
 
@@ -253,10 +239,8 @@ BOOST_AUTO_TEST_CASE(what_is_called_at_the_end_goes_with_a_destroyed_chain)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_suspended_flow_can_be_moved)
+BOOST_FIXTURE_TEST_CASE(a_suspended_flow_can_be_moved, waiting_place)
 {
-    suspended place;
-    outcome o;
     start(waits(place, 1), o);
 
     auto elsewhere = std::move(place);
@@ -296,9 +280,8 @@ BOOST_AUTO_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it)
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception)
+BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, waiting_place)
 {
-    suspended place;
     outcome caught, uncaught;
     auto const failing = [](suspended& p) { return suspend_into(p, [] { throw std::runtime_error("no start"); }); };
     auto const catches = [](auto wait, suspended& p) -> task<int> {
@@ -324,9 +307,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception)
     BOOST_TEST(uncaught.failure == "no start");
 }
 
-BOOST_AUTO_TEST_CASE(start_is_called_with_the_flow_in_its_place)
+BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_place)
 {
-    suspended place;
     bool there = false;
     outcome o;
     auto const steps = [](suspended& p, bool& t) -> task<int> {

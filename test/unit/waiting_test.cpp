@@ -9,7 +9,6 @@
 
 using namespace redlock;
 using namespace std::chrono_literals;
-using core::history;
 using core::question;
 using core::question_for;
 

@@ -4,8 +4,7 @@
 #include "options.hpp"
 #include "server.hpp"
 #include "shop.hpp"
-
-#include <redlock/version.hpp>
+#include "testbed/early_exit.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -77,21 +76,12 @@ int run(shop::options o)
 
 int main(int argc, char** argv)
 {
-    auto const o = shop::parse({argv + 1, argv + argc});
-    if (!o)
-        return 2;
-    if (o->help) {
-        std::fputs(shop::usage, stdout);
-        return 0;
-    }
-    if (o->version) {
-        std::puts("redlock_shop " REDLOCK_VERSION_STRING);
-        return 0;
-    }
     std::signal(SIGPIPE, SIG_IGN);
     allow_many_connections();
     try {
-        return run(*o);
+        return run(shop::parse({argv + 1, argv + argc}));
+    } catch (redlock::testbed::early_exit const& e) {
+        return e.tell();
     } catch (std::exception const& e) {
         std::fprintf(stderr, "redlock_shop: %s\n", e.what());
         return 1;

@@ -3,8 +3,7 @@
 #include "shop.hpp"
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace shop {
@@ -15,13 +14,9 @@ struct options {
     std::size_t threads = 2;
     std::int64_t pieces = 25;
     bool demo = false;
-    bool help = false;
-    bool version = false;
 };
 
-extern char const usage[];
-
-/// Nothing if one of them is wrong; it has been said on stderr why.
-std::optional<options> parse(std::vector<std::string_view> const& arguments);
+/// @throws redlock::testbed::early_exit
+options parse(std::vector<std::string> arguments);
 
 }  // namespace shop

@@ -7,6 +7,7 @@
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/options.hpp>
+#include <redlock/resource_set.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -52,7 +53,7 @@ namespace detail {
 using acquire_handler = completion<void(reported_error, lock_handle)>;
 
 /// @param explains whether the error comes with its report
-REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, std::string resource, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
 
 /** A body that runs under a lock: all of it that does not depend on types.
 
@@ -63,7 +64,7 @@ class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_
 public:
     ~body_run() override;
 
-    void start(std::shared_ptr<manager_state>, std::string resource, acquire_options);
+    void start(std::shared_ptr<manager_state>, resource_set resources, acquire_options);
     void request_cancel(asio::cancellation_type) override;
 
 protected:
@@ -91,7 +92,7 @@ private:
     asio::any_io_executor const strand_;
     asio::cancellation_signal signal_;
     std::shared_ptr<manager_state> state_;
-    std::string resource_;
+    resource_set resources_;
     acquire_options options_;
     std::exception_ptr failure_;
     std::string why_;         ///< it was lost
@@ -136,7 +137,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 }
 
 /// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
-REDLOCK_API std::exception_ptr end_of(manager_state const&, std::string const& resource, acquire_options const&);
+REDLOCK_API std::exception_ptr end_of(manager_state const&, resource_set const& resources, acquire_options const&);
 
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
@@ -195,10 +196,10 @@ public:
     {
     }
 
-    void begin(std::shared_ptr<manager_state> e, std::string resource, acquire_options options)
+    void begin(std::shared_ptr<manager_state> e, resource_set resources, acquire_options options)
     {
         done_.on_cancel(weak_from_this());
-        start(std::move(e), std::move(resource), options);
+        start(std::move(e), std::move(resources), options);
     }
 
 private:
@@ -230,36 +231,36 @@ struct initiate_body {
     executor_type get_executor() const noexcept { return executor_of(state); }
 
     template <class Handler>
-    void operator()(Handler&& handler, std::string resource, acquire_options options, F body) const
+    void operator()(Handler&& handler, resource_set resources, acquire_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
-        if (auto ended = end_of(*state, resource, options)) {
+        if (auto ended = end_of(*state, resources, options)) {
             completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
             return finish<body_result<F, Lock>>(done, std::move(ended), {});
         }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-        run->begin(state, std::move(resource), options);
+        run->begin(state, std::move(resources), options);
     }
 };
 
 template <class Lock, class CompletionToken, class F>
-auto run_body_under_lock(std::shared_ptr<manager_state> const& e, std::string resource, acquire_options options, F body,
+auto run_body_under_lock(std::shared_ptr<manager_state> const& e, resource_set resources, acquire_options options, F body,
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
-    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{e}, token, std::move(resource), options,
+    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{e}, token, std::move(resources), options,
                                                             std::move(body));
 }
 
 template <class Lock, class F>
-std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<manager_state> e, std::string resource, acquire_options options, F body)
+std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<manager_state> e, resource_set resources, acquire_options options, F body)
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
     initiate_body<F, Lock, signature> initiation{std::move(e)};  // named: g++ 12 destroys it twice within the co_await
-    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(resource), options,
+    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(resources), options,
                                                                     std::move(body));
     auto result = co_await std::move(running);
     if constexpr (!std::is_void_v<body_result<F, Lock>>)

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <redlock/detail/recycler.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace redlock {
+
+namespace detail {
+
+template <class T>
+concept text = std::convertible_to<T, std::string_view> || std::convertible_to<T, std::string>;
+
+template <class T>
+std::string to_name(T&& name)
+{
+    if constexpr (std::convertible_to<T, std::string>)
+        return std::forward<T>(name);
+    else
+        return std::string(std::string_view(std::forward<T>(name)));
+}
+
+}  // namespace detail
+
+/** What is locked together: names, in the order of their bytes, each once.
+
+    Made from one text, from several in braces, or from a range of texts:
+    @code
+    locks.async_acquire("order:7", …);
+    locks.async_acquire({"order:7", "stock:12"}, …);
+    locks.async_acquire(names, …);  // std::vector<std::string>, std::set<std::string_view>, …
+    @endcode
+    The names are copied. Who locks a set holds all of it or nothing. One name is the lock of that name, and so is each name of a set:
+    whoever locks the same name alone waits for the set, and the other way round. How many names and bytes may be locked:
+    `lock_manager::async_acquire`.
+*/
+class resource_set {
+    using names_type = std::vector<std::string, detail::recycler<std::string>>;
+
+public:
+    /// None, which cannot be locked.
+    resource_set() = default;
+
+    /// One.
+    template <class Name>
+        requires(detail::text<Name> && !std::same_as<std::remove_cvref_t<Name>, resource_set>)
+    resource_set(Name&& name)
+    {
+        names_.push_back(detail::to_name(std::forward<Name>(name)));
+    }
+
+    /// Several, in braces. A name that comes twice counts once. (No initializer list: g++ 12 cannot compile one within a `co_await`.)
+    template <class... Names>
+        requires(sizeof...(Names) > 1 && (detail::text<Names> && ...))
+    resource_set(Names&&... names)
+    {
+        names_.reserve(sizeof...(names));
+        (names_.push_back(detail::to_name(std::forward<Names>(names))), ...);
+        put_in_order();
+    }
+
+    /// The same, from a range.
+    template <std::ranges::input_range Names>
+        requires(!detail::text<Names> && !std::same_as<std::remove_cvref_t<Names>, resource_set>
+                 && detail::text<std::ranges::range_reference_t<Names>>)
+    resource_set(Names&& names)
+    {
+        for (auto&& name : names)
+            names_.push_back(detail::to_name(std::forward<decltype(name)>(name)));
+        put_in_order();
+    }
+
+    /// Sorted, without doubles.
+    std::span<std::string const> names() const noexcept { return names_; }
+    std::size_t size() const noexcept { return names_.size(); }
+    auto begin() const noexcept { return names_.begin(); }
+    auto end() const noexcept { return names_.end(); }
+
+    friend bool operator==(resource_set const&, resource_set const&) = default;
+
+private:
+    void put_in_order()
+    {
+        std::sort(names_.begin(), names_.end());
+        names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+    }
+
+    names_type names_;
+};
+
+}  // namespace redlock

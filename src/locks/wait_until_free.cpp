@@ -1,0 +1,137 @@
+// How an acquisition waits between two rounds.
+
+#include "core/backoff.hpp"
+#include "core/growth.hpp"
+#include "core/validity.hpp"
+#include "core/wait_plan.hpp"
+#include "locks/acquisition.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace redlock::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Which of several keys have to be free before it makes sense to ask the node again: all that are taken, or, for who keeps what comes
+// before it, the first.
+std::span<taken_key const> awaited(ballot const& b)
+{
+    std::span<taken_key const> const taken(b.reply.taken);
+    return b.command().grows ? taken.first(std::min<std::size_t>(taken.size(), 1)) : taken;
+}
+
+// Any client may have given its key any end. The servers tell of it in whole milliseconds.
+clock::time_point end_of(clock::time_point now, std::chrono::milliseconds remaining)
+{
+    return remaining.count() < 0 ? clock::time_point::max() : core::later(now + 2ms, remaining);
+}
+
+}  // namespace
+
+void look_at(round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
+{
+    for (auto const& b : r.ballots) {
+        if (!b.answered || b.cast() == vote::unknown)
+            continue;
+        if (b.reply.vote == vote::granted)
+            to.expect(b.node, now);  // we give it back, or ask again for it
+        else if (b.command().has_several_keys())
+            for (auto const& k : awaited(b))
+                to.expect(b.node, k.index, end_of(now, k.remaining));
+        else if (b.command().contends())
+            to.expect(b.node, end_of(now, b.reply.remaining));
+    }
+}
+
+// After a lost round: until the next one may be won, as far as the nodes have told.
+task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
+{
+    auto& a = *self;
+    auto& state = *a.state_;
+    auto const ended = state.now();
+    auto again = ended + core::pause_after(a.history_.rounds, state.runtime.random()[0]);
+    a.lost_rounds_ += lost == errc::contended ? 1 : 0;
+    if (lost == errc::quarantined) {
+        again = std::max(again, state.quorum.nodes.quarantine_over());
+    } else if (lost == errc::contended && !a.estimate_) {
+        again = ended;  // the next round asks the nodes to notify
+    } else if (lost == errc::contended) {
+        bool const race = a.round_->votes.granted() > 0;
+        a.races_ = race ? a.races_ + 1 : 0;
+        a.denied_ += race ? 0 : 1;
+        // Where too few nodes will notify, the lock may go without a word.
+        auto ask_anyway = a.will_be_notified() ? a.give_up_at_ : std::min(again, a.give_up_at_);
+        if (a.growing_)
+            ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.options_.ttl));
+        co_await wait_for_change(self, ended, ask_anyway);
+        again = state.now() + core::delay_after(a.denied_, a.races_, ended - a.round_->started, state.runtime.random()[0]);
+    }
+    a.estimate_.reset();
+    if (!a.stopped())
+        co_await a.sleep(std::min(again, a.give_up_at_));
+}
+
+task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided, clock::time_point ask_anyway)
+{
+    using action = core::wait_plan<clock::time_point>::action;
+    auto& a = *self;
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
+    look_at(*a.round_, decided, *a.estimate_);
+    while (!a.stopped()) {
+        auto const step = plan.next(a.state_->now(), a.estimate_->free_at());
+        if (step.what == action::ask)
+            co_return;
+        if (step.what == action::sleep) {
+            co_await a.sleep(step.until);
+            continue;
+        }
+        look_at(*a.round_, step.until, *a.estimate_);
+        if (a.growing_)
+            a.keep_what_is_ours();
+    }
+}
+
+// Whether a quorum of the nodes will notify when what they have said changes.
+bool acquisition::will_be_notified() const
+{
+    auto const notifies = [](ballot const& b) { return b.has_granted() || (b.answered && b.reply.watched); };
+    return static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies)) >= state_->quorum.nodes.quorum();
+}
+
+// Of several keys the one of @p resource, if the node has said that it is taken.
+taken_key const* acquisition::awaited_key(std::size_t node, std::string_view resource) const
+{
+    auto const keys = awaited(round_->ballots[node]);
+    auto const k = std::find_if(keys.begin(), keys.end(), [&](auto& key) { return resources.names()[key.index] == resource; });
+    return k == keys.end() ? nullptr : &*k;
+}
+
+bool acquisition::awaits_handovers(std::size_t node, std::string_view resource) const
+{
+    if (!estimate_)
+        return false;
+    if (!wants_several())
+        return round_->ballots[node].reply.handed_on;
+    auto const* const k = awaited_key(node, resource);
+    return k && k->handed_on;
+}
+
+void acquisition::may_be_free(std::size_t node, std::string_view resource)
+{
+    // What comes before the node's answer to this round happened before, too.
+    if (!estimate_ || !round_->ballots[node].answered)
+        return;
+    if (!wants_several() || resource.empty())
+        estimate_->expect(node, state_->now());
+    else if (auto const* const k = awaited_key(node, resource))
+        estimate_->expect(node, k->index, state_->now());
+    else
+        return;
+    if (sleeper_)
+        wake();
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,101 @@
+// One node's part in a round.
+
+#include "core/fencing.hpp"
+#include "quorum/round.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+
+node_command const& ballot::command() const noexcept
+{
+    return round->command;
+}
+
+// What belongs to a lock that is being released is not wanted any more, also if it was sent and refused, and would go again. Nor does
+// a trim go again: behind a later round it would take away what that has counted.
+bool ballot::withdrawn() const noexcept
+{
+    if (round->trims_)
+        return sent_on_ != 0;
+    return withdrawn_ || (command().what != node_command::kind::release && round->grant()->on(node).withdrawn);
+}
+
+void ballot::mark_sent(std::uint32_t connection) noexcept
+{
+    if (command().may_set_again() && sent_on_ == 0)
+        ++round->grant()->on(node).repeats;
+    if (command().grows)
+        round->grant()->sent_again(node);
+    if (round->trims_)
+        round->grant()->trim_sent(node, connection);
+    sent_on_ = connection;
+    if (trace_) {
+        trace_->sent_on = connection;
+        trace_->answered = false;
+    }
+}
+
+void ballot::complete(node_reply r)
+{
+    using kind = node_command::kind;
+    auto const what = command().what;
+    auto& q = round->quorum;
+    reply = std::move(r);
+    answered = true;
+    if (round->timed)
+        round_trip_us = static_cast<std::uint32_t>((q.runtime.now() - round->started) / std::chrono::microseconds(1));
+    if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
+        reply = {.error = errc::unexpected_reply};
+    if (what == kind::acquire && (reply.fence < command().fence || reply.fence >= core::fence_end))
+        reply.fence = 0;  // it is no token, so it was not raised for us
+    // What is no key of the command cannot be one that is taken.
+    std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
+    reply.ours = std::min<std::uint32_t>(reply.ours, static_cast<std::uint32_t>(command().keys.size()));
+    if (trace_) {
+        trace_->answered = true;
+        trace_->untouched = reply.untouched;
+        trace_->vote = reply.vote;
+    }
+    // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
+    bool const votes = what == kind::acquire || what == kind::raise || what == kind::extend;
+    quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
+    auto const trimmed_on = round->grant()->trimmed_on(node);
+    revocable = votes && reply.vote == vote::granted && trimmed_on != 0 && trimmed_on != sent_on_ && q.nodes[node].may_still_execute(trimmed_on);
+    q.nodes.heard(node, what, reply, cast());
+    if (quarantined || revocable)
+        reply.error = quarantined ? errc::quarantined : errc::connection_lost;
+    if (round->trims_ && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
+        round->grant()->trim_answered(node);
+    if (round->listener)
+        round->listener->answered(*this);
+    if (command().may_set_again() && sent_on_ != 0) {
+        --round->grant()->on(node).repeats;
+        if (reply.vote == vote::unknown && !reply.untouched)
+            round->grant()->repeat_unanswered(node, sent_on_);
+    }
+    finish(cast());
+}
+
+std::uint32_t ballot::unanswered_on() const noexcept
+{
+    return command().what == node_command::kind::release && !round->trims_ ? round->grant()->unanswered_on(node) : 0;
+}
+
+void ballot::stop_waiting()
+{
+    // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
+    // key more is a failure more that the lock survives. The release withdraws it.
+    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won)
+        withdraw();
+    finish(vote::unknown);
+}
+
+void ballot::finish(vote v)
+{
+    if (waiter_)
+        std::move(waiter_)(v);
+}
+
+}  // namespace redlock::detail

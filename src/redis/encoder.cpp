@@ -1,0 +1,208 @@
+#include "redis/encoder.hpp"
+
+#include "core/fencing.hpp"
+#include "core/key.hpp"
+#include "core/handovers.hpp"
+#include "redis/command.hpp"
+
+namespace redlock::redis {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr auto fence_member = "token"sv;  // of the sorted set that is a counter
+
+script const* script_for_several(node_command const& c)
+{
+    switch (c.what) {
+    case node_command::kind::acquire:
+        return c.contends() ? &contend_all_script : &acquire_all_script;
+    case node_command::kind::raise:
+        return &raise_all_script;
+    case node_command::kind::extend:
+        return &extend_all_script;
+    case node_command::kind::release:
+        return &release_all_script;
+    case node_command::kind::inspect:
+    case node_command::kind::connect:
+        break;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+script const* script_for(node_command const& c, manner how)
+{
+    if (c.has_several_keys())
+        return script_for_several(c);
+    switch (c.what) {
+    case node_command::kind::acquire:
+        return c.contends() ? &contend_script : nullptr;
+    case node_command::kind::extend:
+        return &extend_script;
+    case node_command::kind::release:
+        if (how.tombstone)
+            return &tombstone_script;
+        return c.handed_on == node_command::handovers::end || how.by == deletion::script ? &release_script : nullptr;
+    case node_command::kind::inspect:
+        return &inspect_script;
+    case node_command::kind::raise:
+    case node_command::kind::connect:
+        break;
+    }
+    return nullptr;
+}
+
+std::size_t commands_for(node_command const& c)
+{
+    if (c.has_several_keys())
+        return 1;
+    return c.what == node_command::kind::raise || (c.what == node_command::kind::acquire && c.fence != 0) ? 2 : 1;
+}
+
+void encoder::contend(node_command const& c, std::string_view script)
+{
+    core::put_wanted_key(wanted_key_, c.key());
+    core::put_handovers_key(handovers_key_, c.key());
+    push_command(request_, "EVALSHA", script, "3"sv, c.key(), wanted_key_, handovers_key_, c.value, static_cast<std::int64_t>(c.ttl.count()),
+                 c.contender, static_cast<std::int64_t>(core::wanted_life.count()), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
+}
+
+// Native commands, not a script: a server runs one of four calls in twice the time.
+template <class... Options>
+void encoder::propose(node_command const& c, Options const&... options)
+{
+    core::put_fence_key(fence_key_, c.key());
+    push_command(request_, "ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
+}
+
+void encoder::encode_several(node_command const& c, manner how, script const& s)
+{
+    auto const& keys = c.keys;
+    auto const add = [&](auto put_key, std::string& key) {
+        for (auto const& k : keys) {
+            put_key(key, k);
+            call_.add_key(key);
+        }
+    };
+    auto const add_tombstone = [&] {
+        core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+        call_.add_key(tombstone_key_);
+    };
+    auto const count = static_cast<std::int64_t>(keys.size());
+    call_.begin(s.sha1);
+    if (c.what != node_command::kind::raise) {
+        for (auto const& k : keys)
+            call_.add_key(k);
+    }
+    switch (c.what) {
+    case node_command::kind::acquire:
+        if (c.contends()) {
+            add(core::put_wanted_key, wanted_key_);
+            add(core::put_handovers_key, handovers_key_);
+        }
+        if (c.grows)
+            add_tombstone();
+        if (c.fence != 0)
+            add(core::put_fence_key, fence_key_);
+        call_.add(c.value, c.ttl.count());
+        if (c.contends())
+            call_.add(c.contender, core::wanted_life.count(), count, c.grows ? "1"sv : "0"sv);
+        else
+            call_.add(count);
+        if (c.fence != 0)
+            call_.add(static_cast<std::int64_t>(c.fence));
+        break;
+    case node_command::kind::raise:
+        add(core::put_fence_key, fence_key_);
+        call_.add(static_cast<std::int64_t>(c.fence));
+        break;
+    case node_command::kind::extend:
+        if (c.heal)
+            add_tombstone();
+        call_.add(c.value, c.ttl.count(), count, c.heal ? "1"sv : "0"sv);
+        break;
+    case node_command::kind::release:
+        if (how.tombstone)
+            add_tombstone();
+        call_.add(c.value, count);
+        if (how.tombstone)
+            call_.add(core::tombstone_life.count());
+        break;
+    case node_command::kind::inspect:
+    case node_command::kind::connect:
+        break;
+    }
+    call_.push_to(request_);
+}
+
+boost::redis::request const& encoder::encode(node_command const& c, manner how)
+{
+    if (encoded_ == c && how_ == how)
+        return request_;
+    forget();  // what is half encoded, out of memory, must never be sent
+    request_.clear();
+    auto const ttl = c.ttl.count();
+    auto const* const s = script_for(c, how);
+    if (s && how.load_script)
+        push_command(request_, "SCRIPT", "LOAD"sv, s->source);
+    if (how.tracking)
+        push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
+    if (c.has_several_keys()) {
+        encode_several(c, how, *s);
+        encoded_ = c;
+        how_ = how;
+        return request_;
+    }
+    switch (c.what) {
+    case node_command::kind::acquire:
+        if (c.contends())
+            contend(c, s->sha1);
+        else if (how.checks_type)
+            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl, "GET"sv);
+        else
+            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl);
+        if (c.fence != 0)
+            propose(c, "CH"sv);
+        break;
+    case node_command::kind::raise:
+        propose(c);
+        push_command(request_, "ZINCRBY", fence_key_, "1"sv, fence_member);
+        break;
+    case node_command::kind::extend:
+        if (c.heal) {
+            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, ttl, "1"sv);
+        } else {
+            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value, ttl, "0"sv);
+        }
+        break;
+    case node_command::kind::release:
+        if (s == &tombstone_script) {
+            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, core::tombstone_life.count());
+        } else if (c.handed_on == node_command::handovers::end) {
+            core::put_handovers_key(handovers_key_, c.key());
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), handovers_key_, c.value);
+        } else if (s) {
+            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value);
+        } else if (how.by == deletion::delifeq) {
+            push_command(request_, "DELIFEQ", c.key(), c.value);
+        } else {
+            push_command(request_, "DELEX", c.key(), "IFEQ"sv, c.value);
+        }
+        break;
+    case node_command::kind::inspect:
+        push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key());
+        break;
+    case node_command::kind::connect:
+        break;
+    }
+    encoded_ = c;
+    how_ = how;
+    return request_;
+}
+
+}  // namespace redlock::redis

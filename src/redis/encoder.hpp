@@ -1,0 +1,57 @@
+#pragma once
+
+#include "redis/script_call.hpp"
+#include "redis/scripts.hpp"
+
+#include <redlock/node.hpp>
+
+#include <boost/redis/request.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::redis {
+
+// How the server deletes a key if it holds a value: newer ones can do so without a script.
+enum class deletion { script, delifeq, delex };
+
+/// How an operation is put to one server.
+struct manner {
+    deletion by = deletion::script;
+    bool load_script = false;  ///< the server does not know the script: send it along
+    bool tombstone = false;    ///< of a release: leave one
+    bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails where the key is no string
+    bool tracking = false;     ///< the server tells of changes to what is read behind `CLIENT CACHING YES`
+
+    friend bool operator==(manner, manner) = default;
+};
+
+/// The script that @p c is carried out with, or null if it is none.
+script const* script_for(node_command const& c, manner);
+
+/// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its answer.
+std::size_t commands_for(node_command const& c);
+
+/// Turns commands into those of the server. What is the same, in the same manner, is encoded once.
+class encoder {
+public:
+    boost::redis::request const& encode(node_command const&, manner);
+
+    /// What the last command views may go.
+    void forget() noexcept { encoded_ = {}; }
+
+private:
+    void contend(node_command const&, std::string_view script);
+    void encode_several(node_command const&, manner, script const&);
+    template <class... Options>
+    void propose(node_command const&, Options const&...);
+
+    boost::redis::request request_;
+    node_command encoded_;  ///< to connect, which is never encoded: none
+    manner how_;
+    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_;  // kept for their memory
+    script_call call_;
+};
+
+}  // namespace redlock::redis

@@ -1,0 +1,192 @@
+#include "testbed/process.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::testbed {
+
+namespace {
+
+// Only what is allowed between fork and exec.
+[[noreturn]] void become(char* const* arguments, char* const* environment)
+{
+    ::setpgid(0, 0);
+    ::execvpe(arguments[0], arguments, environment);
+    constexpr char message[] = "cannot be executed: is it installed?\n";
+    [[maybe_unused]] auto const written = ::write(2, message, sizeof message - 1);
+    ::_exit(127);
+}
+
+// _exit: the objects that were copied from the parent, servers and folders among them, are the parent's to destroy.
+[[noreturn]] void call_and_exit(std::function<int()> const& work, std::string const& name)
+{
+    try {
+        ::_exit(work());
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "%s: %s\n", name.c_str(), e.what());
+        ::_exit(1);
+    }
+}
+
+}  // namespace
+
+int process::ending::code() const
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string process::ending::in_words() const
+{
+    return WIFEXITED(status) ? "ended with status " + std::to_string(WEXITSTATUS(status))
+                             : "was ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+process::process(std::vector<std::string> words, process_options o) : options_(std::move(o))
+{
+    std::vector<char*> arguments, environment;
+    for (auto& w : words)
+        arguments.push_back(w.data());
+    arguments.push_back(nullptr);
+    for (auto& e : options_.environment)
+        environment.push_back(e.data());  // the first of a name counts
+    for (char** e = environ; *e; ++e)
+        environment.push_back(*e);
+    environment.push_back(nullptr);
+    start([&] { become(arguments.data(), environment.data()); });
+}
+
+process::process(std::function<int()> const& work, process_options o) : options_(std::move(o))
+{
+    std::fflush(nullptr);  // or the child would have the text as well
+    start([&] { call_and_exit(work, options_.name); });
+}
+
+void process::start(std::function<void()> const& run)
+{
+    int ends[2] = {-1, -1};
+    if (options_.piped && ::pipe2(ends, O_CLOEXEC) != 0)
+        throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+    auto const parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, options_.when_alone);
+        if (::getppid() != parent)
+            ::_exit(127);
+        if (options_.stopped)
+            ::raise(SIGSTOP);
+        if (!options_.output.empty()) {
+            ends[1] = ::open(options_.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+            ::dup2(ends[1], 2);
+        }
+        if (ends[1] >= 0) {
+            ::dup2(ends[1], 1);
+            ::close(ends[1]);
+        }
+        ::close(ends[0]);
+        run();
+    }
+    if (pid_ < 0) {
+        std::system_error const failure(errno, std::generic_category(), "cannot start a process");
+        ::close(ends[0]);
+        ::close(ends[1]);
+        throw failure;
+    }
+    from_ = ends[0];
+    ::close(ends[1]);
+    if (options_.stopped)
+        look(WUNTRACED);
+}
+
+process::~process()
+{
+    signal(SIGKILL);
+    wait();
+    if (from_ >= 0)
+        ::close(from_);
+}
+
+process::process(process&& other) noexcept
+    : options_(std::move(other.options_)), pid_(std::exchange(other.pid_, -1)), from_(std::exchange(other.from_, -1)), ending_(other.ending_)
+{
+}
+
+process& process::operator=(process&& other) noexcept
+{
+    std::swap(options_, other.options_);
+    std::swap(pid_, other.pid_);
+    std::swap(from_, other.from_);
+    std::swap(ending_, other.ending_);
+    return *this;
+}
+
+void process::signal(int number)
+{
+    if (pid_ > 0)
+        ::kill(pid_, number);
+}
+
+void process::pause()
+{
+    signal(SIGSTOP);
+    look(WUNTRACED);
+}
+
+void process::resume()
+{
+    signal(SIGCONT);
+}
+
+std::optional<process::ending> process::ended()
+{
+    look(WNOHANG);
+    return pid_ > 0 ? std::nullopt : std::optional(ending_);
+}
+
+process::ending process::wait()
+{
+    do
+        look(0);
+    while (pid_ > 0 && end_if_over());
+    return ending_;
+}
+
+std::string process::read(std::optional<char> last)
+{
+    std::string text;
+    for (;;) {
+        char buffer[16 * 1024];
+        auto const n = ::read(from_, buffer, last ? 1 : sizeof buffer);
+        if (n > 0 && buffer[0] != last)
+            text.append(buffer, static_cast<std::size_t>(n));
+        else if (n >= 0 || !end_if_over())
+            return text;
+    }
+}
+
+void process::look(int options)
+{
+    int status = 0;
+    if (pid_ <= 0 || ::waitpid(pid_, &status, options) != pid_ || WIFSTOPPED(status))
+        return;
+    ending_ = {status};
+    pid_ = -1;
+}
+
+// Whether it was only a signal that disturbed us.
+bool process::end_if_over()
+{
+    if (errno != EINTR)
+        return false;
+    if (options_.is_over && options_.is_over())
+        signal(SIGTERM);  // the terminal tells both of us, others perhaps only the parent
+    return true;
+}
+
+}  // namespace redlock::testbed

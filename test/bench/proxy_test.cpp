@@ -1,0 +1,311 @@
+#include "testbed/proxy.hpp"
+#include "bench/test_sockets.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace redlock::bench;
+using redlock::testbed::fault;
+using redlock::testbed::proxy;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(proxies)
+
+namespace {
+
+/// In a process of its own.
+struct apart : proxy {
+    explicit apart(std::vector<target> const& targets) : proxy(targets), pid(start_apart()) {}
+    pid_t const pid;
+};
+
+/// Sends back what comes, on one connection, until that ends. A thread: made after the proxy.
+std::jthread echo(listener& l)
+{
+    return std::jthread([&l] {
+        auto s = l.accept();
+        for (auto bytes = s.receive(); !bytes.empty() && s.send(bytes);)
+            bytes = s.receive();
+    });
+}
+
+std::string random_bytes(std::size_t count, std::uint32_t seed)
+{
+    std::mt19937 random(seed);
+    std::string bytes(count, '\0');
+    for (auto& b : bytes)
+        b = static_cast<char>(random());
+    return bytes;
+}
+
+/// The shortest of some round trips.
+std::chrono::steady_clock::duration round_trip(plain_socket& s)
+{
+    auto shortest = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 5; ++i) {
+        auto const start = std::chrono::steady_clock::now();
+        s.send("ping");
+        BOOST_TEST_REQUIRE(s.receive(4) == "ping");
+        shortest = std::min(shortest, std::chrono::steady_clock::now() - start);
+    }
+    return shortest;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(bytes_arrive_unchanged_and_in_order_both_ways)
+{
+    auto const seed = std::random_device()();
+    BOOST_TEST_MESSAGE("seed " << seed);
+    auto const bytes = random_bytes(1 << 20, seed);
+    listener l;
+    apart r({{l.port, 3ms}});
+    auto const server = echo(l);
+    plain_socket client(r.port(0));
+
+    std::jthread const sender([&] { client.send(bytes); });
+    auto const back = client.receive(bytes.size());
+
+    BOOST_TEST((back == bytes), "seed " << seed);
+    client.end();
+    BOOST_TEST(client.receive() == "");
+    BOOST_TEST(client.error == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_round_trip_takes_the_time_that_was_set_for_its_node)
+{
+    listener near, far;
+    apart r({{near.port, 0us}, {far.port, 4ms}});
+    auto const near_server = echo(near), far_server = echo(far);
+    plain_socket to_near(r.port(0)), to_far(r.port(1));
+
+    round_trip(to_near);
+    BOOST_TEST((round_trip(to_far) >= 4ms));
+    r.set_rtt(0, 7ms);
+    BOOST_TEST((round_trip(to_near) >= 7ms));
+    r.set_rtt(1, 0us);
+    round_trip(to_far);  // in time or not, it arrives
+    BOOST_CHECK_THROW(r.set_rtt(2, 1ms), std::runtime_error);
+    BOOST_CHECK_THROW(r.set_rtt(0, -1us), std::runtime_error);
+    BOOST_CHECK_THROW(proxy({{near.port, 2h}}), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_delay_that_becomes_shorter_lets_nothing_overtake)
+{
+    listener l;
+    apart r({{l.port, 100ms}});
+    plain_socket client(r.port(0));
+    auto server = l.accept();
+
+    client.send("one ");
+    std::this_thread::sleep_for(10ms);  // it has been read
+    r.set_rtt(0, 0us);
+    client.send("two");
+
+    BOOST_TEST(server.receive(7) == "one two");
+}
+
+BOOST_AUTO_TEST_CASE(a_half_closed_connection_still_carries_the_answer)
+{
+    listener l;
+    apart r({{l.port, 2ms}});
+    plain_socket client(r.port(0));
+    auto server = l.accept();
+
+    client.send("question");
+    client.end();
+    BOOST_TEST(server.receive(100) == "question");  // and the end
+    server.send("answer");
+    server.close();
+
+    BOOST_TEST(client.receive(100) == "answer");
+    BOOST_TEST(client.error == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_reset_is_passed_on_in_both_directions_after_the_bytes)
+{
+    for (bool const by_client : {true, false}) {
+        listener l;
+        apart r({{l.port, 2ms}});
+        plain_socket client(r.port(0));
+        auto server = l.accept();
+        auto& from = by_client ? client : server;
+        auto& to = by_client ? server : client;
+
+        from.send("last words");
+        BOOST_TEST(to.receive(10) == "last words");
+        from.reset();
+
+        BOOST_TEST(to.receive() == "");
+        BOOST_TEST(to.error == ECONNRESET);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_reset)
+{
+    listener l;
+    apart r({{l.port, 2ms}});
+    l.close();
+
+    plain_socket client(r.port(0));
+
+    BOOST_TEST(client.receive() == "");
+    BOOST_TEST(client.error == ECONNRESET);
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_read_stops_the_sender_and_loses_nothing)
+{
+    listener l;
+    apart r({{l.port, 1ms}});
+    plain_socket client(r.port(0));
+    auto server = l.accept();
+    auto const bytes = random_bytes(64 << 20, 1);  // more than the proxy and all the kernel's buffers hold
+    std::size_t sent = 0;
+    pollfd room{client.get(), POLLOUT, 0};
+    while (sent < bytes.size() && ::poll(&room, 1, 500) == 1) {  // half a second without room: it has been stopped
+        auto const n = ::send(client.get(), bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        sent += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+    }
+
+    BOOST_TEST(sent < bytes.size());
+    BOOST_TEST((server.receive(sent) == bytes.substr(0, sent)));
+}
+
+BOOST_AUTO_TEST_CASE(hundreds_of_connections_at_once)
+{
+    listener l;
+    apart r({{l.port, 2ms}});
+    std::vector<plain_socket> clients, servers;
+    for (int i = 0; i < 300; ++i) {
+        clients.emplace_back(r.port(0));
+        servers.push_back(l.accept());
+    }
+
+    for (std::size_t i = 0; i < clients.size(); ++i)
+        clients[i].send(std::to_string(1000 + i));
+
+    for (std::size_t i = 0; i < servers.size(); ++i)
+        BOOST_TEST(servers[i].receive(4) == std::to_string(1000 + i));
+}
+
+BOOST_AUTO_TEST_CASE(the_process_is_gone_after_the_destructor_and_another_is_unharmed)
+{
+    listener first, second;
+    pid_t gone = 0;
+    apart stays({{second.port, 1ms}});
+    plain_socket other(stays.port(0));
+    auto server = second.accept();
+    {
+        apart r({{first.port, 1ms}});
+        gone = r.pid;
+        plain_socket client(r.port(0));
+        BOOST_TEST(::kill(gone, 0) == 0);
+    }
+
+    BOOST_TEST(::kill(gone, 0) == -1);
+    BOOST_TEST(errno == ESRCH);
+    other.send("still here");
+    BOOST_TEST(server.receive(10) == "still here");
+}
+
+BOOST_AUTO_TEST_CASE(it_dies_with_a_parent_that_is_killed)
+{
+    listener l;
+    int ends[2];
+    BOOST_TEST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    plain_file const in(ends[0]), out(ends[1]);
+    auto const parent = ::fork();
+    if (parent == 0) {
+        try {
+            apart r({{l.port, 0us}});
+            auto const port = r.port(0);
+            if (::write(out.get(), &port, sizeof port) > 0)
+                ::pause();
+        } catch (std::exception const&) {
+        }
+        ::_exit(1);
+    }
+    std::uint16_t port = 0;
+    BOOST_TEST(::read(in.get(), &port, sizeof port) == 2);
+    plain_socket client(port);
+    auto const server = l.accept();
+
+    ::kill(parent, SIGKILL);
+    ::waitpid(parent, nullptr, 0);
+
+    BOOST_TEST(client.receive() == "");
+    BOOST_TEST(client.error != EAGAIN);  // that would be ten seconds without anything
+}
+
+BOOST_AUTO_TEST_CASE(what_the_parent_has_open_is_not_kept_open)
+{
+    listener l;
+    int ends[2];
+    BOOST_TEST_REQUIRE(::pipe2(ends, 0) == 0);
+    plain_file const in(ends[0]);
+    plain_file out(ends[1]);
+    apart const r({{l.port, 0us}});
+
+    out.close();
+
+    pollfd end{in.get(), POLLIN, 0};
+    BOOST_TEST(::poll(&end, 1, 10'000) == 1);
+    BOOST_TEST((end.revents & POLLHUP) != 0);
+}
+
+BOOST_AUTO_TEST_CASE(each_fault_does_what_it_says)
+{
+    listener l;
+    std::vector<proxy::target> const one{{l.port}};
+    proxy r(one);
+    r.start();
+    auto const replied = [&](fault f) {
+        plain_socket client(r.port(0));
+        auto server = l.accept();
+        server.send("hello");
+        BOOST_TEST(client.receive(5) == "hello");
+        r.set(0, f);
+        client.send("request");
+        BOOST_TEST_CONTEXT("fault " << int(f)) {
+            if (f != fault::half_open)
+                BOOST_TEST(server.receive(7) == "request");
+        }
+        server.send("reply");
+        pollfd answer{client.get(), POLLIN, 0};
+        bool const at_once = ::poll(&answer, 1, 200) == 1;
+        r.set(0, fault::none);
+        auto said = std::string(at_once ? "" : "later: ");
+        server.end();
+        for (auto bytes = client.receive(); !bytes.empty(); bytes = client.receive())
+            said += bytes;
+        return said + (client.error == ECONNRESET ? ", reset" : "");
+    };
+
+    BOOST_TEST(replied(fault::none) == "reply");
+    BOOST_TEST(replied(fault::trickle) == "reply");
+    BOOST_TEST(replied(fault::mute) == "later: , reset");
+    BOOST_TEST(replied(fault::half_open) == "later: reply");
+    BOOST_TEST(replied(fault::reset) == "rep, reset");
+    BOOST_TEST(replied(fault::garbage) == "reply\x01?garbage\r\n$-5\r\n");
+    r.set(0, fault::refuse);
+    plain_socket refused(r.port(0));
+    BOOST_TEST(refused.receive() == "");
+    BOOST_TEST(refused.error == ECONNRESET);
+    BOOST_TEST(r.connections(0) == 7);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,610 @@
+#include "core/fencing.hpp"
+#include "support/virtual_world.hpp"
+
+#include <redlock/resource_set.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+
+BOOST_AUTO_TEST_SUITE(sets)
+
+namespace {
+
+using names = std::vector<std::string>;
+
+names names_of(resource_set const& s) { return {s.begin(), s.end()}; }
+names held_names(lock const& l) { return {l.resources().begin(), l.resources().end()}; }
+
+struct world_of_sets : connected_to<5> {
+    /// On how many servers the key holds the value.
+    std::size_t held_by(std::string const& name, std::string_view value)
+    {
+        return static_cast<std::size_t>(std::count_if(w.servers.begin(), w.servers.end(), [&](auto& s) {
+            auto const* const e = s->find("lock:" + name);
+            return e && e->value == value;
+        }));
+    }
+
+    std::size_t keys(names const& all)
+    {
+        std::size_t n = 0;
+        for (auto const& name : all)
+            n += w.keys("lock:" + name);
+        return n;
+    }
+
+    /// Other processes that take single locks again and again, so that hardly ever all are free.
+    void keep_busy(names const& all, clock::duration hold)
+    {
+        for (auto const& name : all) {
+            others.push_back(w.manager());
+            take(*others.back(), name, hold);
+        }
+    }
+
+    void take(lock_manager& m, std::string const& name, clock::duration hold)
+    {
+        m.async_acquire(name, {.ttl = 30s, .wait = 10min}, [this, &m, name, hold](error_code ec, lock l) {
+            if (ec)
+                return;
+            ++taken;
+            w.at(w.now + hold, [this, &m, name, hold, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                w.at(w.now + 300us, [this, &m, name, hold] { take(m, name, hold); });
+            });
+        });
+    }
+
+    std::deque<std::unique_ptr<lock_manager>> others;
+    std::size_t taken = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_set_is_made_from_all_that_names_can_be)
+{
+    BOOST_TEST(names_of("a") == names({"a"}));
+    BOOST_TEST(names_of(std::string("a")) == names({"a"}));
+    BOOST_TEST(names_of(std::string_view("a")) == names({"a"}));
+    BOOST_TEST(names_of({"b", "a", "b"}) == names({"a", "b"}));
+    BOOST_TEST(names_of({"a", "b"}) == names({"a", "b"}));  // and not the range between two addresses
+    BOOST_TEST(names_of({std::string("b"), std::string("a")}) == names({"a", "b"}));
+    BOOST_TEST(names_of(names{"b", "a", "a"}) == names({"a", "b"}));
+    BOOST_TEST(names_of(std::set<std::string_view>{"b", "a"}) == names({"a", "b"}));
+    BOOST_TEST(names_of(std::array{"b", "a"}) == names({"a", "b"}));
+    BOOST_TEST(names_of({}) == names());
+    BOOST_TEST((resource_set{"a", "b"} == resource_set({"b", "a", "a"})));
+    static_assert(!std::is_convertible_v<int, resource_set> && !std::is_convertible_v<std::vector<int>, resource_set>);
+}
+
+namespace {
+
+// g++ 12 cannot compile an initializer list within a co_await, and takes two texts for a range of characters where it may.
+asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks, std::string s, std::string_view view, names all)
+{
+    std::size_t held = 0;
+    auto const count = [&](lock l) { held += l.resources().size(); };
+    count(co_await locks.async_acquire({"order:7", "stock:12", "stock:99"}, {.ttl = 10s, .wait = 5s}));
+    count(co_await locks.async_acquire({"order:7", "stock:12"}));
+    count(co_await locks.async_acquire({"order:7", "stock:12"}, {}, asio::use_awaitable));
+    count(co_await locks.async_acquire({"order:7"}));
+    count(co_await locks.async_acquire("order:7", {.ttl = 10s}));
+    count(co_await locks.async_acquire({s + "x", "literal", view}, asio::use_awaitable));
+    count(co_await locks.async_acquire(s));
+    count(co_await locks.async_acquire({s}));
+    count(co_await locks.async_acquire({view, s}));
+    count(co_await locks.async_acquire(view));
+    count(co_await locks.async_acquire(all));
+    count(co_await locks.async_acquire({all}, {.ttl = 10s}));
+    co_await locks.with_lock({"a", s + "b"}, {.ttl = 10s}, [&](lock& l) -> asio::awaitable<void> {
+        held += l.resources().size();
+        co_return;
+    });
+    co_await locks.with_lock({"a", "b"}, [&](lock& l) -> asio::awaitable<void> {
+        held += l.resources().size();
+        co_return;
+    });
+    co_return held;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_set_is_acquired_in_every_form_from_a_coroutine)
+{
+    asio::io_context context;
+    lock_manager locks(context, {.nodes = {"memory://sets"}});
+    std::optional<std::size_t> held;
+    asio::co_spawn(context, acquire_in_every_form(locks, "s", "view", {"b", "a"}), [&](std::exception_ptr failure, std::size_t n) {
+        BOOST_TEST(!failure);
+        held = n;
+        locks.async_shutdown([](error_code) {});
+    });
+    context.run();
+    BOOST_TEST(held.value_or(0) == 3u + 2 + 2 + 1 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 2 + 2 + 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(all_of_a_set_is_held_under_one_value_and_given_back, world_of_sets)
+{
+    auto won = w.acquire(*locks, {"order:7", "stock:9", "stock:12"}, {.ttl = 10s});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(held_names(won.held) == names({"order:7", "stock:12", "stock:9"}));  // in the order of their bytes
+    BOOST_TEST(won.held.resource() == "order:7");
+    for (auto const& name : held_names(won.held))
+        BOOST_TEST(held_by(name, won.held.token()) == 5u);
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);  // with the one to warm up
+    BOOST_TEST(locks->stats().held == 1u);
+
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST(keys({"order:7", "stock:9", "stock:12"}) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
+{
+    auto other = w.manager();
+    auto held = w.acquire(*other, "stock:12");
+
+    auto lost = w.acquire(*locks, {"order:7", "stock:12"});
+
+    BOOST_TEST((lost.ec == errc::contended));
+    BOOST_TEST(keys({"order:7"}) == 0u);
+    BOOST_TEST(held_by("stock:12", held.held.token()) == 5u);
+    BOOST_TEST(lost.report.message.find("\"order:7\" and 1 more") != std::string::npos);
+    // Who may wait is told by the nodes which of them it is.
+    auto const waited = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms});
+    BOOST_TEST(waited.report.message == "redlock: cannot hold \"order:7\" and 1 more: somebody else holds the lock: \"stock:12\"");
+}
+
+BOOST_FIXTURE_TEST_CASE(one_name_is_the_lock_of_that_name, world_of_sets)
+{
+    auto won = w.acquire(*locks, {"stock"});
+    BOOST_TEST(w[0].requests.back().key == "lock:stock");
+    BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
+    BOOST_TEST((w.acquire(*locks, {"a", "stock"}).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_a_set_is_refused_with_its_reason, world_of_sets)
+{
+    auto const message = [&](resource_set s) {
+        auto const lost = w.acquire(*locks, std::move(s));
+        BOOST_TEST((lost.ec == errc::invalid_argument));
+        return lost.report.message;
+    };
+    BOOST_TEST(message({}).find("0 resources are named, but 1 to 256") != std::string::npos);
+    names many;
+    for (int i = 0; i < 257; ++i)
+        many.push_back("n" + std::to_string(i));
+    BOOST_TEST(message(many).find("257 resources are named, but 1 to 256") != std::string::npos);
+    BOOST_TEST(message({"a", "b:=fence"}).find("number 2 of 2") != std::string::npos);
+    BOOST_TEST(w[0].count(kind::acquire) == 1u);
+    many.pop_back();
+    BOOST_TEST(!w.acquire(*locks, many).ec);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_locks_one_at_a_time_is_named_before_anything_is_sent)
+{
+    lock_world w(3);
+    w[1].locks_several = false;
+    auto locks = w.connected();
+    auto const before = w[0].requests.size();
+    auto const lost = w.acquire(*locks, {"a", "b"});
+    BOOST_TEST((lost.ec == errc::unsupported));
+    BOOST_TEST(lost.report.message.find("server-1 cannot lock several resources at once") != std::string::npos);
+    BOOST_TEST(w[0].requests.size() == before);
+    BOOST_TEST(!w.acquire(*locks, "a").ec);
+}
+
+// Extension and loss
+
+BOOST_FIXTURE_TEST_CASE(a_set_is_extended_as_a_whole_and_lost_if_one_is_lost, world_of_sets)
+{
+    auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 10s});
+    BOOST_TEST(!w.extend(won.held, 20s));
+    BOOST_TEST((w[0].find("lock:b")->expires > w.now + 19s));
+
+    w[0].entries["lock:b"] = {"foreign", w.now + 1h};
+    w[1].entries.erase("lock:b");
+    w[2].entries.erase("lock:a");
+    BOOST_TEST((w.extend(won.held, 30s) == errc::lost));
+    for (std::size_t i = 0; i < 2; ++i)
+        BOOST_TEST((w[i].find("lock:a")->expires < w.now + 21s));  // what is not ours as a whole is not extended at all
+    BOOST_TEST((w.release(won.held) == errc::not_held));
+    w.run_for(10ms);
+    BOOST_TEST(keys({"a", "c"}) == 0u);
+    BOOST_TEST(held_by("b", "foreign") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_renewal_sets_what_a_node_has_forgotten_of_a_set, world_of_sets)
+{
+    auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 1s, .renew = renewal::automatic});
+    w[0].entries.erase("lock:b");
+    w[1].entries.clear();
+    w.run_for(2s);
+    BOOST_TEST(won.held.held());
+    for (auto const* name : {"a", "b", "c"})
+        BOOST_TEST(held_by(name, won.held.token()) == 5u);
+    BOOST_TEST(locks->stats().healed == 2u);
+}
+
+// Tokens
+
+BOOST_AUTO_TEST_CASE(a_set_has_one_token_which_grows_for_each_of_its_resources)
+{
+    lock_world w(3);
+    auto locks = w.connected({.fencing = true}), other = w.connected({.fencing = true});
+    std::map<std::string, std::uint64_t> last;
+    auto const draw = [&](lock_manager& m, resource_set s) {
+        auto won = w.acquire(m, s);
+        BOOST_TEST_REQUIRE(!won.ec);
+        auto const token = won.held.fencing_token();
+        for (auto const& name : s) {
+            BOOST_TEST(token > last[name]);
+            last[name] = token;
+            BOOST_TEST(std::count_if(w.servers.begin(), w.servers.end(), [&](auto& on) { return on->counters["lock:" + name] == token; }) >= 2);
+        }
+        w.release(won.held);
+    };
+    draw(*locks, {"a", "b"});
+    draw(*other, "b");
+    draw(*locks, {"b", "c"});
+    // A counter that is far ahead: a second round raises all of them beyond it.
+    w.each([](auto& s) { s.counters["lock:a"] = (core::fence_end - 1) - 1'000'000; });
+    auto const before = locks->stats().second_rounds;
+    draw(*locks, {"a", "c"});
+    BOOST_TEST(locks->stats().second_rounds == before + 1);
+    BOOST_TEST(last["c"] > (core::fence_end - 1) - 1'000'000);
+    draw(*other, "c");
+}
+
+BOOST_AUTO_TEST_CASE(counters_that_differ_come_to_one_number)
+{
+    lock_world w(3);
+    auto locks = w.connected({.fencing = true});
+    auto const ahead = static_cast<std::uint64_t>(1) << 52;
+    w[0].counters["lock:a"] = ahead + 5;
+    w[1].counters["lock:b"] = ahead + 9;
+    w[2].counters["lock:b"] = ahead + 2;
+    auto won = w.acquire(*locks, {"a", "b"}, {.wait = 1s});
+    BOOST_TEST_REQUIRE(!won.ec);
+    BOOST_TEST(won.held.fencing_token() > ahead + 9);
+    auto const taken = [&](std::string const& key) {
+        return std::count_if(w.servers.begin(), w.servers.end(), [&](auto& s) { return s->counters[key] == won.held.fencing_token(); });
+    };
+    BOOST_TEST(taken("lock:a") >= 2);
+    BOOST_TEST(taken("lock:b") >= 2);
+}
+
+// Waiting
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_a_set_is_woken_when_the_last_of_it_is_free, world_of_sets)
+{
+    auto other = w.manager();
+    auto a = w.acquire(*other, "a", {.ttl = 60s}), c = w.acquire(*other, "c", {.ttl = 60s});
+    auto waiter = w.start(*locks, {"a", "b", "c"}, {.wait = 10min});
+    w.run_for(5s);
+    auto const asked = w[0].count(kind::acquire);
+    BOOST_TEST(!waiter.done);
+    for (auto const* name : {"lock:a", "lock:c"})
+        BOOST_TEST(w[0].wanted.contains(name));
+    BOOST_TEST(!w[0].wanted.contains("lock:b"));
+    w.release(a.held);  // it waits for both, so one alone does not make it ask
+    w.run_for(5s);
+    BOOST_TEST(w[0].count(kind::acquire) == asked);
+    auto const released = w.now;
+    w.release(c.held);
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST((waiter.when - released < 5ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_set_follows_when_the_ttl_of_a_dead_holder_is_over, world_of_sets)
+{
+    auto other = w.manager();
+    auto b = w.acquire(*other, "b", {.ttl = 10s});
+    w.each([](auto& s) { s.watchers.clear(); });
+    auto waiter = w.start(*locks, {"a", "b"}, {.wait = 10min});
+    w.run_for(1s);
+    w.each([](auto& s) { s.watchers.clear(); });
+    auto const end = w[0].find("lock:b")->expires;
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST((waiter.when - end < 200ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_big_set_is_not_starved_by_singles, world_of_sets)
+{
+    names const all{"a", "b", "c", "d", "e", "f", "g", "h"};
+    keep_busy(all, 20ms);
+    w.run_for(1s);
+    auto const before = taken;
+    for (int i = 0; i < 5; ++i) {
+        auto won = w.acquire(*locks, all, {.ttl = 30s, .wait = 1min});
+        BOOST_TEST_REQUIRE(!won.ec);
+        BOOST_TEST((won.report.elapsed < 2s), "a set waited for " << won.report.elapsed.count() << " us");
+        for (auto const& name : all)
+            BOOST_TEST(held_by(name, won.held.token()) >= 3u);
+        w.release(won.held);
+        w.run_for(100ms);
+    }
+    BOOST_TEST(taken > before + 50);  // and they go on
+}
+
+BOOST_FIXTURE_TEST_CASE(sets_that_overlap_in_a_circle_all_come_to_their_end, world_of_sets)
+{
+    others.push_back(w.manager());
+    others.push_back(w.manager());
+    names const pairs[] = {{"a", "b"}, {"b", "c"}, {"a", "c"}};
+    std::array<int, 3> done{};
+    std::function<void(std::size_t)> take_set = [&](std::size_t i) {
+        auto& m = i == 0 ? *locks : *others[i - 1];
+        m.async_acquire(pairs[i], {.ttl = 5s, .wait = 10min}, [&, i](error_code ec, lock l) {
+            if (ec)
+                return;
+            ++done[i];
+            w.at(w.now + 3ms, [&, i, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                take_set(i);
+            });
+        });
+    };
+    for (std::size_t i = 0; i < 3; ++i)
+        take_set(i);
+    w.run_for(30s);
+    for (auto const n : done)
+        BOOST_TEST(n > 300, "a pair was held " << n << " times");
+    for (auto& m : others)
+        w.shutdown(*m);
+    w.shutdown(*locks);
+    BOOST_TEST(keys({"a", "b", "c"}) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(within_a_process_sets_and_singles_have_their_places_in_one_order, world_of_sets)
+{
+    auto held = w.acquire(*locks, "b", {.ttl = 60s});
+    std::vector<std::string> order;
+    auto const start = [&](resource_set s, std::string label) {
+        locks->async_acquire(std::move(s), {.ttl = 60s, .wait = 10min}, [&, label](error_code ec, lock l) {
+            BOOST_TEST(!ec);
+            order.push_back(label);
+            w.at(w.now + 10ms, [held = std::make_shared<lock>(std::move(l))] {});
+        });
+    };
+    start({"a", "b"}, "ab");
+    start("a", "a");
+    start({"b", "c"}, "bc");
+    start("c", "c");
+    w.run_for(1s);
+    BOOST_TEST(order.empty());  // "a" waits behind the set that came before it
+    w.release(held.held);
+    w.run_for(1s);
+    BOOST_TEST((order == names({"ab", "a", "bc", "c"}) || order == names({"ab", "bc", "a", "c"})));
+}
+
+// Who wants more than one may have to wait for the others of them, and meanwhile the lock is not kept from other processes.
+BOOST_FIXTURE_TEST_CASE(a_lock_is_not_handed_over_to_a_set, world_of_sets)
+{
+    auto third = w.manager(), fourth = w.manager();
+    auto b = w.acquire(*fourth, "b", {.ttl = 1min});
+    auto first = w.acquire(*locks, "a", {.ttl = 1min});
+    auto second = w.start(*locks, "a", {.ttl = 1min, .wait = 1min});
+    auto set = w.start(*locks, {"a", "b"}, {.ttl = 1min, .wait = 1min});
+    auto elsewhere = w.start(*third, "a", {.ttl = 1min, .wait = 1min});
+    w.run_for(100ms);
+    w.release(first.held);
+    w.run_to([&] { return second.done; });
+    BOOST_TEST(w[0].handovers.contains("lock:a"));
+    w.run_for(100ms);
+    auto const released = w.now;
+    w.release(second.held);
+    w.run_to([&] { return elsewhere.done; });
+    BOOST_TEST(elsewhere.held.held());
+    BOOST_TEST((elsewhere.when - released < 20ms));
+    BOOST_TEST(!set.done);
+}
+
+// What grows
+
+namespace {
+
+struct growing : world_of_sets {
+    growing()
+    {
+        c = w.acquire(*other, "c", {.ttl = 10min});
+        w.start_acquire(waiter, *locks, {"a", "b", "c", "d"}, options);
+        // It is denied three times: by what comes and goes behind "c".
+        for (int i = 0; i < 12 && !grows(); ++i) {
+            c.held.async_release([](error_code) {});
+            c = w.acquire(*other, "c", {.ttl = 10min});
+            w.run_for(50ms);
+        }
+    }
+
+    bool grows() { return w.keys("lock:a") == 5; }
+
+    acquire_options options{.ttl = 3s, .wait = 10min};
+    std::unique_ptr<lock_manager> other = w.manager({.max_ttl = 1h});
+    lock_world::outcome c, waiter;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(what_comes_before_the_first_that_is_taken_is_kept, growing)
+{
+    BOOST_TEST_REQUIRE(grows());
+    BOOST_TEST(w.keys("lock:b") == 5u);
+    BOOST_TEST(w.keys("lock:d") == 0u);
+    auto const value = w[0].find("lock:a")->value;
+    w.run_for(20s);  // several ttls
+    BOOST_TEST(held_by("a", value) == 5u);
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST((w.acquire(*other, "a").ec == errc::contended));
+    BOOST_TEST(!w.acquire(*other, "d").ec);
+
+    auto const released = w.now;
+    w.release(c.held);
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST((waiter.when - released < 5ms));
+    BOOST_TEST(waiter.held.token() == value);
+    BOOST_TEST((waiter.held.remaining() > 2900ms));
+    w.release(waiter.held);
+    BOOST_TEST(keys({"a", "b", "c", "d"}) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_it_has_kept_goes_back_when_it_gives_up, growing)
+{
+    asio::cancellation_signal cancel;
+    options.wait = 10s;
+    auto second = w.start(*others.emplace_back(w.manager()), {"c", "e"}, options, cancel.slot());
+    BOOST_TEST_REQUIRE(grows());
+    w.shutdown(*locks);
+    BOOST_TEST((waiter.ec == asio::error::operation_aborted));
+    BOOST_TEST(keys({"a", "b", "d"}) == 0u);
+    BOOST_TEST(held_by("c", c.held.token()) == 5u);
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(10ms);
+    BOOST_TEST((second.ec == asio::error::operation_aborted));
+    BOOST_TEST(keys({"e"}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_waited_in_vain_gives_back_what_it_kept)
+{
+    growing g;
+    g.w.run_to([&] { return g.grows(); });
+    auto second = g.w.manager();
+    auto const b = g.w.acquire(*second, {"b", "c"}, {.ttl = 2s, .wait = 5s});
+    BOOST_TEST((b.ec == errc::contended));
+    BOOST_TEST((b.report.remaining > 1min));  // until then "c" is taken, as far as the nodes have told
+    BOOST_TEST(g.w.keys("lock:b") == 5u);     // it is the first one's
+    BOOST_TEST((g.w.acquire(*second, {"d", "e"}).ec == error_code()));
+}
+
+// A node on which more was to be had than on the others gives back what is more.
+BOOST_FIXTURE_TEST_CASE(no_node_keeps_more_than_a_quorum_does, growing)
+{
+    w[4].entries.erase("lock:c");
+    w[4].tell("lock:c");
+    w.run_for(2s);
+    auto const value = w[0].find("lock:a")->value;
+    BOOST_TEST(w[4].find("lock:a")->value == value);
+    BOOST_TEST((w[4].find("lock:c") == nullptr));
+    BOOST_TEST((w[4].find("lock:d") == nullptr));
+    BOOST_TEST(!waiter.done);
+}
+
+// Its last request arrives when all is over.
+BOOST_AUTO_TEST_CASE(a_late_request_of_what_grew_sets_nothing_any_more)
+{
+    for (bool const reconnected : {false, true}) {
+        growing g;
+        auto& late = g.w[2];
+        auto const keep = g.w.acquire(*g.locks, "keep");  // what the late request views goes with the last lock of its manager
+        late.request_delay = 1500ms;
+        g.w.run_for(1s);  // it asks again, to keep what it has
+        late.request_delay = 100us;
+        if (reconnected)
+            late.break_connections();
+        auto const released = g.w.now;
+        g.locks.reset();
+        g.w.run_until(released + 100ms);
+        BOOST_TEST(late.find("lock:b") == nullptr);
+        g.w.run_for(10s);
+        BOOST_TEST(g.keys({"a", "b", "d"}) == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_server_that_forgets_what_was_kept_is_asked_again, growing)
+{
+    for (std::size_t i = 0; i < 3; ++i)
+        w[i].entries.erase("lock:a");
+    auto thief = w.acquire(*other, "a", {.ttl = 1min});
+    BOOST_TEST_REQUIRE(!thief.ec);
+    w.release(c.held);
+    w.run_for(30s);
+    BOOST_TEST(!waiter.done);  // nobody has both: what was kept does not count
+    w.release(thief.held);
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+}
+
+// What is given back in between: the request for it arrives when the whole set has been won, on another connection.
+BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_confirmed, growing)
+{
+    auto& late = w[4];
+    late.entries.erase("lock:c");  // so it has more than a quorum
+    late.tell("lock:c");
+    w.run_to([&] { return late.find("lock:d") != nullptr; });
+    late.request_delay = 1500ms;
+    w.run_for(5ms);
+    late.request_delay = 100us;
+    late.break_connections();
+    for (std::size_t i = 0; i < 2; ++i)
+        w[i].reachable = false;
+    c.held.async_release([](error_code) {});
+    w.run_for(1s);
+    for (std::size_t i = 0; i < 2; ++i)
+        w[i].reachable = true;
+    w.run_for(1s);
+
+    auto thief = w.acquire(*other, "c");
+    BOOST_TEST((thief.ec == errc::contended));
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(held_by("c", waiter.held.token()) >= 3u);
+}
+
+// The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for it.
+BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_the_next_round, growing)
+{
+    auto& forgetful = w[4];
+    forgetful.entries.erase("lock:c");
+    forgetful.tell("lock:c");
+    w.run_to([&] { return forgetful.find("lock:d") != nullptr; });
+    w.run_for(200us);
+    forgetful.sends_again = true;
+    forgetful.refusal = errc::script_missing;
+    forgetful.reply_delay = 20ms;
+    w.run_for(600us);
+    forgetful.refusal = {};
+    for (std::size_t i = 0; i < 2; ++i)
+        w[i].reachable = false;
+    c.held.async_release([](error_code) {});
+    w.run_to([&] { return waiter.done; });
+    w.run_for(10ms);
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(held_by("c", waiter.held.token()) == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_kept_stays_while_the_same_process_holds_one_of_the_others, growing)
+{
+    auto d = w.acquire(*locks, "d", {.ttl = 20s});
+    BOOST_TEST_REQUIRE(!d.ec);
+    auto const value = w[0].find("lock:a")->value;
+    w.run_for(10s);
+    BOOST_TEST(held_by("a", value) == 5u);
+    w.release(c.held);
+    w.run_for(1s);
+    BOOST_TEST(!waiter.done);
+    auto const released = w.now;
+    w.release(d.held);
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.held());
+    BOOST_TEST((waiter.when - released < 5ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

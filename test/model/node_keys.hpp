@@ -1,0 +1,149 @@
+// The keys of a node, and what the scripts for several locks do to them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::model {
+
+using key_numbers = std::span<std::uint8_t const>;
+
+struct node_keys {
+    static constexpr unsigned most = 3;
+
+    struct key {
+        std::uint8_t owner = 0;  ///< 0: none, otherwise the client plus one
+        std::uint8_t left = 0;   ///< ticks for which it lives; where there is no time, nothing
+    };
+    std::array<key, most> all{};
+
+    bool are_free(key_numbers of) const { return std::ranges::all_of(of, [&](auto k) { return all[k].owner == 0; }); }
+    bool are_ours(key_numbers of, unsigned who) const { return ours(of, who) == of.size(); }
+
+    /// How many are, from the first on.
+    unsigned ours(key_numbers of, unsigned who) const
+    {
+        return static_cast<unsigned>(std::ranges::find_if(of, [&](auto k) { return all[k].owner != who; }) - of.begin());
+    }
+
+    bool has_foreign(key_numbers of, unsigned who) const
+    {
+        return std::ranges::any_of(of, [&](auto k) { return all[k].owner != 0 && all[k].owner != who; });
+    }
+
+    bool has_ours(key_numbers of, unsigned who) const
+    {
+        return std::ranges::any_of(of, [&](auto k) { return all[k].owner == who; });
+    }
+
+    /// *acquire-all*: whether it grants.
+    bool acquire(key_numbers of, unsigned who, unsigned ttl)
+    {
+        bool const granted = are_free(of);
+        if (granted)
+            set_what_is_free(of, who, ttl);
+        return granted;
+    }
+
+    /// *contend-all* of one that grows: raises what is ours and sets what is free, up to the first that is neither; what is ours behind
+    /// that goes. Whether it grants.
+    bool grow(key_numbers of, unsigned who, unsigned ttl)
+    {
+        auto const taken = std::ranges::find_if(of, [&](auto k) { return all[k].owner != 0 && all[k].owner != who; });
+        auto const before = static_cast<std::size_t>(taken - of.begin());
+        set_what_is_free(of.first(before), who, ttl);
+        release(of.subspan(before), who);
+        return before == of.size();
+    }
+
+    /// *extend-all* that heals: whether all were ours. Changes nothing if others have one.
+    bool extend(key_numbers of, unsigned who, unsigned ttl)
+    {
+        bool const counts = are_ours(of, who);
+        if (!has_foreign(of, who))
+            set_what_is_free(of, who, ttl);
+        return counts;
+    }
+
+    /// *release-all*.
+    void release(key_numbers of, unsigned who)
+    {
+        for (auto const k : of) {
+            if (all[k].owner == who)
+                all[k] = {};
+        }
+    }
+
+    /// What no script does: it counts if some are ours.
+    bool extend_some(key_numbers of, unsigned who, unsigned ttl)
+    {
+        bool const counts = has_ours(of, who);
+        set_what_is_free(of, who, ttl);
+        return counts;
+    }
+
+    /// Raises what is ours, too. By itself, no script does this.
+    void set_what_is_free(key_numbers of, unsigned who, unsigned ttl)
+    {
+        for (auto const k : of) {
+            if (all[k].owner == 0 || all[k].owner == who)
+                all[k] = {static_cast<std::uint8_t>(who), static_cast<std::uint8_t>(ttl)};
+        }
+    }
+
+    std::string tell() const
+    {
+        std::string text;
+        for (unsigned k = 0; k < most; ++k) {
+            if (all[k].owner != 0)
+                text += fmt::format(" {}:{}", static_cast<char>('a' + k), static_cast<char>('A' + all[k].owner - 1));
+            if (all[k].left != 0)
+                text += fmt::format(" for {}", all[k].left);
+        }
+        return text.empty() ? " nothing" : text;
+    }
+};
+
+/// What the clients want: for each a word with a letter for each key, in the order in which it names them.
+class wanted_sets {
+public:
+    explicit wanted_sets(std::vector<std::string_view> words) : words_(std::move(words))
+    {
+        for (auto const word : words_) {
+            auto& numbers = numbers_.emplace_back();
+            for (char const letter : word) {
+                numbers.push_back(static_cast<std::uint8_t>(letter - 'a'));
+                keys_ = std::max(keys_, numbers.back() + 1u);
+            }
+        }
+    }
+
+    unsigned clients() const { return static_cast<unsigned>(words_.size()); }
+    unsigned keys() const { return keys_; }
+    key_numbers operator[](std::size_t i) const { return numbers_[i]; }
+
+    /// Clients that want the same are alike: the first of these.
+    std::uint8_t first_like(std::size_t client) const
+    {
+        return static_cast<std::uint8_t>(std::ranges::find(words_, words_[client]) - words_.begin());
+    }
+
+    std::string tell(unsigned client, std::size_t wants) const
+    {
+        return fmt::format("; {} wants {}", static_cast<char>('A' + client), words_[wants]);
+    }
+
+private:
+    std::vector<std::string_view> words_;
+    std::vector<std::vector<std::uint8_t>> numbers_;
+    unsigned keys_ = 0;
+};
+
+}  // namespace redlock::model

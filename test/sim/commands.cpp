@@ -1,0 +1,292 @@
+#include "sim/commands.hpp"
+
+#include "core/key.hpp"
+#include "redis/scripts.hpp"
+#include "sim/server.hpp"
+#include "sim/world.hpp"
+
+#include <boost/redis/resp3/type.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace redlock::sim {
+
+namespace {
+
+using boost::redis::resp3::type;
+using redis::reply;
+using kind = node_command::kind;
+
+reply text(std::string t) { return {.type = type::blob_string, .text = std::move(t), .elements = {}}; }
+reply ok() { return {.type = type::simple_string, .text = "OK", .elements = {}}; }
+reply nothing() { return {.type = type::null, .text = {}, .elements = {}}; }
+reply number(auto n) { return {.type = type::number, .text = fmt::to_string(n), .elements = {}}; }
+reply list(type t, std::vector<std::string> all) { return {.type = t, .text = {}, .elements = std::move(all)}; }
+reply error(std::string words) { return {.type = type::simple_error, .text = std::move(words), .elements = {}}; }
+
+template <class Integer = std::int64_t>
+Integer integer(std::string_view digits)
+{
+    Integer n = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    return n;
+}
+
+std::chrono::milliseconds time(std::string_view digits) { return std::chrono::milliseconds(integer(digits)); }
+
+/// One command of one client.
+class call {
+public:
+    call(server& s, std::shared_ptr<client> const& from, clock::time_point sent) : server_(s), from_(from), sent_(sent) {}
+
+    reply set(command const& c)
+    {
+        bool const get = c.back() == "GET";
+        auto const* const before = get ? server_.keys.find(c[1], server_.clock_now()) : nullptr;
+        auto old = before ? text(before->value) : nothing();
+        auto const r = apply({.what = kind::acquire, .keys = keys(c[1]), .value = c[2], .ttl = time(c[5])});
+        return get ? old : r.vote == vote::granted ? ok() : nothing();
+    }
+
+    // A script: its keys, and then its arguments.
+    reply evalsha(command const& c)
+    {
+        auto const count = integer<std::size_t>(c[2]);
+        auto const k = std::span(c).subspan(3, count), args = std::span(c).subspan(3 + count);
+        if (!server_.scripts.contains(c[1]))
+            return error("NOSCRIPT No matching script. Please use EVAL.");
+        auto const is = [&](redis::script const& s) { return c[1] == s.sha1; };
+        if (is(redis::contend_script))
+            return contend(k[0], args);
+        if (is(redis::inspect_script))
+            return inspect(k[0]);
+        if (is(redis::extend_script)) {
+            auto const r = apply({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
+            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
+        }
+        if (is(redis::acquire_all_script) || is(redis::contend_all_script))
+            return acquire_all(k, args, is(redis::contend_all_script));
+        if (is(redis::extend_all_script)) {
+            auto const r = apply({.what = kind::extend, .heal = args[3] == "1", .keys = locks(k, args[2]), .value = args[0], .ttl = time(args[1])});
+            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
+        }
+        if (is(redis::release_all_script)) {
+            auto const all = locks(k, args[1]);
+            return number(apply({.what = kind::release, .keys = all, .value = args[0]}, count > all.size()).ours);
+        }
+        if (is(redis::raise_all_script))
+            return raise_all(k, integer<std::uint64_t>(args[0]));
+        if (is(redis::release_script))
+            return release(k[0], args[0], count > 1 ? node_command::handovers::end : node_command::handovers::unsaid);
+        return release(k[0], args[0], node_command::handovers::unsaid, true);
+    }
+
+    reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {}, bool tombstone = false)
+    {
+        auto const r = apply({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
+        return number(r.vote == vote::granted ? 1 : 0);
+    }
+
+    reply raise(command const& c)
+    {
+        return number(raise(c[1], integer<std::uint64_t>(c[c.size() - 2])) ? 1 : 0);
+    }
+
+    reply add_one(command const& c)
+    {
+        auto const n = ++server_.keys.counters[c[1]];
+        world().tell("{} raise {}: {}", server_.name, c[1], n);
+        return {.type = type::doublean, .text = fmt::to_string(n), .elements = {}};
+    }
+
+private:
+    class world& world() { return server_.world(); }
+
+    static key_view keys(std::string const& key) { return {&key, 1}; }
+
+    reply contend(std::string const& key, std::span<std::string const> args)
+    {
+        auto const handed_on = args[4] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
+        auto const r = apply({.what = kind::acquire, .handed_on = handed_on, .keys = keys(key), .value = args[0], .contender = args[2],
+                              .ttl = time(args[1])});
+        if (r.vote == vote::granted)
+            return number(r.wanted ? 2 : 1);
+        auto const left = fmt::to_string(r.remaining.count());
+        if (from_->tracks_next)
+            server_.watch(r.handed_on ? core::handovers_key(key) : key, from_);
+        return list(type::array, {left, r.handed_on ? left : "-2"});
+    }
+
+    static key_view locks(std::span<std::string const> keys, std::string_view count) { return key_view(keys.first(integer<std::size_t>(count))); }
+
+    reply acquire_all(std::span<std::string const> k, std::span<std::string const> args, bool contends)
+    {
+        auto const all = locks(k, args[contends ? 4 : 2]);
+        bool const grows = contends && args[5] == "1";
+        node_command const c{.what = kind::acquire, .grows = grows, .keys = all, .value = args[0],
+                             .contender = contends ? std::string_view(args[2]) : std::string_view(), .ttl = time(args[1])};
+        auto const r = apply(c);
+        if (r.vote == vote::granted) {
+            bool raised = true;
+            for (auto const& counter : k.subspan(all.size() * (contends ? 3 : 1) + (grows ? 1 : 0)))
+                raised = raise(counter, integer<std::uint64_t>(args.back())) && raised;
+            return number((contends ? 1 + r.wanted : 1) + (raised ? contends ? 2 : 1 : 0));
+        }
+        if (!contends)
+            return number(0);
+        std::vector<std::string> words{fmt::to_string(r.ours)};
+        for (auto const& taken : r.taken) {
+            auto const left = fmt::to_string(taken.remaining.count());
+            words.insert(words.end(), {fmt::to_string(taken.index), left, taken.handed_on ? left : "-2"});
+            if (from_->tracks_next)
+                server_.watch(taken.handed_on ? core::handovers_key(all[taken.index]) : all[taken.index], from_);
+        }
+        return list(type::array, std::move(words));
+    }
+
+    // The counters by their own keys.
+    bool raise(std::string const& counter, std::uint64_t to)
+    {
+        auto& is = server_.keys.counters[counter];
+        return to > std::exchange(is, std::max(is, to));
+    }
+
+    reply raise_all(std::span<std::string const> counters, std::uint64_t to)
+    {
+        for (auto const& c : counters)
+            to = std::max(to, server_.keys.counters[c]);
+        for (auto const& c : counters)
+            server_.keys.counters[c] = to + 1;
+        world().tell("{} raise {}: {}", server_.name, counters.front(), to + 1);
+        return text(fmt::to_string(to + 1));
+    }
+
+    reply inspect(std::string const& key)
+    {
+        auto const r = apply({.what = kind::inspect, .keys = keys(key)});
+        return r.vote == vote::granted ? list(type::array, {r.text, fmt::to_string(r.remaining.count())}) : nothing();
+    }
+
+    node_reply apply(node_command const& c, bool tombstone = false)
+    {
+        // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
+        bool const sets = c.what == kind::acquire || c.what == kind::extend;
+        auto const seen = server_.clock_now() - (sets ? world().random.between(0ms, 1ms) : 0ms);
+        auto const now = sets ? clock::time_point(std::chrono::floor<std::chrono::milliseconds>(seen)) : seen;
+        auto answer = server_.keys.carry_out(c, now, tombstone, from_.get());
+        bool const set = answer.healed || (c.what == kind::acquire && answer.vote == vote::granted);
+        if (set) {
+            for (auto const& key : c.keys)
+                world().note_taking(key);
+            server_.note_lateness(c.value, world().now - sent_ > c.ttl);
+        }
+        world().tell("{} {} {} {}: {}", server_.name, c.what == kind::acquire  ? "acquire"
+                                                     : c.what == kind::extend  ? "extend"
+                                                     : c.what == kind::release ? "release" : "inspect",
+                     c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
+        return answer;
+    }
+
+    server& server_;
+    std::shared_ptr<client> const& from_;
+    clock::time_point const sent_;
+};
+
+reply hello(client const& from)
+{
+    return list(type::map, {"server", "redis", "version", "7.0.15", "proto", "3", "id", fmt::to_string(from.id), "mode", "standalone", "role",
+                            "master"});
+}
+
+reply info(server const& s)
+{
+    // Its uptime counts the seconds that have begun.
+    auto const uptime = std::chrono::floor<std::chrono::seconds>(s.world().now - s.started()) + 1s;
+    return text(fmt::format("redis_version:7.0.15\r\nrun_id:{}-{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
+                            "loading:0\r\naof_enabled:{}\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
+                            "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
+                            s.name, s.life(), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
+}
+
+reply about_clients(server& s, client& from, command const& c)
+{
+    if (c[1] == "TRACKING" && !s.world().servers_tell)
+        return error("NOPERM this user has no permissions to run the 'client|tracking' command");
+    if (c[1] == "KILL" && !s.world().servers_end_connections)
+        return error("NOPERM this user has no permissions to run the 'client|kill' command");
+    if (c[1] == "KILL")
+        return number(s.end_client(integer<std::uint64_t>(c[3])) ? 1 : 0);
+    from.tracks_next = c[1] == "CACHING";
+    return ok();
+}
+
+reply load(server& s, std::string_view source)
+{
+    auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& one) { return one.source == source; });
+    s.scripts.emplace(known->sha1);
+    return text(std::string(known->sha1));
+}
+
+// What the greeting tries and nobody else uses: plain commands.
+reply plain(server& s, command const& c)
+{
+    auto const now = s.clock_now();
+    auto* const e = s.keys.find(c[1], now);
+    if (c[0] == "GET")
+        return e ? text(e->value) : nothing();
+    if (c[0] == "PTTL")
+        return number(e ? (e->expires - now) / 1ms : -2);
+    if (c[0] == "DEL")
+        return number(s.keys.entries.erase(c[1]) + s.keys.counters.erase(c[1]));
+    if (c[0] == "PEXPIRE" && e)
+        e->expires = now + time(c[2]);
+    return c[0] == "PEXPIRE" ? number(e ? 1 : 0) : error("ERR unknown command '" + c[0] + "'");
+}
+
+reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
+{
+    call one(s, from, sent);
+    if (c[0] == "SET")
+        return one.set(c);
+    if (c[0] == "EVALSHA")
+        return one.evalsha(c);
+    if (c[0] == "DELIFEQ")
+        return one.release(c[1], c[2]);
+    if (c[0] == "ZADD")
+        return one.raise(c);
+    if (c[0] == "ZINCRBY")
+        return one.add_one(c);
+    return plain(s, c);
+}
+
+}  // namespace
+
+reply carry_out(server& s, std::shared_ptr<client> const& from, command const& c, clock::time_point sent)
+{
+    auto const& name = c[0];
+    if (name == "HELLO")
+        return hello(*from);
+    if (name == "INFO")
+        return info(s);
+    if (name == "CONFIG")
+        return list(type::map, {"appendfsync", "always", "no-appendfsync-on-rewrite", "no"});
+    if (name == "COMMAND")
+        return list(type::array, s.deletes_if_equal() ? std::vector<std::string>{"del", "delifeq"} : std::vector<std::string>{"del"});
+    if (name == "CLIENT")
+        return about_clients(s, *from, c);
+    if (name == "PING")
+        return {.type = type::simple_string, .text = "PONG", .elements = {}};
+    if (!s.refusal().empty())
+        return error(std::string(s.refusal()));
+    auto r = name == "SCRIPT" ? load(s, c[2]) : on_keys(s, from, c, sent);
+    from->tracks_next = false;
+    return r;
+}
+
+}  // namespace redlock::sim

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "redis/greeting.hpp"
+#include "support/resp_commands.hpp"
+
+#include <boost/redis/resp3/type.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test::replies {
+
+using boost::redis::resp3::type;
+using redis::reply;
+
+inline reply text(std::string t) { return {.type = type::blob_string, .text = std::move(t), .elements = {}}; }
+inline reply word(std::string t) { return {.type = type::simple_string, .text = std::move(t), .elements = {}}; }
+inline reply number(int n) { return {.type = type::number, .text = std::to_string(n), .elements = {}}; }
+inline reply nothing() { return {.type = type::null, .text = {}, .elements = {}}; }
+inline reply refused(std::string words) { return {.type = type::simple_error, .text = std::move(words), .elements = {}}; }
+inline reply list(type t, std::vector<std::string> all) { return {.type = t, .text = {}, .elements = std::move(all)}; }
+
+/// A version of a server: how it differs from Redis 7.0.
+struct version {
+    std::string number = "7.0.15";
+    std::vector<std::string> deletions{"del"};  ///< what COMMAND LIST finds; empty: the version has no such command
+    bool set_get = true;                        ///< SET … NX … GET
+    bool zadd_gt = true;
+    std::string role = "master";
+    std::string mode = "standalone";
+    std::string memory = "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n";
+    std::string persistence = "loading:0\r\naof_enabled:0\r\n";
+    /// In place of the usual answer.
+    std::function<std::optional<reply>(command const&)> answer = [](command const&) { return std::nullopt; };
+};
+
+/// What it answers to a greeting.
+struct server : version {
+    explicit server(version v) : version(std::move(v)) {}
+
+    /// To all that is asked.
+    std::vector<reply> answers(boost::redis::request const& asked)
+    {
+        std::vector<reply> all;
+        for (auto const& c : take_commands(asked.payload())) {
+            auto const special = answer(c);
+            all.push_back(special ? *special : usual(c));
+        }
+        return all;
+    }
+
+private:
+    reply usual(command const& c)
+    {
+        auto const& name = c[0];
+        if (name == "HELLO")
+            return list(type::map, {"server", "redis", "version", version::number, "proto", "3", "id", "7", "mode", mode, "role", role, "modules", ""});
+        if (name == "INFO")
+            return {.type = type::verbatim_string,
+                    .text = "txt:" + (c[1] == "server"   ? "redis_version:" + version::number + "\r\nrun_id:abc\r\nuptime_in_seconds:42\r\n"
+                                      : c[1] == "memory" ? memory : persistence),
+                    .elements = {}};
+        if (name == "CONFIG")
+            return list(type::map, {"no-appendfsync-on-rewrite", "no", "appendfsync", "everysec"});
+        if (name == "COMMAND")
+            return deletions.empty() ? refused("ERR Unknown subcommand or wrong number of arguments for 'LIST'. Try COMMAND HELP.")
+                                     : list(type::array, deletions);
+        if (name == "SCRIPT")
+            return text(std::string(std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return s.source == c[2]; })->sha1));
+        if (name == "SET")
+            return set(c);
+        if (name == "GET")
+            return text(value_);
+        if (name == "ZADD" && !zadd_gt)
+            return refused("ERR syntax error");
+        if (name == "ZINCRBY")
+            return {.type = type::doublean, .text = "2", .elements = {}};
+        if (name == "CLIENT" || name == "SELECT")
+            return word("OK");
+        return replies::number(1);
+    }
+
+    reply set(command const& c)
+    {
+        bool const get = c.back() == "GET";
+        if (get && !set_get)
+            return refused("ERR syntax error");
+        auto const before = value_;
+        if (before.empty())
+            value_ = c[2];
+        if (get)
+            return before.empty() ? nothing() : text(before);
+        return before.empty() ? word("OK") : nothing();
+    }
+
+    std::string value_;
+};
+
+// What refuses this command, and answers all others as usual.
+inline auto refuses(std::string name, std::string words)
+{
+    return [=](command const& c) { return c[0] == name ? std::optional(refused(words)) : std::nullopt; };
+}
+
+}  // namespace redlock::test::replies

@@ -1,0 +1,202 @@
+// The connection, over a link that does what the test says, in time that the test sets.
+
+#include "redis/connection.hpp"
+#include "runtime/manual_runtime.hpp"
+#include "support/redis_replies.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct scripted_link final : redis::link {
+    void start(detail::strand const&, listener& l) override { told = &l; }
+    void open(std::shared_ptr<redis::batch> g) override
+    {
+        ++opened;
+        greeting = std::move(g);
+        told->connecting();
+    }
+    void keep() override { kept = true; }
+    void send(std::shared_ptr<redis::batch> const& b) override { sent.push_back(b); }
+    void cut() override { ++cuts; }
+    void close() override {}
+    void abandon() override {}
+
+    void greets(replies::server server = replies::server({}))
+    {
+        for (auto& r : server.answers(greeting->request))
+            greeting->put(std::move(r));
+        told->answered(greeting);
+    }
+    void ends()
+    {
+        sent.clear();
+        told->ended({.error = errc::node_unreachable, .text = "it was cut"});
+    }
+
+    listener* told = nullptr;
+    std::shared_ptr<redis::batch> greeting;
+    std::vector<std::shared_ptr<redis::batch>> sent;
+    int opened = 0, cuts = 0;
+    bool kept = false;
+};
+
+struct fixture : redis::connection::owner {
+    fixture()
+    {
+        c.start(detail::make_manual_runtime(context.get_executor(), clock));
+        c.open();
+    }
+
+    node_reply meet(redis::introduction const&) override { return refusal; }
+    void connected(server_identity const&) override { ++connections; }
+    void disconnected() override { ++disconnections; }
+    void answered(redis::batch&) override {}
+    void change_read(std::string_view) override {}
+    void changed(std::string_view) override {}
+    void log(log_level, std::string const& what) const override { last_line = what; }
+
+    void pass(clock::duration d) { clock->advance(context, d); }
+
+    asio::io_context context;
+    std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
+    std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
+    node_reply refusal;
+    int connections = 0, disconnections = 0;
+    mutable std::string last_line;
+    redis::connection c{redis::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(connection, fixture)
+
+BOOST_AUTO_TEST_CASE(it_is_up_when_the_greeting_is_accepted)
+{
+    BOOST_TEST(!c.up());
+    link->greets();
+    BOOST_TEST(c.up());
+    BOOST_TEST(link->kept);
+    BOOST_TEST(connections == 1);
+    BOOST_TEST(c.number() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_must_not_vote_is_left_and_asked_again)
+{
+    refusal = {.error = errc::duplicate_node, .text = "it is another"};
+    link->greets();
+    BOOST_TEST(!c.up());
+    BOOST_TEST(link->cuts == 1);
+    link->ends();
+    BOOST_TEST(c.trouble().error == make_error_code(errc::duplicate_node));
+    BOOST_TEST(c.trouble().text == "it is another");
+    BOOST_TEST(disconnections == 1);
+    pass(500ms);
+    BOOST_TEST(link->opened == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_says_nothing_is_given_up)
+{
+    pass(1900ms);
+    BOOST_TEST(link->cuts == 0);
+    pass(200ms);
+    BOOST_TEST(link->cuts == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_answers_to_a_greeting_are_nothing_after_its_connection_has_ended)
+{
+    auto const late = link->greeting;
+    link->ends();
+    for (auto& r : replies::server({}).answers(late->request))
+        late->put(std::move(r));
+    link->told->answered(late);
+    BOOST_TEST(!c.up());
+    BOOST_TEST(connections == 0);
+}
+
+BOOST_AUTO_TEST_CASE(pauses_grow_and_are_short_again_after_a_connection_that_lasted)
+{
+    for (int i = 0; i < 10; ++i) {
+        link->ends();
+        pass(500ms);
+    }
+    BOOST_TEST(link->opened == 11);
+    link->ends();
+    pass(200ms);
+    BOOST_TEST(link->opened == 11);
+    pass(300ms);
+    BOOST_TEST(link->opened == 12);
+    link->greets();
+    pass(600ms);
+    link->ends();
+    pass(10ms);
+    BOOST_TEST(link->opened == 13);
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_answered_any_more_is_given_up)
+{
+    link->greets();
+    pass(1s);
+    BOOST_TEST(link->sent.size() == 1u);  // a sign is asked for
+    pass(1s);
+    pass(10ms);
+    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(last_line == "it has stopped answering");
+}
+
+// Its event loop hands out alarms before what has arrived meanwhile.
+BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_reads_before_it_gives_a_connection_up)
+{
+    link->greets();
+    pass(1s);
+    auto const sign = link->sent.front();
+    pass(1s);
+    link->told->answered(sign);
+    pass(10ms);
+    BOOST_TEST(link->cuts == 0);
+    BOOST_TEST(link->sent.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_server_has_ended_it)
+{
+    link->greets();
+    link->ends();
+    pass(500ms);
+    link->greets();
+    BOOST_TEST(c.number() == 2u);
+    BOOST_TEST(c.may_still_execute(1));
+    BOOST_REQUIRE(link->sent.size() == 1u);
+    auto const kill = link->sent.front();
+    BOOST_TEST(kill->request.payload().find("KILL") != std::string::npos);
+    kill->put(replies::number(1));
+    link->told->answered(kill);
+    BOOST_TEST(!c.may_still_execute(1));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_restarted)
+{
+    link->greets();
+    link->ends();
+    pass(500ms);
+    replies::version restarted;
+    restarted.answer = [](command const& asked) -> std::optional<redis::reply> {
+        if (asked[0] == "INFO" && asked[1] == "server")
+            return replies::text("redis_version:7.0.15\r\nrun_id:another\r\nuptime_in_seconds:1\r\n");
+        return std::nullopt;
+    };
+    link->greets(replies::server(restarted));
+    BOOST_TEST(c.up());
+    BOOST_TEST(link->sent.empty());  // nobody is killed
+    BOOST_TEST(c.may_still_execute(1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,168 @@
+// What each kind of server answers to the greeting, and what that says of it. The words are those of the servers.
+
+#include "redis/greeting.hpp"
+#include "support/redis_replies.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::redis;
+using namespace redlock::test::replies;
+using test::command;
+
+namespace {
+
+introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
+{
+    greeting const g(parse_url(address), c);
+    boost::redis::request r;
+    g.ask(r, "0123456789abcdef");
+    auto const answers = s.answers(r);
+    BOOST_TEST(answers.size() == r.get_commands());
+    return g.read(answers);
+}
+
+version const redis_6_0{.number = "6.0.20", .deletions = {}, .set_get = false, .zadd_gt = false};
+version const redis_6_2{.number = "6.2.14", .deletions = {}, .set_get = false};
+version const redis_7_0{};
+version const redis_8_4{.number = "8.4.0", .deletions = {"del", "delex"}};
+version const valkey_8{.number = "7.2.4"};  // so it says to clients that look for features of Redis
+version const valkey_9{.number = "7.2.4", .deletions = {"del", "delifeq"}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(greeting_test)
+
+BOOST_AUTO_TEST_CASE(each_version_is_asked_in_its_own_way)
+{
+    struct {
+        version v;
+        deletion by;
+        bool checks_type;
+    } const all[] = {{redis_6_2, deletion::script, false}, {redis_7_0, deletion::script, true},  {redis_8_4, deletion::delex, true},
+                     {valkey_8, deletion::script, true},   {valkey_9, deletion::delifeq, true}};
+    for (auto const& one : all) {
+        auto const i = greets(server(one.v));
+        BOOST_TEST_CONTEXT(one.v.number << ' ' << one.v.deletions.size())
+        {
+            BOOST_TEST(i.refusal.error == error_code());
+            BOOST_TEST(i.refusal.text == "");
+            BOOST_TEST(i.tells_of_itself);
+            BOOST_TEST((i.by == one.by));
+            BOOST_TEST(i.checks_type == one.checks_type);
+            BOOST_TEST(i.run_id == "abc");
+            BOOST_TEST(i.uptime.count() == 42);
+            BOOST_TEST(i.client_id == "7");
+            BOOST_TEST(i.no_tracking == "");
+            BOOST_TEST(i.tells_of_log);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(before_6_2_there_are_no_fencing_tokens)
+{
+    auto const with = greets(server(redis_6_0));
+    BOOST_TEST(with.refusal.error == make_error_code(errc::unsupported_server));
+    BOOST_TEST(with.refusal.text == "fencing needs Redis 6.2, and this is version 6.0.20");
+    BOOST_TEST(with.tells_of_itself);  // that others may have locked there counts
+    BOOST_TEST(greets(server(redis_6_0), "redis://s", {.nodes = {}}).refusal.error == error_code());
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
+{
+    struct {
+        std::string_view why;
+        std::function<void(version&)> change;
+        errc error;
+        std::string_view words;
+        bool tells_of_itself;
+    } const all[] = {
+        {"a replica", [](auto& v) { v.role = "replica"; }, errc::node_read_only, "its role is replica", true},
+        {"a member of a cluster", [](auto& v) { v.mode = "cluster"; }, errc::wrong_cluster_node, "member of a cluster", false},
+        {"a Sentinel", [](auto& v) { v.mode = "sentinel"; }, errc::unsupported_server, "this is a Sentinel", false},
+        {"it may evict", [](auto& v) { v.memory = "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"; }, errc::node_may_evict,
+         "its maxmemory-policy is allkeys-lru", true},
+        {"it loads", [](auto& v) { v.persistence = "loading:1\r\n"; }, errc::node_loading, "it reads its data", false},
+        {"a password is missing",
+         [](auto& v) { v.answer = refuses("HELLO", "NOAUTH HELLO must be called with the client already authenticated"); },
+         errc::authentication_failed, "NOAUTH", false},
+        {"it is no Redis",
+         [](auto& v) { v.answer = [](command const&) { return std::optional(word("OK")); }; }, errc::unexpected_reply,
+         "its answers are not those to our greeting", false},
+        {"scripts are forbidden",
+         [](auto& v) { v.answer = refuses("EVALSHA", "NOPERM User locks has no permissions to run the 'evalsha' command"); },
+         errc::permission_denied, "'evalsha'", true},
+        {"scripts cannot be loaded",
+         [](auto& v) {
+             v.answer = [](command const& c) -> std::optional<reply> {
+                 if (c[0] == "SCRIPT")
+                     return refused("ERR unknown command 'SCRIPT', with args beginning with: 'LOAD' ");
+                 if (c[0] == "EVALSHA")
+                     return refused("NOSCRIPT No matching script. Please use EVAL.");
+                 return std::nullopt;
+             };
+         },
+         errc::permission_denied, "SCRIPT LOAD", true}};
+    for (auto const& one : all) {
+        version v = redis_7_0;
+        one.change(v);
+        auto const i = greets(server(v));
+        BOOST_TEST_CONTEXT(one.why)
+        {
+            BOOST_TEST(i.refusal.error == make_error_code(one.error));
+            BOOST_TEST((i.refusal.text.find(one.words) != std::string::npos), "\"" << i.refusal.text << '"');
+            BOOST_TEST(i.tells_of_itself == one.tells_of_itself);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_passes_or_is_about_other_keys_does_not_count)
+{
+    for (auto const* words : {"OOM command not allowed when used memory > 'maxmemory'.", "MISCONF Redis is configured to save RDB snapshots",
+                              "NOPERM No permissions to access a key"}) {
+        version v = redis_7_0;
+        v.answer = [&](command const& c) {
+            return c[0] == "SET" || c[0] == "EVALSHA" ? std::optional(refused(words)) : std::nullopt;
+        };
+        BOOST_TEST(greets(server(v)).refusal.error == error_code(), words);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_may_not_tell_of_changes_or_of_its_log_votes)
+{
+    version v = redis_7_0;
+    v.answer = [](command const& c) -> std::optional<reply> {
+        if (c[0] == "CLIENT" && c[1] == "TRACKING")
+            return refused("NOPERM User locks has no permissions to run the 'client|tracking' command");
+        if (c[0] == "CONFIG")
+            return refused("NOPERM User locks has no permissions to run the 'config|get' command");
+        return std::nullopt;
+    };
+    auto const i = greets(server(v));
+    BOOST_TEST(i.refusal.error == error_code());
+    BOOST_TEST((i.no_tracking.find("client|tracking") != std::string::npos));
+    BOOST_TEST(!i.tells_of_log);
+}
+
+BOOST_AUTO_TEST_CASE(the_database_of_the_address_is_chosen)
+{
+    bool chosen = false;
+    version v = redis_7_0;
+    v.answer = [&](command const& c) -> std::optional<reply> {
+        chosen = chosen || c == command{"SELECT", "3"};
+        return std::nullopt;
+    };
+    BOOST_TEST(greets(server(v), "redis://s/3").refusal.error == error_code());
+    BOOST_TEST(chosen);
+    v.answer = refuses("SELECT", "ERR DB index is out of range");
+    auto const i = greets(server(v), "redis://s/3");
+    BOOST_TEST(i.refusal.error == make_error_code(errc::server_error));
+    BOOST_TEST(i.refusal.text == "ERR DB index is out of range");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
