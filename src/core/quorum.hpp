@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 namespace redlock::core {
 
@@ -9,6 +12,16 @@ namespace redlock::core {
 constexpr std::size_t majority(std::size_t nodes) noexcept
 {
     return nodes / 2 + 1;
+}
+
+/// What each of a quorum of those who say @p each has at the least: the least of the @p quorum greatest. @p each is reordered, and of not
+/// fewer than @p quorum.
+template <class T>
+T of_a_quorum(std::span<T> each, std::size_t quorum) noexcept
+{
+    auto const last = each.begin() + static_cast<std::ptrdiff_t>(quorum - 1);
+    std::nth_element(each.begin(), last, each.end(), std::greater<>());
+    return *last;
 }
 
 enum class verdict : std::uint8_t {

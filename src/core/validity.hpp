@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <functional>
-#include <span>
 
 namespace redlock::core {
 
@@ -27,15 +25,6 @@ template <class TimePoint>
 TimePoint valid_until(TimePoint started, milliseconds ttl, double drift_factor) noexcept
 {
     return started + ttl - drift(ttl, drift_factor);
-}
-
-/// For how long a lock is kept by a quorum of those whose @p promises these are: the least of the longest. @p promises are
-/// reordered, and not fewer than @p quorum.
-inline milliseconds promised(std::span<milliseconds> promises, std::size_t quorum) noexcept
-{
-    auto const last = promises.begin() + static_cast<std::ptrdiff_t>(quorum - 1);
-    std::nth_element(promises.begin(), last, promises.end(), std::greater<>());
-    return *last;
 }
 
 /// @p d after @p from; the end of time if that is later, and @p from if @p d is negative.

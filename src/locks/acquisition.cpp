@@ -230,7 +230,8 @@ void acquisition::keep_what_is_ours()
     boost::container::small_vector<std::size_t, 9> ours;
     for (auto const& b : round_->ballots)
         ours.push_back(b.reply.ours);
-    auto const kept = core::kept_by_quorum(ours, state_->quorum.nodes.quorum());
+    auto sorted = ours;
+    auto const kept = core::of_a_quorum<std::size_t>(sorted, state_->quorum.nodes.quorum());
     if (std::none_of(ours.begin(), ours.end(), [&](auto n) { return n > kept; }))
         return;
     state_->cleaner.trim(growing_, ours, kept, options_.ttl);
@@ -312,9 +313,8 @@ attempt_report acquisition::report(error_code ec) const
     if (ec == errc::contended)
         r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r) : "acquired";
-    if (auto const taken = ec == errc::contended ? first_taken() : std::string_view(); !taken.empty())
-        r.message += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));
+    auto const taken = ec == errc::contended ? first_taken() : std::string_view();
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r, taken) : "acquired";
     return r;
 }
 

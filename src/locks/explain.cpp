@@ -72,7 +72,8 @@ std::string about(resource_set const& resources, std::string_view what)
     return fmt::format("redlock: {} {}", what, std::string_view(shown_name(resources)));
 }
 
-std::string explain(config const& settings, node_set const& nodes, resource_set const& resources, acquire_options const& options, attempt_report const& r)
+std::string explain(config const& settings, node_set const& nodes, resource_set const& resources, acquire_options const& options,
+                    attempt_report const& r, std::string_view taken)
 {
     auto text = about(resources, "cannot hold") + ": ";
     if (r.outcome == errc::invalid_argument) {
@@ -84,6 +85,8 @@ std::string explain(config const& settings, node_set const& nodes, resource_set 
     if (r.outcome == errc::unsupported)
         return text + nodes.lack(resources.size() > 1);
     text += r.outcome.message();
+    if (!taken.empty())
+        text += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));
     if (r.quarantine.count() > 0)
         text += fmt::format("; a majority votes again in {} ms", r.quarantine.count());
     if (r.outcome == boost::asio::error::operation_aborted)

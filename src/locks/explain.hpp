@@ -37,8 +37,10 @@ private:
 /// For people: which resources, and what became of them. Without what could disturb a terminal.
 std::string about(resource_set const&, std::string_view what);
 
-/// What to tell a person about an acquisition that ended with `outcome`. Its message is not read.
-std::string explain(config const&, node_set const&, resource_set const&, acquire_options const&, attempt_report const&);
+/// What to tell a person about an acquisition that ended with `outcome`. Its message is not read. @p taken: which of several resources
+/// somebody else has; empty: that is not known.
+std::string explain(config const&, node_set const&, resource_set const&, acquire_options const&, attempt_report const&,
+                    std::string_view taken = {});
 
 /// Which nodes did not vote, and why; how many of those that did have granted, and how many would have to. Empty if nobody is missing.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);

@@ -69,7 +69,7 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
       cleaner(quorum, [this] { shutdown.go_on(); },
               [this](std::size_t node, std::string const& key) {
                   if (waiters.size() != 0)
-                      waiters.deleted(node, key.substr(settings.prefix.size()));
+                      waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
               }),
       waiters(settings.max_handovers),
       holdings(runtime, waiters, cleaner, [this] { shutdown.go_on(); }),

@@ -96,7 +96,7 @@ void waiters::changed(std::size_t node, std::string_view resource, bool handover
         q->front()->may_be_free(node, resource);
 }
 
-void waiters::deleted(std::size_t node, std::string const& resource)
+void waiters::deleted(std::size_t node, std::string_view resource)
 {
     if (auto const* const q = find(resource))
         q->front()->may_be_free(node, resource);

@@ -106,7 +106,7 @@ public:
     void changed(std::size_t node, std::string_view resource, bool handovers);
 
     /// This manager itself has deleted the lock's key on @p node, and with it what is known of hand-overs there.
-    void deleted(std::size_t node, std::string const& resource);
+    void deleted(std::size_t node, std::string_view resource);
 
     /// Anything may have changed on @p node.
     void all_changed(std::size_t node);

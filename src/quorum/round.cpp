@@ -264,7 +264,7 @@ std::chrono::milliseconds round::promised() const
     }
     if (promises.size() < votes.quorum())  // a node has taken its grant back
         return std::chrono::milliseconds(0);
-    return core::promised(promises, votes.quorum());
+    return core::of_a_quorum<std::chrono::milliseconds>(promises, votes.quorum());
 }
 
 std::size_t round::quarantined() const noexcept

@@ -144,18 +144,23 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
-    auto const ttl = c.ttl.count();
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
     if (how.tracking)
         push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
-    if (c.has_several_keys()) {
+    if (c.has_several_keys())
         encode_several(c, how, *s);
-        encoded_ = c;
-        how_ = how;
-        return request_;
-    }
+    else
+        encode_one(c, how, s);
+    encoded_ = c;
+    how_ = how;
+    return request_;
+}
+
+void encoder::encode_one(node_command const& c, manner how, script const* s)
+{
+    auto const ttl = c.ttl.count();
     switch (c.what) {
     case node_command::kind::acquire:
         if (c.contends())
@@ -200,9 +205,6 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
     case node_command::kind::connect:
         break;
     }
-    encoded_ = c;
-    how_ = how;
-    return request_;
 }
 
 }  // namespace redlock::redis

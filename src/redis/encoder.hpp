@@ -43,6 +43,7 @@ public:
 
 private:
     void contend(node_command const&, std::string_view script);
+    void encode_one(node_command const&, manner, script const*);
     void encode_several(node_command const&, manner, script const&);
     template <class... Options>
     void propose(node_command const&, Options const&...);

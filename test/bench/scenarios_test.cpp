@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -36,9 +37,16 @@ options brief()
     return o;
 }
 
+// A machine that stands still for as long as is measured leaves nothing to look at: then again, a few times.
 std::vector<result> run_briefly(std::string const& scenario, options const& o = brief())
 {
-    return run_scenario(scenario, o, [](auto&) {});
+    std::vector<result> results;
+    for (int i = 0; i < 5; ++i) {
+        results = run_scenario(scenario, o, [](auto&) {});
+        if (std::all_of(results.begin(), results.end(), [](auto& r) { return r.cycles_per_second > 0; }))
+            break;
+    }
+    return results;
 }
 
 void check_common(result const& r)

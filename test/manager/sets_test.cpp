@@ -168,6 +168,11 @@ BOOST_FIXTURE_TEST_CASE(nothing_is_held_if_one_is_taken, world_of_sets)
     // Who may wait is told by the nodes which of them it is.
     auto const waited = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms});
     BOOST_TEST(waited.report.message == "redlock: cannot hold \"order:7\" and 1 more: somebody else holds the lock: \"stock:12\"");
+    w[4].reachable = false;
+    auto const without_one = w.acquire(*locks, {"order:7", "stock:12"}, {.wait = 50ms}).report.message;
+    BOOST_TEST(without_one.find("somebody else holds the lock: \"stock:12\"; 0 of 5 granted, ")
+                   != std::string::npos,
+               without_one);
 }
 
 BOOST_FIXTURE_TEST_CASE(one_name_is_the_lock_of_that_name, world_of_sets)

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string_view>
+#include <vector>
 
 using namespace redlock::core;
 
@@ -78,6 +79,17 @@ BOOST_AUTO_TEST_CASE(a_lost_round_was_contended_unless_the_missing_nodes_alone_p
     BOOST_TEST(t.contended());  // two of five may be missing; it was the holder that was in the way
     BOOST_TEST(!t.refused());
     BOOST_TEST(!after(5, "---n").contended());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_quorum_has_at_the_least)
+{
+    auto const least = [](std::vector<int> each, std::size_t quorum) { return of_a_quorum<int>(each, quorum); };
+    BOOST_TEST(least({3}, 1) == 3);
+    BOOST_TEST(least({1, 5}, 2) == 1);
+    BOOST_TEST(least({1, 5, 3}, 2) == 3);
+    BOOST_TEST(least({5, 1, 5}, 2) == 5);
+    BOOST_TEST(least({1, 2, 3, 4, 5}, 3) == 3);
+    BOOST_TEST(least({1, 2, 3, 4, 5}, 5) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

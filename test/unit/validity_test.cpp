@@ -43,18 +43,6 @@ BOOST_AUTO_TEST_CASE(rule_2_the_clock_counts_from_boot_sleep_included)
     BOOST_TEST(clock::is_steady);
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_is_kept_for_as_long_as_a_quorum_has_promised)
-{
-    using promises = std::vector<std::chrono::milliseconds>;
-    auto const promised = [](promises p, std::size_t quorum) { return core::promised(p, quorum); };
-    BOOST_TEST((promised({3s}, 1) == 3s));
-    BOOST_TEST((promised({1s, 5s}, 2) == 1s));
-    BOOST_TEST((promised({1s, 5s, 3s}, 2) == 3s));
-    BOOST_TEST((promised({5s, 1s, 5s}, 2) == 5s));
-    BOOST_TEST((promised({1s, 2s, 3s, 4s, 5s}, 3) == 3s));
-    BOOST_TEST((promised({1s, 2s, 3s, 4s, 5s}, 5) == 1s));
-}
-
 BOOST_AUTO_TEST_CASE(no_duration_leaves_the_range_of_time)
 {
     using time = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
