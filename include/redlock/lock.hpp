@@ -25,9 +25,10 @@ namespace detail {
 
 using error_handler = completion<void(error_code)>;
 
-REDLOCK_API void start_extend(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl, error_handler);
-REDLOCK_API void start_release(std::shared_ptr<held_lock>, error_handler);
-REDLOCK_API void start_wait_lost(std::shared_ptr<held_lock>, error_handler);
+REDLOCK_API void start_extend(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler);
+REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
+REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
+REDLOCK_API std::shared_ptr<stake> another(std::shared_ptr<stake> const&);
 
 struct access;
 
@@ -42,7 +43,7 @@ public:
     ~lock_handle();
 
     /// Whether there is no lock: never acquired, or moved away. One that was released, was lost or has run out is not empty.
-    bool empty() const noexcept { return !held_; }
+    bool empty() const noexcept { return !stake_; }
 
     /** Whether the lock is held, as far as this process knows: not released, not lost, validity not over. False in a fork of the
         process that acquired it.
@@ -80,17 +81,17 @@ public:
 
 private:
     friend detail::access;
-    explicit lock_handle(std::shared_ptr<detail::held_lock> held) noexcept : held_(std::move(held)) {}
+    explicit lock_handle(std::shared_ptr<detail::stake> s) noexcept : stake_(std::move(s)) {}
 
-    std::shared_ptr<detail::held_lock> held_;
+    std::shared_ptr<detail::stake> stake_;
 };
 
 namespace detail {
 
 // What the library itself needs of its handles, and nobody else.
 struct access {
-    static lock_handle make_handle(std::shared_ptr<held_lock> held) noexcept { return lock_handle(std::move(held)); }
-    static std::shared_ptr<held_lock> const& held(lock_handle const& l) noexcept { return l.held_; }
+    static lock_handle make_handle(std::shared_ptr<stake> s) noexcept { return lock_handle(std::move(s)); }
+    static std::shared_ptr<stake> const& stake_of(lock_handle const& l) noexcept { return l.stake_; }
 
     template <class Manager>
     static Manager make_manager(std::shared_ptr<manager_state> e)
@@ -138,6 +139,19 @@ public:
     /// From one with another default completion token.
     basic_lock(lock_handle&& other) noexcept : lock_handle(std::move(other)) {}
 
+    /** One more handle on the same lock, for another part of the same work. Handles of one lock do not exclude each other.
+
+        They have the same token, the same validity and the same loss; an extension is one for all. Each is given back by itself:
+        then it is not @ref held any more and its operations end as those of a lock that was released, while the others keep the
+        lock. With the last one the lock is given back.
+
+        No node is asked: it is there at once. Any thread.
+
+        @return an empty lock if this one is empty or was given back; of one that was lost, a handle that is not held
+        @throws std::bad_alloc
+    */
+    basic_lock share() const { return detail::access::make_handle(detail::another(detail::access::stake_of(*this))); }
+
     /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter. The lock is still lost
         when `acquire_options::max_hold` is over.
 
@@ -161,8 +175,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = default_completion_token())
     {
-        auto start = [ttl](auto const& held, detail::error_handler handler) {
-            detail::start_extend(held, ttl, std::move(handler));
+        auto start = [ttl](auto const& stake, detail::error_handler handler) {
+            detail::start_extend(stake, ttl, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -170,7 +184,8 @@ public:
     /** Gives the lock back: deletes the key, where it is still ours, on every node that may have it.
 
         @ref held is false from the call on. Completes when a majority of the nodes is free; the others are
-        released in the background, which goes on until they confirm or the key must have expired by itself.
+        released in the background, which goes on until they confirm or the key must have expired by itself. As long as there are
+        other handles on the lock (@ref share) no node is asked, and it completes at once.
 
         @par Completion signature
         `void(error_code)`
@@ -187,8 +202,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_release(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& held, detail::error_handler handler) {
-            detail::start_release(held, std::move(handler));
+        auto start = [](auto const& stake, detail::error_handler handler) {
+            detail::start_release(stake, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -214,8 +229,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_wait_lost(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& held, detail::error_handler handler) {
-            detail::start_wait_lost(held, std::move(handler));
+        auto start = [](auto const& stake, detail::error_handler handler) {
+            detail::start_wait_lost(stake, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
     }
@@ -225,7 +240,7 @@ private:
     auto initiate(Start start, std::remove_reference_t<CompletionToken>& token)
     {
         return detail::initiate<void(error_code)>::template on<detail::error_handler, CompletionToken>(
-            detail::access::held(*this), start, token);
+            detail::access::stake_of(*this), start, token);
     }
 };
 

@@ -217,7 +217,7 @@ void acquisition::hand_out(clock::time_point decided)
     auto held = make_recycled<held_lock>(state_, resources, *round_, options_, &extension::renew);
     held->keep();
     state_->holdings.add(held);
-    won_ = access::make_handle(std::move(held));
+    won_ = access::make_handle(held->first_stake());
     leaves_traces_ = false;
     growing_.reset();
     tell_those_behind(errc::contended, {});

@@ -63,11 +63,11 @@ void body_run::acquired(reported_error ec, lock_handle won)
         held() = {};
         return complete(cancellation());
     }
-    auto const& lock = access::held(held());
-    asio::dispatch(lock->state->strand(), [lock] { lock->runs_body(); });
+    auto const& stake = access::stake_of(held());
+    asio::dispatch(stake->lock.state->strand(), [stake] { stake->lock.runs_body(); });
     // Without the signal: it ends with the lock, and not before.
-    start_wait_lost(lock, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), lock](error_code why) {
-        self->wait_ended(*lock, why);
+    start_wait_lost(stake, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](error_code why) {
+        self->wait_ended(*stake, why);
     }), strand_));
     try {
         spawn();
@@ -82,14 +82,14 @@ void body_run::spawn_on(asio::any_io_executor const& on, asio::awaitable<void> b
 }
 
 // The lock was lost; or the manager stops: then it keeps the lock until the body has ended; or the body has released the lock.
-void body_run::wait_ended(held_lock const& lock, error_code why)
+void body_run::wait_ended(stake const& s, error_code why)
 {
     if (ended_)
         return;
     lost_ = why == errc::lost;
     if (lost_)
-        why_ = lock.lost_because();
-    released_itself_ = lock.released();
+        why_ = s.lock.lost_because();
+    released_itself_ = s.given_back();
     signal_.emit(asio::cancellation_type::all);
 }
 
@@ -97,17 +97,17 @@ void body_run::ended(std::exception_ptr failure)
 {
     ended_ = true;
     failure_ = std::move(failure);
-    auto const lock = access::held(held());
+    auto const stake = access::stake_of(held());
     if (cancelled_) {
         held() = {};  // at once; the release goes on in the background
         return released({});
     }
-    released_itself_ = released_itself_ || (!lost_ && (!lock || lock->released()));
+    released_itself_ = released_itself_ || (!lost_ && (!stake || stake->given_back()));
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
         return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
-    start_release(lock, on_strand<error_handler>([self = shared_from_this(), lock](error_code ec) {
-        if (lock && self->why_.empty())
-            self->why_ = lock->lost_because();
+    start_release(stake, on_strand<error_handler>([self = shared_from_this(), stake](error_code ec) {
+        if (stake && self->why_.empty())
+            self->why_ = stake->lock.lost_because();
         self->released(ec);
     }));
 }

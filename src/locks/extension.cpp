@@ -8,15 +8,14 @@
 
 namespace redlock::detail {
 
-void start_extend(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, error_handler done)
+void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error_handler done)
 {
-    if (!held || held->state->abandoned())
+    if (!s || s->given_back() || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
-    if (!detail::check_ttl(ttl, held->state->settings).empty())
+    auto const& state = *s->lock.state;
+    if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
-    if (!held->state->quorum.nodes.check_ttl(ttl).empty())
-        return done(make_error_code(errc::invalid_argument));
-    extension::start(std::move(held), ttl, std::move(done));
+    extension::start(s->lock.shared_from_this(), ttl, std::move(done));
 }
 
 void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)

@@ -60,7 +60,7 @@ held_lock::condition held_lock::give_up(condition to) noexcept
 
 bool held_lock::renews() const noexcept
 {
-    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || has_body_);
+    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || has_body());
 }
 
 void held_lock::keep()
@@ -253,16 +253,25 @@ std::shared_ptr<held_lock::wait> held_lock::take_wait() noexcept
 // Each that is told leaves first: who could not be told, out of memory, does not keep the others from it.
 void held_lock::end_waits(error_code ec) noexcept
 {
-    while (auto const w = take_wait()) {
-        try {
-            w->done(ec);
-        } catch (...) {
-        }
+    while (auto const w = take_wait())
+        w->end(ec);
+}
+
+void held_lock::end_waits_of(stake const& s) noexcept
+{
+    for (auto it = waits_.begin(); it != waits_.end();) {
+        auto& w = static_cast<wait&>(*it++);
+        if (w.stake_.get() != &s)
+            continue;
+        waits_.erase(waits_.iterator_to(w));
+        std::exchange(w.kept_, nullptr)->end(asio::error::operation_aborted);
     }
 }
 
 void held_lock::add(std::shared_ptr<wait> w)
 {
+    if (w->stake_->given_back())
+        return w->done(error_code(asio::error::operation_aborted));
     switch (condition_.load(std::memory_order_acquire)) {
     case condition::held:
         if (!state->shutdown.open())
@@ -283,18 +292,15 @@ void held_lock::wait::cancel(asio::cancellation_type)
         return;
     auto const keep = std::move(kept_);
     if (is_linked())
-        held_->waits_.erase(held_->waits_.iterator_to(*this));
+        stake_->lock.waits_.erase(stake_->lock.waits_.iterator_to(*this));
     done(error_code(asio::error::operation_aborted));
 }
 
-void give_back(std::shared_ptr<held_lock> const& held) noexcept
+void held_lock::wait::end(error_code ec) noexcept
 {
-    auto& state = *held->state;
-    if (state.abandoned() || held->give_up(held_lock::condition::released) == held_lock::condition::released)
-        return;
     try {
-        asio::post(state.strand(), [held] { held->state->holdings.give_away(*held); });
-    } catch (...) {  // out of memory: the key stays until its ttl is over
+        done(ec);
+    } catch (...) {  // out of memory
     }
 }
 

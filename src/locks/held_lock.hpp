@@ -14,7 +14,32 @@
 
 namespace redlock::detail {
 
-/** A lock that was won: what a handle and the manager share.
+class held_lock;
+
+/// What one handle has of a held lock. There may be several; the lock is given back with the last.
+class stake {
+public:
+    /// The first one, which is a part of the lock.
+    explicit stake(held_lock& l) noexcept : lock(l) {}
+
+    /// One more. It has been given back from the beginning if the lock has.
+    explicit stake(std::shared_ptr<held_lock>) noexcept;
+
+    held_lock& lock;
+
+    // Any thread.
+    bool held() const noexcept;
+    bool given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
+
+    enum class end : std::uint8_t { before, one_of_several, last };
+    end give_back() noexcept;
+
+private:
+    std::shared_ptr<held_lock> const keep_;  // not of the first
+    std::atomic<bool> given_back_{false};
+};
+
+/** A lock that was won: what its handles and the manager share.
 
     While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment at
     which it counts as lost, which waits for nothing and nobody.
@@ -29,7 +54,9 @@ public:
 
     // Any thread.
     bool held() const noexcept override;
-    bool released() const noexcept { return condition_.load(std::memory_order_acquire) == condition::released; }
+    std::shared_ptr<stake> first_stake() noexcept { return {shared_from_this(), &first_}; }
+    bool one_more() noexcept;  ///< @return false if there is none any more
+    bool one_less() noexcept { return stakes_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
     clock::time_point valid_until() const noexcept override;
     std::shared_ptr<manager_state> const state;
 
@@ -56,8 +83,8 @@ public:
     /// One call of `lock::async_wait_lost`.
     class wait final : public shared_operation<wait> {
     public:
-        wait(std::shared_ptr<held_lock> held, completion<void(error_code)> handler)
-            : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held))
+        wait(std::shared_ptr<detail::stake> s, completion<void(error_code)> handler)
+            : shared_operation(s->lock.state->strand()), done(std::move(handler)), stake_(std::move(s))
         {
         }
 
@@ -69,10 +96,13 @@ public:
     private:
         friend class held_lock;
 
-        std::shared_ptr<held_lock> const held_;
+        void end(error_code) noexcept;
+
+        std::shared_ptr<detail::stake> const stake_;
         std::shared_ptr<wait> kept_;  // while it waits
     };
     void add(std::shared_ptr<wait>);
+    void end_waits_of(stake const&) noexcept;  ///< it was given back
 
     /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
     void runs_body();
@@ -83,6 +113,7 @@ private:
     void give_away_when_over();
     void end_waits(error_code) noexcept;
     std::shared_ptr<wait> take_wait() noexcept;
+    bool has_body() const noexcept { return has_body_ && !first_.given_back(); }
     bool renews() const noexcept;
     clock::time_point valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept;
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
@@ -102,6 +133,8 @@ private:
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_log
     std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
+    stake first_{*this};
+    std::atomic<std::size_t> stakes_{1};
     std::atomic<condition> condition_{condition::held};
     std::atomic<clock::rep> valid_until_;
     alarm alarm_;
@@ -109,6 +142,9 @@ private:
 };
 
 /// Gives back without waiting. Any thread; never throws.
-void give_back(std::shared_ptr<held_lock> const&) noexcept;
+void give_back(std::shared_ptr<stake> const&) noexcept;
+
+/// One of several was given back: who waits by it for the loss is told. Any thread.
+void tell_waits_of(std::shared_ptr<stake> const&);
 
 }  // namespace redlock::detail

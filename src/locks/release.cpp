@@ -71,12 +71,18 @@ private:
 
 }  // namespace
 
-void start_release(std::shared_ptr<held_lock> held, error_handler done)
+void start_release(std::shared_ptr<stake> s, error_handler done)
 {
-    if (!held || held->state->abandoned())
+    if (!s || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
-    bool const was_held = held->held();
-    if (held->give_up(held_lock::condition::released) == held_lock::condition::released)
+    auto held = s->lock.shared_from_this();
+    bool const was_held = s->held();
+    auto const end = s->give_back();
+    if (end == stake::end::one_of_several) {
+        tell_waits_of(s);
+        return done(was_held ? error_code() : make_error_code(errc::not_held));
+    }
+    if (end == stake::end::before || held->give_up(held_lock::condition::released) == held_lock::condition::released)
         return done(make_error_code(errc::not_held));
     auto const state = held->state;
     auto r = make_recycled<release_operation>(std::move(held), was_held, std::move(done));

@@ -8,9 +8,9 @@ namespace redlock::testing {
 
 void lose(lock_handle const& l)
 {
-    auto const held = detail::access::held(l);
-    if (held && !held->state->abandoned())
-        asio::dispatch(held->state->strand(), [held] { held->lose_in_test(); });
+    auto const stake = detail::access::stake_of(l);
+    if (stake && !stake->lock.state->abandoned())
+        asio::dispatch(stake->lock.state->strand(), [stake] { stake->lock.lose_in_test(); });
 }
 
 }  // namespace redlock::testing

@@ -85,7 +85,7 @@ private:
     template <class Completion, class F>
     Completion on_strand(F);
     void acquired(reported_error, lock_handle);
-    void wait_ended(held_lock const&, error_code);
+    void wait_ended(stake const&, error_code);
     void released(error_code);
     std::exception_ptr failure_of(error_code, std::string_view why) const;
 

@@ -1,0 +1,55 @@
+// One lock, several parts of the work: each has a handle of its own, and the last one gives the lock back.
+
+#include <redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <boost/asio.hpp>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+int parts_written = 0;
+
+//[share
+asio::awaitable<void> write_part(redlock::lock part, std::string name)
+{
+    asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
+    co_await work.async_wait();
+    std::cout << name << " written under " << part.resource() << "\n";
+    ++parts_written;
+}  // here its handle goes; with the last one the lock is given back
+
+asio::awaitable<void> write_report(redlock::lock_manager& locks)
+{
+    auto lock = co_await locks.async_acquire("report:2026", {.ttl = 5s, .renew = redlock::renewal::automatic});
+    auto const executor = co_await asio::this_coro::executor;
+    asio::co_spawn(executor, write_part(lock.share(), "totals"), asio::detached);
+    asio::co_spawn(executor, write_part(lock.share(), "details"), asio::detached);
+    asio::co_spawn(executor, write_part(std::move(lock), "summary"), asio::detached);
+}
+//]
+
+int main(int argc, char** argv)
+{
+    std::vector<std::string> nodes(argv + 1, argv + argc);
+    if (nodes.empty())
+        nodes = {"memory://a", "memory://b", "memory://c"};
+
+    asio::io_context context;
+    redlock::lock_manager locks(context, {.nodes = nodes});
+    asio::co_spawn(context, write_report(locks), [&](std::exception_ptr failure) {
+        if (failure)
+            std::rethrow_exception(failure);
+        locks.async_shutdown([](redlock::error_code) {});  // waits until the last handle has gone
+    });
+    context.run();
+    return parts_written == 3 && locks.stats().released == 1 ? 0 : 1;
+}
