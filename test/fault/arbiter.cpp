@@ -1,48 +1,13 @@
 #include "fault/arbiter.hpp"
 
 #include <algorithm>
-#include <poll.h>
-#include <stdexcept>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <vector>
 
 namespace redlock::test {
 
-answer ask(int arbiter, request const& r)
-{
-    answer a;
-    if (::send(arbiter, &r, sizeof r, MSG_NOSIGNAL) != sizeof r || ::recv(arbiter, &a, sizeof a, 0) != sizeof a)
-        throw std::runtime_error("the arbiter does not answer");
-    return a;
-}
-
-arbiter::~arbiter()
-{
-    stop();
-    for (int c : clients_)
-        ::close(c);
-}
-
-int arbiter::connect()
-{
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        throw std::runtime_error("no pair of sockets");
-    clients_.push_back(ends[0]);
-    return ends[1];
-}
-
-void arbiter::start()
-{
-    thread_ = std::thread([this] { serve(); });
-}
-
 arbiter::record arbiter::stop()
 {
-    if (!thread_.joinable())
-        return record_;
-    stop_ = true;
-    thread_.join();
+    requests_.stop();
     for (auto const& c : counters_) {
         record_.acknowledged += c.acknowledged;
         record_.lost += c.acknowledged - c.value;
@@ -50,27 +15,6 @@ arbiter::record arbiter::stop()
             inspect_order(c);
     }
     return record_;
-}
-
-void arbiter::serve()
-{
-    std::vector<pollfd> ready;
-    for (int c : clients_)
-        ready.push_back({c, POLLIN, 0});
-    while (!stop_) {
-        ::poll(ready.data(), ready.size(), 20);
-        for (auto& client : ready) {
-            if (client.revents == 0)
-                continue;
-            request r;
-            if (::recv(client.fd, &r, sizeof r, 0) != sizeof r) {
-                client.fd = -1;  // its process has ended
-                continue;
-            }
-            auto const a = decide(r);
-            ::send(client.fd, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
-    }
 }
 
 answer arbiter::decide(request const& r)

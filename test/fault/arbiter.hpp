@@ -1,12 +1,11 @@
 #pragma once
 
+#include "fault/request_loop.hpp"
+
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <thread>
-#include <vector>
 
 namespace redlock::test {
 
@@ -27,9 +26,6 @@ struct answer {
     std::uint64_t value = 0;
 };
 
-/// On the client's side: asks, and waits for the answer, which is never long in coming.
-answer ask(int arbiter, request const& r);
-
 /** Keeps counters for other processes, behind a fence or without one, and counts what goes wrong.
 
     What is stale it knows from the clock, and not from the tokens: an operation is, once a lock that was asked for after the
@@ -49,12 +45,10 @@ public:
     };
 
     explicit arbiter(bool fenced) : fenced_(fenced) {}
-    ~arbiter();
-    arbiter(arbiter const&) = delete;
-    arbiter& operator=(arbiter const&) = delete;
 
-    int connect();  ///< A client's end; its process is to be forked, and ours of it closed, before @ref start.
-    void start();   ///< answers, in a thread
+    request_loop& requests() noexcept { return requests_; }
+
+    /// Once; no requests are answered any more.
     record stop();
 
 private:
@@ -67,16 +61,13 @@ private:
         std::map<std::uint64_t, std::uint64_t> owner;  // by token
     };
 
-    void serve();
     answer decide(request const& r);
     void inspect_order(counter const& c);
 
     bool const fenced_;
     std::array<counter, counters> counters_;
     record record_;
-    std::vector<int> clients_;
-    std::atomic<bool> stop_{false};
-    std::thread thread_;
+    request_loop requests_{answer_with<request>([this](request const& r) { return decide(r); })};
 };
 
 }  // namespace redlock::test

@@ -1,0 +1,226 @@
+#include "fault/faults.hpp"
+
+#include "fault/worker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+using testbed::fault;
+using testbed::local_server;
+using testbed::process;
+
+namespace {
+
+void set_link(std::string const& link, char const* state)
+{
+    if (process({"ip", "link", "set", link, state}).wait().status != 0)
+        throw std::runtime_error("cannot set the interface " + link + " " + state);
+}
+
+}  // namespace
+
+faults::faults(system_under_test& s) : system_(s), options_(s.options), random_(s.options.seed)
+{
+}
+
+void faults::strike(std::chrono::milliseconds time, std::function<std::string()> const& progress)
+{
+    auto const end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+        do_harm();
+        std::this_thread::sleep_for(std::chrono::milliseconds(options_.fencing ? 20 + any(120) : 50 + any(400)));
+        if (::isatty(2))
+            fmt::print(stderr, "\r{} faults, {} ", done_.all, progress());
+    }
+    if (::isatty(2))
+        fmt::print(stderr, "\r                                        \r");
+    mend_everything();
+}
+
+void faults::do_harm()
+{
+    ++done_.all;
+    mend_some();
+    if (options_.fencing && any(3) > 0)
+        return any(20) == 0 ? replace_client() : stop_client();
+    if (!options_.nodes.empty())
+        return any(4) == 0 ? stop_client() : cut_links();
+    harm_server(any(system_.servers.size()));
+}
+
+void faults::harm_server(std::size_t i)
+{
+    switch (any(options_.fencing ? 9 : 7)) {
+    case 0:
+        return options_.fencing && options_.forgetful ? move_majority(i) : crash(i);
+    case 1:
+        return pause(i);
+    case 2:
+        return stop_client();
+    case 3:
+    case 4:
+        return disturb(i);
+    case 5:
+        return cut_off_all();
+    case 6:
+        tell(*system_.servers[i], {"SCRIPT", "FLUSH"});
+        return tell(*system_.servers[i], {"CLIENT", "PAUSE", std::to_string(any(300))});
+    case 7:
+        return step_clock();
+    case 8:
+        return move_majority(i);
+    }
+}
+
+void faults::crash(std::size_t i)
+{
+    if (system_.servers[i]->pid() <= 0 || !may_crash(i))
+        return;
+    system_.servers[i]->kill();
+    ++done_.crashes;
+    later_.push_back({0, [this, i] { system_.start_server(i); }});
+}
+
+void faults::pause(std::size_t i)
+{
+    auto& s = *system_.servers[i];
+    if (s.pid() <= 0)
+        return;
+    s.pause();
+    ++paused_;
+    later_.push_back({0, [this, &s] {
+        s.pid() > 0 ? s.resume() : void();
+        --paused_;
+    }});
+}
+
+void faults::disturb(std::size_t i)
+{
+    constexpr fault kinds[] = {fault::none, fault::trickle, fault::mute, fault::half_open, fault::reset, fault::garbage, fault::refuse};
+    auto const what = kinds[any(std::size(kinds))];
+    system_.network->set(i, what);
+    system_.network->set_rtt(i, what == fault::none ? 40ms : 0ms);
+    later_.push_back({any(5), [this, i] {
+        system_.network->set(i, fault::none);
+        system_.network->set_rtt(i, 0ms);
+    }});
+}
+
+// Nobody sees anybody.
+void faults::cut_off_all()
+{
+    system_.network->set_all(fault::half_open);
+    later_.push_back({any(3), [this] { system_.network->set_all(fault::none); }});
+}
+
+void faults::step_clock()
+{
+    if (system_.clocks.empty())
+        return;
+    ++done_.steps;
+    system_.clocks[any(system_.clocks.size())]->set(any(3) == 0 ? 0s : std::chrono::milliseconds(any(10'000)) - 5s);
+}
+
+// A majority that works while the others are cut off shares one server with the next majority: this one crashes in between.
+void faults::move_majority(std::size_t shared_server)
+{
+    if (!may_crash(shared_server))
+        return;
+    std::array<std::vector<std::size_t>, 2> sides;
+    auto turn = any(2);
+    for (std::size_t i = 0; i < system_.network->size(); ++i) {
+        if (i != shared_server)
+            sides[turn++ % 2].push_back(i);
+    }
+    auto const set = [this](std::vector<std::size_t> const& side, fault f) {
+        for (auto const i : side)
+            system_.network->set(i, f);
+    };
+    set(sides[0], fault::half_open);
+    later_.push_back({10, [=, this] {
+        crash(shared_server);
+        set(sides[1], fault::half_open);
+        set(sides[0], fault::none);
+        later_.push_back({any(35), [=] { set(sides[1], fault::none); }});
+    }});
+}
+
+// A set that is young as a whole is taken for newly started, also by a client that is new itself. So a majority must
+// stay old; by a margin, because servers tell their age in whole seconds. They tell it by their wall clocks, so one
+// that is stepped may seem younger; it may not crash, because it could seem older.
+bool faults::may_crash(std::size_t i) const
+{
+    if (!options_.fencing || !options_.forgetful)
+        return true;
+    if (i < system_.clocks.size())
+        return false;
+    auto young = system_.clocks.size();
+    for (std::size_t k = system_.clocks.size(); k < system_.servers.size(); ++k)
+        young += k == i || system_.servers[k]->pid() <= 0 || std::chrono::steady_clock::now() < system_.started[k] + quarantine + 2s;
+    return young <= (system_.servers.size() - 1) / 2;
+}
+
+// Often for longer than its ttl.
+void faults::stop_client()
+{
+    auto const pid = system_.clients[any(system_.clients.size())].pid();
+    ::kill(pid, SIGSTOP);
+    later_.push_back({any(options_.fencing ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
+}
+
+void faults::replace_client()
+{
+    if (system_.spare.empty())
+        return;
+    system_.replace_client(any(system_.clients.size()));
+    ++done_.deaths;
+}
+
+// One, some or all servers cannot be reached, and nobody is told.
+void faults::cut_links()
+{
+    for (auto const& link : options_.links) {
+        if (any(3) > 0)
+            continue;
+        set_link(link, "down");
+        later_.push_back({any(5), [this, link] { set_link(link, "up"); }});
+    }
+}
+
+void faults::tell(local_server& s, std::vector<std::string> const& command)
+{
+    if (s.pid() <= 0 || paused_ > 0)
+        return;  // it might not answer
+    try {
+        s.ask(command);
+    } catch (std::runtime_error const&) {
+    }
+}
+
+void faults::mend_some()
+{
+    auto const due = std::stable_partition(later_.begin(), later_.end(), [](auto& l) { return l.turns-- > 0; });
+    std::vector<mending> const now(due, later_.end());
+    later_.erase(due, later_.end());
+    for (auto& l : now)
+        l.mend();
+}
+
+void faults::mend_everything()
+{
+    while (!later_.empty())
+        mend_some();
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,34 @@
+#include "fault/options.hpp"
+
+#include "testbed/command_line.hpp"
+
+#include <limits>
+#include <utility>
+
+namespace redlock::test {
+
+soak_options parse(std::vector<std::string> arguments)
+{
+    soak_options o;
+    testbed::command_line line("redlock_soak", "Adds to counters through the lock, on real servers, while everything around fails.");
+    line.add_number("--seconds", o.seconds, 1, 1'000'000, "how long");
+    line.add_number("--seed", o.seed, 0, std::numeric_limits<std::uint64_t>::max(), "of the faults");
+    line.add_number("--processes", o.processes, 2, 16, "that take the lock");
+    line.add_number("--servers", o.servers, 1, 9, "that are started");
+    line.add_flag("--forgetful", o.forgetful, "the servers keep no log, so that a crash forgets: updates may then be lost, and are counted; "
+                                              "with --fencing, no more crash at a time than may");
+    line.add_list("--nodes", "URL", o.nodes, "servers that are there already, and …");
+    line.add_list("--links", "NAME", o.links, "… the network interfaces that lead to them, which are set down and up");
+    line.add_flag("--without-lock", o.without_lock, "updates must then be lost, or the check is blind");
+    line.add_flag("--fencing", o.fencing, "half of the time without fencing tokens, half with them, for processes that never look whether the "
+                                          "lock is still theirs: without, updates must be lost in 10 s or more; with, none, and nothing "
+                                          "stale be accepted");
+    line.add_text("--clock-shim", "FILE", o.clock_shim, "with --fencing: step the wall clocks of some servers through this library, which is "
+                                                        "preloaded into them");
+    line.add_flag("--rolling", o.rolling, "instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as "
+                                          "long as that takes; it must be held to the end, and another without healing be lost");
+    line.read(std::move(arguments));
+    return o;
+}
+
+}  // namespace redlock::test

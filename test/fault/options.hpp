@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::test {
+
+struct soak_options {
+    int seconds = 60;
+    std::uint64_t seed = 1;
+    std::size_t processes = 3;
+    std::size_t servers = 5;
+    bool forgetful = false;
+    bool without_lock = false;
+    bool fencing = false;
+    bool rolling = false;
+    std::string clock_shim;
+    std::vector<std::string> nodes;
+    std::vector<std::string> links;
+};
+
+/// @throws testbed::early_exit
+soak_options parse(std::vector<std::string> arguments);
+
+}  // namespace redlock::test

@@ -1,0 +1,87 @@
+#include "fault/report.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string what_was_done(soak_options const& o, faults const& f)
+{
+    return fmt::format("{} servers{}{}, {} processes, {} s, seed {}: {} faults", o.nodes.empty() ? o.servers : o.nodes.size(),
+                       o.forgetful ? " without a log" : "", o.links.empty() ? "" : " in namespaces of their own", o.processes, o.seconds,
+                       o.seed, f.done().all);
+}
+
+std::size_t keys_left(system_under_test const& system)
+{
+    std::this_thread::sleep_for(1500ms);  // what could not be released in time expires by itself
+    std::size_t left = 0;
+    for (auto& server : system.servers)
+        left += server->ask({"EXISTS", "lock:counter"}) == "1";
+    return left;
+}
+
+}  // namespace
+
+int report_counter(system_under_test const& system, faults const& f, shared_counter const& s, int failed)
+{
+    auto const& options = system.options;
+    auto const acknowledged = s.acknowledged.load();
+    auto const missing = acknowledged > s.value ? acknowledged - s.value : 0;
+    fmt::print("{}, {} updates, {} lost; {} written when the lock was over, {} given up inside, {} acquisitions refused\n",
+               what_was_done(options, f), acknowledged, missing, s.doubtful.load(), s.lost.load(), s.refused.load());
+    if (options.without_lock) {
+        fmt::print("without the lock, {} updates are lost\n", missing);
+        return missing > 0 ? 0 : 1;
+    }
+    if (failed > 0) {
+        fmt::print("{} processes did not end well\n", failed);
+        return 1;
+    }
+    auto const left = keys_left(system);
+    if (left > 0)
+        fmt::print("the key is left on {} servers\n", left);
+    if (acknowledged == 0)
+        fmt::print("nothing was done\n");
+    // A write that began when the lock was held and ended when it was over: the process stood still in between.
+    bool const explained = options.forgetful || s.doubtful > 0;
+    if (missing > 0)
+        fmt::print("{} updates are lost{}\n", missing,
+                   options.forgetful ? ": servers forgot locks that were held"
+                   : explained       ? ": a process stood still between its last look at the lock and its write"
+                                     : "");
+    return (missing > 0 && !explained) || left > 0 || acknowledged == 0 ? 1 : 0;
+}
+
+int report_fencing(soak_options const& options, faults const& f, shared_counter const& s, int failed, arbiter::record const& with,
+                   arbiter::record const& without)
+{
+    fmt::print("{}, among them {} crashes of servers, {} of processes, {} steps of clocks; {} acquisitions refused\n"
+               "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, {} stale accepted\n",
+               what_was_done(options, f), f.done().crashes, f.done().deaths, f.done().steps, s.refused.load(), with.acknowledged, with.lost,
+               with.refused, without.acknowledged, without.lost, without.stale);
+    bool bad = failed > 0 || with.acknowledged == 0 || with.lost > 0;
+    if (failed > 0)
+        fmt::print("{} processes did not end well\n", failed);
+    if (with.acknowledged == 0)
+        fmt::print("nothing was done\n");
+    if (with.stale > 0 || with.twice > 0 || with.falling > 0) {
+        fmt::print("with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one\n",
+                   with.stale, with.twice, with.falling);
+        bad = true;
+    }
+    if (options.seconds >= 10 && without.lost == 0) {
+        fmt::print("the check is blind: nothing was lost without fencing\n");
+        bad = true;
+    }
+    return bad ? 1 : 0;
+}
+
+}  // namespace redlock::test

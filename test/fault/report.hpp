@@ -1,0 +1,19 @@
+#pragma once
+
+#include "fault/arbiter.hpp"
+#include "fault/faults.hpp"
+#include "fault/options.hpp"
+#include "fault/system_under_test.hpp"
+#include "fault/worker.hpp"
+
+namespace redlock::test {
+
+// What was done and what went wrong, on the standard output. @p failed: how many processes did not end well.
+// @return the exit status
+
+int report_counter(system_under_test const&, faults const&, shared_counter const&, int failed);
+
+int report_fencing(soak_options const&, faults const&, shared_counter const&, int failed, arbiter::record const& with,
+                   arbiter::record const& without);
+
+}  // namespace redlock::test

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <sys/socket.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// Answers what other processes ask, one request after the other, in a thread. So each is atomic, as a statement to a database is.
+class request_loop {
+public:
+    /// Answers one request of a client. @return false: its process has ended
+    using answer_one = std::function<bool(int client)>;
+
+    explicit request_loop(answer_one a) : answer_one_(std::move(a)) {}
+    ~request_loop();
+    request_loop(request_loop const&) = delete;
+    request_loop& operator=(request_loop const&) = delete;
+
+    int connect();  ///< A client's end; its process is to be forked, and ours of it closed, before @ref start.
+    void start();
+    void stop();
+
+private:
+    void run();
+
+    answer_one const answer_one_;
+    std::vector<int> clients_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+/// What a @ref request_loop is made of: requests of one type, and a function from them to answers.
+template <class Request, class Decide>
+request_loop::answer_one answer_with(Decide decide)
+{
+    return [decide](int client) {
+        Request r;
+        if (::recv(client, &r, sizeof r, 0) != sizeof r)
+            return false;
+        auto const a = decide(r);
+        ::send(client, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return true;
+    };
+}
+
+/// On the client's side: asks, and waits for the answer, which is never long in coming.
+template <class Answer, class Request>
+Answer ask(int loop, Request const& r)
+{
+    Answer a;
+    if (::send(loop, &r, sizeof r, MSG_NOSIGNAL) != sizeof r || ::recv(loop, &a, sizeof a, 0) != sizeof a)
+        throw std::runtime_error("nobody answers requests any more");
+    return a;
+}
+
+}  // namespace redlock::test
