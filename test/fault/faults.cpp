@@ -39,7 +39,7 @@ void faults::strike(std::chrono::milliseconds time, std::function<std::string()>
     auto const end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) {
         do_harm();
-        std::this_thread::sleep_for(std::chrono::milliseconds(options_.fencing ? 20 + any(120) : 50 + any(400)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(options_.naive_workers() ? 20 + any(120) : 50 + any(400)));
         if (::isatty(2))
             fmt::print(stderr, "\r{} faults, {} ", done_.all, progress());
     }
@@ -52,7 +52,7 @@ void faults::do_harm()
 {
     ++done_.all;
     mend_some();
-    if (options_.fencing && any(3) > 0)
+    if (options_.naive_workers() && any(3) > 0)
         return any(20) == 0 ? replace_client() : stop_client();
     if (!options_.nodes.empty())
         return any(4) == 0 ? stop_client() : cut_links();
@@ -61,9 +61,9 @@ void faults::do_harm()
 
 void faults::harm_server(std::size_t i)
 {
-    switch (any(options_.fencing ? 9 : 7)) {
+    switch (any(options_.naive_workers() ? 9 : 7)) {
     case 0:
-        return options_.fencing && options_.forgetful ? move_majority(i) : crash(i);
+        return options_.naive_workers() && options_.forgetful ? move_majority(i) : crash(i);
     case 1:
         return pause(i);
     case 2:
@@ -161,7 +161,7 @@ void faults::move_majority(std::size_t shared_server)
 // that is stepped may seem younger; it may not crash, because it could seem older.
 bool faults::may_crash(std::size_t i) const
 {
-    if (!options_.fencing || !options_.forgetful)
+    if (!options_.naive_workers() || !options_.forgetful)
         return true;
     if (i < system_.clocks.size())
         return false;
@@ -176,7 +176,7 @@ void faults::stop_client()
 {
     auto const pid = system_.clients[any(system_.clients.size())].pid();
     ::kill(pid, SIGSTOP);
-    later_.push_back({any(options_.fencing ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
+    later_.push_back({any(options_.naive_workers() ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
 }
 
 void faults::replace_client()

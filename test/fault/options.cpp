@@ -16,13 +16,16 @@ soak_options parse(std::vector<std::string> arguments)
     line.add_number("--processes", o.processes, 2, 16, "that take the lock");
     line.add_number("--servers", o.servers, 1, 9, "that are started");
     line.add_flag("--forgetful", o.forgetful, "the servers keep no log, so that a crash forgets: updates may then be lost, and are counted; "
-                                              "with --fencing, no more crash at a time than may");
+                                              "with --fencing and --transfers, no more crash at a time than may");
     line.add_list("--nodes", "URL", o.nodes, "servers that are there already, and …");
     line.add_list("--links", "NAME", o.links, "… the network interfaces that lead to them, which are set down and up");
-    line.add_flag("--without-lock", o.without_lock, "updates must then be lost, or the check is blind");
+    line.add_flag("--without-lock", o.without_lock, "updates must then be lost, or the check is blind; with --transfers nothing fails, and "
+                                                    "sums must be wrong");
     line.add_flag("--fencing", o.fencing, "half of the time without fencing tokens, half with them, for processes that never look whether the "
                                           "lock is still theirs: without, updates must be lost in 10 s or more; with, none, and nothing "
                                           "stale be accepted");
+    line.add_flag("--transfers", o.transfers, "instead: transfers between 50 accounts, each under a lock of two to five, and now and then "
+                                              "a sum under a lock of all, which must never be wrong");
     line.add_text("--clock-shim", "FILE", o.clock_shim, "with --fencing: step the wall clocks of some servers through this library, which is "
                                                         "preloaded into them");
     line.add_flag("--rolling", o.rolling, "instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as "

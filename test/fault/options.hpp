@@ -16,9 +16,13 @@ struct soak_options {
     bool without_lock = false;
     bool fencing = false;
     bool rolling = false;
+    bool transfers = false;
     std::string clock_shim;
     std::vector<std::string> nodes;
     std::vector<std::string> links;
+
+    /// Whether the workers have tokens and never look whether their locks are still theirs. They are then stopped and killed a lot.
+    bool naive_workers() const { return fencing || transfers; }
 };
 
 /// @throws testbed::early_exit

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace redlock::test {
 
@@ -19,13 +20,24 @@ std::string what_was_done(soak_options const& o, faults const& f)
                        o.seed, f.done().all);
 }
 
-std::size_t keys_left(system_under_test const& system)
+// On how many servers one of them is.
+std::size_t servers_with(std::vector<std::string> const& keys, system_under_test const& system)
 {
     std::this_thread::sleep_for(1500ms);  // what could not be released in time expires by itself
+    std::vector<std::string> exists{"EXISTS"};
+    exists.insert(exists.end(), keys.begin(), keys.end());
     std::size_t left = 0;
     for (auto& server : system.servers)
-        left += server->ask({"EXISTS", "lock:counter"}) == "1";
+        left += server->ask(exists) != "0";
     return left;
+}
+
+// Says so, if it is.
+bool is_wrong(bool wrong, std::string const& text)
+{
+    if (wrong)
+        fmt::print("{}\n", text);
+    return wrong;
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
         fmt::print("{} processes did not end well\n", failed);
         return 1;
     }
-    auto const left = keys_left(system);
+    auto const left = servers_with({"lock:counter"}, system);
     if (left > 0)
         fmt::print("the key is left on {} servers\n", left);
     if (acknowledged == 0)
@@ -81,6 +93,28 @@ int report_fencing(soak_options const& options, faults const& f, shared_counter 
         fmt::print("the check is blind: nothing was lost without fencing\n");
         bad = true;
     }
+    return bad ? 1 : 0;
+}
+
+int report_transfers(system_under_test const& system, faults const& f, shared_transfers const& s, int failed, bank::record const& b)
+{
+    auto const& options = system.options;
+    fmt::print("{}, among them {} crashes of servers, {} of processes; {} acquisitions refused\n"
+               "{} transfers between {} accounts, {} sums right, {} wrong; {} requests refused as stale, {} writes of unfinished "
+               "transfers undone; at the end {} of {}\n",
+               what_was_done(options, f), f.done().crashes, f.done().deaths, s.refused.load(), s.done.load(), bank::size, s.right.load(),
+               s.wrong.load(), b.refused, b.undone, b.sum, bank::total);
+    if (options.without_lock)
+        return is_wrong(s.wrong == 0, "the check is blind: no sum was wrong without the lock") ? 1 : 0;
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < bank::size; ++i)
+        keys.push_back(fmt::format("lock:account/{}", i));
+    auto const left = servers_with(keys, system);
+    bool bad = is_wrong(failed > 0, fmt::format("{} processes did not end well", failed));
+    bad |= is_wrong(s.done == 0 || s.right == 0, "nothing was done, or never added up");
+    bad |= is_wrong(s.wrong > 0 || b.sum != bank::total, "money has come or gone");
+    bad |= is_wrong(s.refused_inside > 0, fmt::format("{} times two held one account", s.refused_inside.load()));
+    bad |= is_wrong(left > 0, fmt::format("keys are left on {} servers", left));
     return bad ? 1 : 0;
 }
 

@@ -3,7 +3,8 @@
 // The counter is plain memory that the processes share: reading it, waiting, and writing it back loses an update whenever
 // two are inside at once. An update is acknowledged when the lock was still held after the write; at the end the counter
 // must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or refuses what
-// processes ask that do not look at their locks at all. Run with --help.
+// processes ask that do not look at their locks at all. With --transfers they lock several accounts at once, and the sum
+// of all is watched. Run with --help.
 
 #include "fault/arbiter.hpp"
 #include "fault/faults.hpp"
@@ -11,6 +12,7 @@
 #include "fault/report.hpp"
 #include "fault/rolling.hpp"
 #include "fault/system_under_test.hpp"
+#include "fault/transfers.hpp"
 #include "fault/worker.hpp"
 #include "testbed/early_exit.hpp"
 
@@ -93,6 +95,8 @@ int main(int argc, char** argv)
         auto const o = parse({argv + 1, argv + argc});
         if (o.rolling)
             return rolling_restart(std::max<std::size_t>(o.servers, 3));
+        if (o.transfers)
+            return soak_transfers(o);
         return o.fencing ? soak(o).run_fencing() : soak(o).run();
     } catch (redlock::testbed::early_exit const& e) {
         return e.tell();

@@ -62,8 +62,9 @@ void system_under_test::start_clients(work const& work, request_loop* requests)
     };
     for (std::size_t i = 0; i < options.processes; ++i)
         clients.push_back(start(options.seed * 100 + i, false));
-    for (std::size_t i = 0; options.fencing && i < 5; ++i)
-        spare.push_back(start(options.seed * 100 + 50 + i, true));
+    auto const spares = options.naive_workers() ? std::max(5, options.seconds / 4) : 0;
+    for (int i = 0; i < spares; ++i)
+        spare.push_back(start(options.seed * 100 + 50 + static_cast<std::uint64_t>(i), true));
     network->start();  // after the forks: a process with threads is not to be forked
     if (requests)
         requests->start();
