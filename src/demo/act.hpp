@@ -17,10 +17,14 @@ namespace redlock::demo {
 /// One act of the play: a shop, the processes of its buyers, and somebody who watches.
 class act {
 public:
-    act(progress& p, servers& s, std::int64_t first_delivery);
+    /// The shop has so many of each of @p kinds of items, 1 to 20.
+    act(progress& p, servers& s, std::int64_t first_delivery, std::size_t kinds = 1);
 
     /// Starts a process of buyers, who wait for the doors to open.
     testbed::process& admit(crowd const& c);
+
+    /// @p c says how all buyers come, who then come from either process in turn.
+    void admit_in_two_processes(crowd c);
 
     void open_doors();
     void close_doors();
@@ -31,9 +35,14 @@ public:
 
     void watch_for(std::chrono::milliseconds duration);
 
+    /// How many pieces are sold within @p duration, and until the first one is, but not for ever. Not those under way.
+    std::int64_t sales(std::chrono::milliseconds duration);
+
     /// Until all buyers' processes have ended.
     /// @throws std::runtime_error if nothing happens any more
     void watch_to_the_end();
+
+    void claim_that_books_are_right();
 
     shop& books() noexcept { return *shop_; }
     act_result result(std::string name, std::size_t buyers) const;

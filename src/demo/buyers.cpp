@@ -9,10 +9,15 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace redlock::demo {
 
@@ -20,6 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using asio::awaitable;
+using steady = std::chrono::steady_clock;
+using order = std::vector<std::size_t>;  // the numbers of its items
 
 /// Counts up, and down again on every way out.
 class presence {
@@ -57,7 +64,7 @@ private:
         ++shop_.ready;
         while (!shop_.open)
             co_await pause(1ms);
-        opened_ = std::chrono::steady_clock::now();
+        opened_ = steady::now();
         for (std::size_t i = 0; i < crowd_.buyers; ++i)
             asio::co_spawn(context_, buyer(i), [this](std::exception_ptr e) { leave(e); });
         while (left_ < crowd_.buyers && !shop_.closed)
@@ -84,11 +91,13 @@ private:
     awaitable<void> visit()
     {
         presence const waiting(shop_.waiting);
+        auto const o = choose();
+        auto const came = steady::now();
         ++trying_;
         bool done = false;
         while (!done && !shop_.closed) {
             try {
-                co_await buy();
+                co_await buy(o, came);
                 done = true;
             } catch (system_error const& e) {
                 count(e.code());  // and try again; what else it may be ends the process
@@ -97,24 +106,54 @@ private:
         --trying_;
     }
 
-    awaitable<void> buy()
+    order choose()
     {
-        if (!locks_)
-            co_return co_await sell(nullptr);
-        auto body = [this](lock& held) { return sell(&held); };
-        co_await locks_->with_lock("stock:hair-dryer", crowd_.lock, body);
+        order all(shop_.kinds);
+        std::iota(all.begin(), all.end(), 0);
+        std::shuffle(all.begin(), all.end(), random_);
+        all.resize(std::uniform_int_distribution(crowd_.fewest_items, crowd_.most_items)(random_));
+        return all;
     }
 
-    /// Reads the stock and writes it back a little later: wrong as soon as somebody else does so in between.
-    awaitable<void> sell(lock const* held)
+    awaitable<void> buy(order const& o, steady::time_point came)
+    {
+        if (!locks_)
+            co_return co_await sell(o, nullptr);
+        std::vector<std::string> names;
+        for (auto const i : o)
+            names.push_back(fmt::format("stock:{}", shop_.items[i].name));
+        auto body = [&](lock& held) {
+            note_wait(o, steady::now() - came);
+            return sell(o, &held);
+        };
+        co_await locks_->with_lock(names, crowd_.lock, body);
+    }
+
+    /// Reads each stock and writes it back a little later: wrong as soon as somebody else does so in between.
+    awaitable<void> sell(order const& o, lock const* held)
     {
         presence const paying(shop_.paying);
-        auto left = shop_.stock.load();
-        bool const reorder = left == 0 && crowd_.reorder > 0;
-        if (left == 0 && !reorder) {
-            ++shop_.sent_away;
-            co_return;
+        std::vector<std::int64_t> left;
+        for (auto const i : o)
+            left.push_back(shop_.items[i].stock);
+        bool const gone = std::count(left.begin(), left.end(), 0) > 0;
+        for (std::size_t k = 0; k < o.size(); ++k) {
+            auto& item = shop_.items[o[k]];
+            if (!gone) {
+                co_await database_answers(held);
+                item.stock = left[k] - 1;
+                ++item.sold;
+            } else if (left[k] == 0 && crowd_.reorder > 0) {
+                co_await database_answers(held);
+                item.stock = crowd_.reorder;
+                item.delivered += crowd_.reorder;
+            }
         }
+        ++(gone ? shop_.sent_away : shop_.by_size.at(o.size()).sold);
+    }
+
+    awaitable<void> database_answers(lock const* held)
+    {
         do
             co_await pause(database_answer_time());
         while (shop_.database_hangs);
@@ -122,12 +161,14 @@ private:
         // This process may have stood still since; then the lock, and with it what was read, is out of date.
         if (held && !held->held())
             throw system_error(errc::lost);
-        if (reorder) {
-            left = crowd_.reorder;
-            shop_.delivered += crowd_.reorder;
+    }
+
+    void note_wait(order const& o, std::chrono::nanoseconds waited)
+    {
+        auto& longest = shop_.by_size.at(o.size()).longest_wait;
+        auto const us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
+        for (auto so_far = longest.load(); so_far < us && !longest.compare_exchange_weak(so_far, us);) {
         }
-        shop_.stock = left - 1;
-        ++shop_.sold;
     }
 
     /// Half as much or half as long again as the crowd says, as databases do.
@@ -176,7 +217,7 @@ private:
     asio::io_context context_{1};
     std::optional<lock_manager> locks_;
     std::minstd_rand random_{std::random_device()()};
-    std::chrono::steady_clock::time_point opened_;
+    steady::time_point opened_;
     std::size_t left_ = 0;    // buyers who will not come again
     std::size_t trying_ = 0;  // buyers who are in the shop
     bool ended_ = false;

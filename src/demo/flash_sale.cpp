@@ -1,7 +1,8 @@
-// A flash sale in four acts: what goes wrong without a lock, and what stays right with it while things fail.
+// A flash sale in five acts: what goes wrong without a lock, and what stays right with it while things fail.
 
 #include "demo/act.hpp"
 #include "demo/options.hpp"
+#include "demo/orders.hpp"
 #include "demo/progress.hpp"
 #include "demo/servers.hpp"
 #include "demo/signals.hpp"
@@ -38,20 +39,36 @@ public:
 
     void play()
     {
-        without_lock();
-        with_lock();
-        while_servers_fail();
-        with_a_stopped_holder();
+        for (int number = 1; number <= 5; ++number) {
+            if (options_.act == 0 || options_.act == number)
+                play(number);
+        }
         progress_.summary(results_);
     }
 
 private:
+    void play(int number)
+    {
+        switch (number) {
+        case 1:
+            return without_lock();
+        case 2:
+            return with_lock();
+        case 3:
+            return while_servers_fail();
+        case 4:
+            return with_a_stopped_holder();
+        case 5:
+            results_.push_back(book_orders(progress_, servers_));
+        }
+    }
+
     void without_lock()
     {
         progress_.begin_act("Act 1: without a lock", fmt::format("{} buyers in two processes want {} hair dryers.",
                                                                  options_.buyers, options_.stock));
         act a(progress_, servers_, options_.stock);
-        admit_in_two_processes(a, rush());
+        a.admit_in_two_processes(rush());
         a.open_doors();
         a.watch_to_the_end();
 
@@ -59,8 +76,8 @@ private:
         if (static_cast<std::int64_t>(options_.buyers) > options_.stock)
             claim(r.oversold > 0, "it oversells: {} sold, but there were only {}", r.sold, r.delivered);
         else  // There is one for everybody, so only the books can go wrong.
-            claim(r.sold + a.books().stock > r.delivered,
-                  "the books are wrong: {} sold, {} left, but there were only {}", r.sold, a.books().stock.load(),
+            claim(r.sold + a.books().stock() > r.delivered,
+                  "the books are wrong: {} sold, {} left, but there were only {}", r.sold, a.books().stock(),
                   r.delivered);
     }
 
@@ -72,12 +89,12 @@ private:
         auto buyers = rush();
         buyers.nodes = servers_.urls();
         buyers.lock = {.ttl = 3s, .wait = 10s, .renew = redlock::renewal::automatic};
-        admit_in_two_processes(a, buyers);
+        a.admit_in_two_processes(buyers);
         a.open_doors();
         a.watch_to_the_end();
 
         auto const r = finish(a, "2 lock", options_.buyers);
-        claim_that_books_are_right(a);
+        a.claim_that_books_are_right();
         claim(r.sold + r.sent_away == static_cast<std::int64_t>(options_.buyers),
               "every buyer was served or sent away: {} + {}", r.sold, r.sent_away);
     }
@@ -89,13 +106,14 @@ private:
         act a(progress_, servers_, options_.stock);
         crowd const buyers{.nodes = servers_.urls(),
                            .lock = {.ttl = 3s, .wait = 500ms, .renew = redlock::renewal::automatic},
+                           .buyers = options_.buyers,
                            .arrival_interval = database_time_ * 3 / 2,  // leaves the lock some time to change hands
                            .database_time = database_time_,
                            .come_again = true,
                            .reorder = options_.stock};
-        admit_in_two_processes(a, buyers);
+        a.admit_in_two_processes(buyers);
         a.open_doors();
-        sales(a, 500ms);
+        a.sales(500ms);
 
         kill_two_servers(a);
         stop_a_third(a);
@@ -104,7 +122,7 @@ private:
         a.close_doors();
         a.watch_to_the_end();
         finish(a, "3 servers fail", options_.buyers);
-        claim_that_books_are_right(a);
+        a.claim_that_books_are_right();
     }
 
     void kill_two_servers(act& a)
@@ -112,7 +130,7 @@ private:
         servers_.kill(0);
         servers_.kill(1);
         progress_.event("two of five servers were killed (SIGKILL)");
-        auto const sold = sales(a, 1200ms);
+        auto const sold = a.sales(1200ms);
         claim(sold > 0, "sales go on with three of five: {} sold", sold);
     }
 
@@ -123,17 +141,17 @@ private:
         servers_.pause(2);
         progress_.event("a third was stopped (SIGSTOP)");
         a.watch_for(300ms);  // whoever had the lock already may finish
-        auto const sold_before = books.sold.load();
+        auto const sold_before = books.sold();
         a.watch_for(1000ms);
         a.watch_until([&] { return books.no_quorum > errors_before; }, 10s);
         auto const errors = books.no_quorum - errors_before;
-        auto const sold = books.sold - sold_before;
+        auto const sold = books.sold() - sold_before;
         servers_.resume(2);
         claim(errors > 0, "two of five are no majority, and the buyers are told so: {} times no_quorum", errors);
         claim(sold == 0, "nothing is sold then: {} sold", sold);
 
         progress_.event("the third goes on (SIGCONT)");
-        auto const sold_after = sales(a, 700ms);
+        auto const sold_after = a.sales(700ms);
         claim(sold_after > 0, "so do the sales: {} sold", sold_after);
     }
 
@@ -142,7 +160,7 @@ private:
         servers_.restart(0);
         servers_.restart(1);
         progress_.event("the two killed servers were started again, empty");
-        auto const sold = sales(a, 1200ms);
+        auto const sold = a.sales(1200ms);
         claim(sold > 0, "sales go on with all five: {} sold", sold);
     }
 
@@ -166,7 +184,7 @@ private:
         progress_.event("it has read that there is one, and its process is stopped (SIGSTOP)");
 
         a.admit(buyer);
-        bool const other_sold = a.watch_until([&] { return books.sold == 1; }, 20s);
+        bool const other_sold = a.watch_until([&] { return books.sold() == 1; }, 20s);
         auto const waited = std::chrono::steady_clock::now() - stopped;
         claim(other_sold, "the second buyer gets the lock when it has run out, and buys: after {:.1f} s",
               std::chrono::duration<double>(waited).count());
@@ -178,51 +196,20 @@ private:
         auto const r = finish(a, "4 holder stops", 2);
         claim(books.lost > 0 && r.sold == 1 && r.sent_away == 1,
               "it finds out that it has lost the lock before it sells, and is sent away");
-        claim_that_books_are_right(a);
+        a.claim_that_books_are_right();
     }
 
     /// All buyers at nearly the same time: the next comes while those before are still paying.
     crowd rush() const
     {
         auto const interval = std::min<microseconds>(database_time_ / 4, microseconds(2s) / options_.buyers);
-        return {.arrival_interval = interval, .database_time = database_time_};
-    }
-
-    /// @p c says how all buyers come, who then come from either process in turn.
-    void admit_in_two_processes(act& a, crowd c)
-    {
-        auto const interval = c.arrival_interval;
-        c.arrival_interval = 2 * interval;
-        c.buyers = options_.buyers - options_.buyers / 2;
-        a.admit(c);
-        c.first_arrival = interval;
-        c.buyers = options_.buyers / 2;
-        a.admit(c);
-    }
-
-    /// How many are sold within @p duration, and until the first one is, but not for ever. Not those under way.
-    std::int64_t sales(act& a, milliseconds duration)
-    {
-        a.watch_for(300ms);
-        auto const& sold = a.books().sold;
-        auto const before = sold.load();
-        a.watch_for(duration);
-        a.watch_until([&] { return sold > before; }, 10s);
-        return sold - before;
+        return {.buyers = options_.buyers, .arrival_interval = interval, .database_time = database_time_};
     }
 
     act_result finish(act& a, std::string name, std::size_t buyers)
     {
         results_.push_back(a.result(std::move(name), buyers));
         return results_.back();
-    }
-
-    void claim_that_books_are_right(act& a)
-    {
-        auto const& books = a.books();
-        claim(books.sold <= books.delivered, "nothing is oversold: {} sold of {}", books.sold.load(),
-              books.delivered.load());
-        claim(books.sold + books.stock == books.delivered, "the books are right: {} left", books.stock.load());
     }
 
     template <class... Args>

@@ -11,8 +11,8 @@ namespace {
 
 constexpr char about[] =
     R"(A flash sale on five real Redis servers, which it starts itself: many buyers in two processes want the few hair dryers
-in stock. First without a lock, then with it, then while servers fail, then with a lock holder that stands still. It
-says what it claims, and whether that was so.)";
+in stock. First without a lock, then with it, then while servers fail, then with a lock holder that stands still. At
+last, orders of several items, each under one lock, while servers fail. It says what it claims, and whether that was so.)";
 
 constexpr char notes[] =
     R"(Exit status: 0 if every claim held, 1 if not or if something failed, 64 for a wrong option, 130 after Ctrl-C.
@@ -27,6 +27,7 @@ options parse(std::vector<std::string> arguments)
     testbed::command_line line("redlock_demo", about, notes);
     line.add_number("--stock", o.stock, 1, 100'000, "hair dryers");
     line.add_number("--buyers", o.buyers, 2, 100'000, "coroutines, half of them in each process");
+    line.add_number("--act", o.act, 0, 5, "only this one; 0: all");
     line.add_text("--server", "PROGRAM", o.server, "the server program: its name or path (redis-server, or $REDLOCK_SERVER)");
     line.read(std::move(arguments));
     return o;
