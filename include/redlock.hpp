@@ -14,6 +14,7 @@
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/memory_server.hpp>
+#include <redlock/mode.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>

@@ -5,6 +5,7 @@
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
+#include <redlock/mode.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/default_completion_token.hpp>
@@ -70,13 +71,17 @@ public:
     /// All that was locked, in the order of their bytes, each once. It lives as long as the lock is not empty, or another.
     std::span<std::string const> resources() const noexcept;
 
-    /// The value of the keys on the servers: 128 random bits in hexadecimal, ':', and the owner's label.
+    /// Whom it keeps out; exclusive if empty.
+    redlock::mode mode() const noexcept;
+
+    /// The value of the keys on the servers, or, of one that is shared, in the list beside the key: 128 random bits in hexadecimal, ':', and the owner's label.
     /// Whoever knows it can release the lock, so it does not belong into logs.
     std::string const& token() const noexcept;
 
     /** A number that grows with every acquisition of the resource, by whomever; below 2^53. Renewal keeps it, and so does
         release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md. Of several resources it is
-        one number, which grows for each of them. 0: `config::fencing` is off, or the lock is empty. */
+        one number, which grows for each of them. Who shares the lock gets the number that is the latest: not smaller than that of anybody
+        who had it alone before, and smaller than that of whoever has it alone later; others who share it may have the same. 0: `config::fencing` is off, or the lock is empty. */
     std::uint64_t fencing_token() const noexcept;
 
 private:

@@ -3,6 +3,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/recycler.hpp>
+#include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -48,7 +49,7 @@ struct node_reply {
     /// and less promise nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
     /// A granted acquisition that proposed a token: what the counter is now, if it has been raised for this grant, to the proposal or
-    /// beyond; otherwise 0. Raised: the counter.
+    /// beyond; otherwise 0. Shared: what the counter is; 0: there is none. Raised: the counter.
     std::uint64_t fence = 0;
     bool healed = false;      ///< A denied extension: the key was not there, and has been set.
     bool watched = false;     ///< A denied acquisition that watches: the node will tell of the key's next change.
@@ -56,6 +57,9 @@ struct node_reply {
     /// `watched` are about the end of that, and not about each time that the lock changes hands.
     bool handed_on = false;
     bool wanted = false;      ///< A granted acquisition that contends: others have been denied lately.
+    /// A denied acquisition to share the lock: nobody keeps it out who has the lock alone, but somebody who waits for that. Then
+    /// `remaining` is how long that wish lasts at the most, and `watched` is about its end, too.
+    bool behind_writer = false;
 
     // Of several keys only.
 
@@ -88,7 +92,7 @@ struct node_events {
 
     /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. Or a key that this manager
         has set is gone: then the lock's renewal is tried at once. The end of hand-overs
-        has a key of its own, `lock:stock:=turn:{lock:stock}`. An empty key: it may have missed changes, because a connection ended.
+        has a key of its own, `lock:stock:=turn:{lock:stock}`, and so has that of others' wishes, `lock:stock:=wanted:{lock:stock}`. An empty key: it may have missed changes, because a connection ended.
         A node that never notifies is asked now and then. */
     std::function<void(std::string_view key)> changed;
 };
@@ -129,6 +133,12 @@ struct node_command {
     };
 
     kind what = kind::connect;
+    /// Of one key. Shared: the key holds the word `:=shared` as long as anybody shares it, and a list beside it the values of those who
+    /// do, each until its ttl is over; the key lives as long as the longest. To acquire is to enter the list, unless somebody has the key
+    /// alone, or waits for that; to extend, to heal and to release are about the value's place in the list; the last to leave deletes
+    /// the key. A value that has the key alone may be extended and released like this, too.
+    redlock::mode mode = mode::exclusive;
+    bool passes = false;         ///< Of a shared acquisition: those who wait to have the key alone do not keep it out.
     handovers handed_on = handovers::unsaid;
     bool heal = false;           ///< Of an extension: see there.
     bool watch = false;          ///< Of an acquisition that contends and is denied: notify of the next change of each key that is taken.
@@ -139,12 +149,15 @@ struct node_command {
     std::string_view value{};
     std::string_view contender{};  ///< Of an acquisition: who asks, the same for all of one manager; empty: it does not contend.
     std::chrono::milliseconds ttl{0};
-    std::uint64_t fence = 0;     ///< To acquire or raise with fencing: the token that is proposed. Otherwise 0.
+    /// To acquire or raise with fencing: the token that is proposed. Otherwise 0. Who shares a lock raises nothing for itself: a granted
+    /// acquisition answers with the counter as it is, and to raise is to set it to this if it is lower, and no more.
+    std::uint64_t fence = 0;
 
     /// The first.
     std::string const& key() const noexcept { return keys.front(); }
 
     bool has_several_keys() const noexcept { return keys.size() > 1; }
+    bool is_shared() const noexcept { return mode == redlock::mode::shared; }
 
     /// Whether it may set a key that the value has held before.
     bool may_set_again() const noexcept { return heal || grows; }
@@ -212,9 +225,9 @@ public:
     virtual node_limits limits() const { return {}; }
 
     /// Whether it knows how to carry out commands such as @p command, whose keys are examples. It is asked once, before @ref start, about
-    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, and about several keys. What it cannot
+    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, about several keys, and about sharing. What it cannot
     /// do the manager refuses with `errc::unsupported`, naming the node, before anything is sent.
-    virtual bool can(node_command const& command) const noexcept { return !command.has_several_keys(); }
+    virtual bool can(node_command const& command) const noexcept { return !command.has_several_keys() && !command.is_shared(); }
 
     /// Whether it notifies of changes to keys that are watched. Callable from any thread.
     virtual bool notifies() const noexcept { return false; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 
 #include <chrono>
@@ -34,6 +35,14 @@ struct acquire_options {
 
     /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms or more. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
+
+    /// With @ref mode::shared others may hold the lock at the same time, if they share it, too. Who waits to have it alone is not passed
+    /// by those who come later to share it; and who shares it is not kept out by more than one of those at a time. One resource only.
+    ///
+    /// What the manager shares already is given to up to `config::max_handovers` more, without asking the nodes, if at least half of
+    /// their `ttl` is left of it, and it is renewed if they want that; not to those with a `max_hold`. They have the same token, and the
+    /// same loss.
+    redlock::mode mode = mode::exclusive;
 
     /// Filled just before completion when not null; must live until then.
     attempt_report* report = nullptr;

@@ -2,6 +2,7 @@
 
 #include <redlock/detail/api.hpp>
 #include <redlock/error.hpp>
+#include <redlock/mode.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -51,6 +52,7 @@ struct node_lock_info {
     std::string name{};                      ///< The node's address, without user and password.
     error_code error{};                      ///< Why nothing is known.
     bool locked = false;
+    redlock::mode mode = mode::exclusive;    ///< See @ref lock_info::mode.
     std::string owner{};                     ///< See @ref lock_info::owner.
     std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
 };
@@ -58,7 +60,8 @@ struct node_lock_info {
 /// Who holds a resource, as told by `lock_manager::async_inspect`. A snapshot: old the moment it is made.
 struct lock_info {
     std::string resource{};
-    bool locked = false;                     ///< A majority of the nodes names the same holder.
+    bool locked = false;                     ///< A majority of the nodes names the same holder, or says that it is shared.
+    redlock::mode mode = mode::exclusive;    ///< Whether it is shared: by one or by many, and nobody says by whom.
     /// The holder's `config::owner`; empty when the key was written by a client that leaves no label.
     std::string owner{};
     std::chrono::milliseconds remaining{0};  ///< For how long a majority will go on naming the holder.

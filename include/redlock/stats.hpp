@@ -26,6 +26,7 @@ struct node_stats {
 /// Counters since the manager was made, and the present load. A snapshot.
 struct stats {
     std::uint64_t acquired = 0;
+    std::uint64_t joined = 0;                ///< Acquisitions that were given a lock which the manager shares already; no node was asked.
     std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost.
     std::uint64_t second_rounds = 0;         ///< Of acquisitions with fencing: too few nodes took the proposed token.
     std::uint64_t contended = 0;             ///< Acquisitions that ended with `errc::contended` …

@@ -54,7 +54,8 @@ bool has_hash_tag(std::string_view key) noexcept
     return close != key.npos && close != open + 1;
 }
 
-constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn";
+constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn",
+                           readers_mark = ":=shared";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -68,7 +69,7 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -124,17 +125,43 @@ std::string handovers_key(std::string_view key)
     return k;
 }
 
-std::string_view lock_of_handovers_key(std::string_view key) noexcept
+void put_readers_key(std::string& to, std::string_view key)
 {
-    auto const end = key.find(handovers_mark);
+    put(to, key, readers_mark);
+}
+
+std::string readers_key(std::string_view key)
+{
+    std::string k;
+    put_readers_key(k, key);
+    return k;
+}
+
+namespace {
+
+// The lock's key if @p key is that and the mark; otherwise nothing.
+std::string_view lock_of(std::string_view key, std::string_view mark) noexcept
+{
+    auto const end = key.find(mark);
     if (end == key.npos)
         return {};
     auto const lock = key.substr(0, end);
-    auto tag = key.substr(end + handovers_mark.size());
+    auto tag = key.substr(end + mark.size());
     if (has_hash_tag(lock))
         return tag.empty() ? lock : std::string_view{};
     bool const whole = tag.starts_with(":{") && tag.ends_with("}") && tag.size() == lock.size() + 3 && tag.substr(2, lock.size()) == lock;
     return whole ? lock : std::string_view{};
+}
+
+}  // namespace
+
+std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept
+{
+    if (auto const lock = lock_of(key, handovers_mark); !lock.empty())
+        return {watched::handovers, lock};
+    if (auto const lock = lock_of(key, wanted_mark); !lock.empty())
+        return {watched::wishes, lock};
+    return {watched::lock, key};
 }
 
 }  // namespace redlock::core

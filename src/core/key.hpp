@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::core {
 
@@ -15,7 +16,7 @@ std::string_view owner_in(std::string_view token) noexcept;
 // A lock's other keys. Each begins with the lock's own, so that whoever may use that may use these, is in the same slot of a
 // cluster, and holds a mark that no lock's key holds, so that none of them is ever the key of another lock.
 
-/// The first of the four marks that is in @p key; empty if there is none. With a mark it cannot be a lock's key.
+/// The first of the marks that is in @p key; empty if there is none. With a mark it cannot be a lock's key.
 std::string_view mark_in(std::string_view key) noexcept;
 
 /// The key of the counter that fencing tokens for the lock at @p key are drawn from.
@@ -34,7 +35,17 @@ void put_wanted_key(std::string& to, std::string_view key);
 std::string handovers_key(std::string_view key);
 void put_handovers_key(std::string& to, std::string_view key);
 
-/// The lock's key if @p key tells of its hand-overs; otherwise nothing.
-std::string_view lock_of_handovers_key(std::string_view key) noexcept;
+/// The key of the list of who shares the lock at @p key, and until when.
+std::string readers_key(std::string_view key);
+void put_readers_key(std::string& to, std::string_view key);
+
+/// What the lock's key holds while it is shared. No value of ours begins like this.
+inline constexpr std::string_view shared_word = ":=shared";
+
+/// What nodes notify of: the lock itself, the hand-overs of a process, and who wants it.
+enum class watched : std::uint8_t { lock, handovers, wishes };
+
+/// Which of them @p key is, and of which lock.
+std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept;
 
 }  // namespace redlock::core

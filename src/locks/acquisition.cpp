@@ -24,11 +24,9 @@ void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acq
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
     auto a = make_recycled<acquisition>(s, std::move(resources), options, std::move(handler), explains);
-    if (!check(a->resources, s->settings.prefix).empty() || !check(options, s->settings).empty())
+    if (!check(a->resources, options, s->settings).empty() || !s->quorum.nodes.check_ttl(options.ttl).empty())
         return a->complete(errc::invalid_argument);
-    if (!s->quorum.nodes.check_ttl(options.ttl).empty())
-        return a->complete(errc::invalid_argument);
-    if (!s->quorum.nodes.lack(a->wants_several()).empty())
+    if (!s->quorum.nodes.lack(a->wants_several(), options.mode).empty())
         return a->complete(errc::unsupported);
     a->done.on_cancel(a);
     s->operations.run(a, options.wait.count() > 0 ? acquisition::run_in_queue(a) : acquisition::run(a));
@@ -73,6 +71,10 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             a.round_ = a.place_->asked();
             co_return a.place_->met().value_or(make_error_code(state.quorum.nodes.ready() ? errc::contended : errc::no_quorum));
         }
+        if (a.shares() && a.is_behind_a_writer())
+            co_return errc::contended;
+        if (a.shares() && a.join())
+            co_return error_code();
         if (auto const until = a.others_first(now)) {
             co_await a.sleep(std::min(*until, a.give_up_at_));
             continue;
@@ -117,6 +119,24 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     co_return asio::error::operation_aborted;
 }
 
+// Who does not wait is in no queue; it does not pass those who are for all that.
+bool acquisition::is_behind_a_writer() const
+{
+    return !place_ && state_->waiters.wanted_alone(resources.names().front());
+}
+
+// What this manager shares already is there for one more.
+bool acquisition::join()
+{
+    bool const is_next = !place_ || place_->first();
+    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, state_->settings.max_handovers) : nullptr;
+    if (!joined)
+        return false;
+    bump(state_->count.joined);
+    won_ = access::make_handle(std::move(joined));
+    return true;
+}
+
 // Until when others of this manager, or of other ones, come first; they wake us when they are done. Nothing: it is for us to ask.
 std::optional<clock::time_point> acquisition::others_first(clock::time_point now)
 {
@@ -127,7 +147,7 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     if (!place_ || growing_ || now >= give_up_at_)
         return std::nullopt;  // what is kept would be over before it is asked for again
     // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
-    auto const held_until = state_->holdings.held_until(resources);
+    auto const held_until = state_->holdings.held_until(resources, options_.mode);
     auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
     if (until) {
         (held_until ? history_.queued : history_.yielded) = true;
@@ -165,7 +185,7 @@ std::shared_ptr<round> acquisition::next_round()
     if (place_ && wants_several() && lost_rounds_ >= core::all_or_nothing && !growing_)
         growing_ = make_recycled<grant>(keys(), state.make_token(), state.quorum.nodes.size());
     auto r = growing_ ? make_recycled<round>(state.quorum, node_command::kind::acquire, growing_, options_.ttl)
-                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl);
+                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl, options_.mode);
     r->timed = options_.report != nullptr;
     history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);
@@ -177,8 +197,9 @@ std::shared_ptr<round> acquisition::next_round()
     }
     if (growing_)
         r->grow();
+    r->command.passes = passes_writers_;
     if (state.settings.fencing)
-        r->command.fence = propose();
+        r->command.fence = shares() ? 1 : propose();
     ++history_.rounds;
     bump(state.count.rounds);
     return r;
@@ -211,7 +232,7 @@ void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> a
 
 void acquisition::hand_out(clock::time_point decided)
 {
-    if (round_->wanted())
+    if (round_->wanted() && !shares())
         state_->waiters.others_want(resources.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
                                     state_->runtime.random()[0]);
     auto held = make_recycled<held_lock>(state_, resources, *round_, options_, &extension::renew);
@@ -298,48 +319,6 @@ void acquisition::complete(error_code ec)
     }
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done(std::move(outcome), std::move(won_));
-}
-
-attempt_report acquisition::report(error_code ec) const
-{
-    attempt_report r;
-    if (round_)
-        r.nodes = round_->report();
-    r.outcome = ec;
-    r.rounds = history_.rounds;
-    r.second_rounds = second_rounds_;
-    if (ec == errc::quarantined)
-        r.quarantine = core::time_left(state_->quorum.nodes.quarantine_over(), state_->now());
-    if (ec == errc::contended)
-        r.remaining = remaining();
-    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
-    auto const taken = ec == errc::contended ? first_taken() : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r, taken) : "acquired";
-    return r;
-}
-
-// Of several resources the first that somebody else has, as far as a node has told.
-std::string_view acquisition::first_taken() const
-{
-    for (auto const& b : round_ ? std::span<ballot const>(round_->ballots) : std::span<ballot const>()) {
-        if (b.answered && !b.reply.taken.empty())
-            return std::string_view(b.command().keys[b.reply.taken.front().index]).substr(state_->settings.prefix.size());
-    }
-    return {};
-}
-
-// For how long others have it, as far as this manager or the nodes have told.
-std::chrono::milliseconds acquisition::remaining() const
-{
-    auto const now = state_->now();
-    if (auto const until = state_->holdings.held_until(resources))
-        return core::time_left(*until, now);
-    if (!round_)
-        return {};
-    core::estimate<clock::time_point> to(round_->ballots.size(), state_->quorum.nodes.quorum());
-    look_at(*round_, now, to);
-    auto const until = to.free_at();
-    return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
 }
 
 }  // namespace redlock::detail

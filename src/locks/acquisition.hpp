@@ -31,7 +31,8 @@ public:
     void wake() override;
     bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
     bool wants_several() const noexcept override { return resources.size() > 1; }
-    bool awaits_handovers(std::size_t node, std::string_view resource) const override;
+    bool shares() const noexcept override { return options_.mode == mode::shared; }
+    bool awaits(core::watched of, std::size_t node, std::string_view resource) const override;
     void may_be_free(std::size_t node, std::string_view resource) override;
 
     void complete(error_code);
@@ -51,12 +52,15 @@ private:
     static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
     static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
 
+    bool is_behind_a_writer() const;
+    bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
     std::shared_ptr<round> next_round();
     key_list keys() const;
     error_code outcome_of(round const&) const;
     std::uint64_t propose();
     void learn(std::uint64_t counter);
+    bool was_kept_out_by_a_holder() const;
     bool will_be_notified() const;
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
     std::chrono::milliseconds remaining() const;
@@ -90,6 +94,7 @@ private:
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     std::size_t conflicts_ = 0;             ///< of tokens
     std::size_t lost_rounds_ = 0;           ///< to others, races included
+    bool passes_writers_ = false;           ///< of one that shares: it has waited for a holder, so it is its turn
     lock_handle won_;
     bool cancelled_ = false;
     bool last_round_ = false;               ///< cancelled, unless the present one wins

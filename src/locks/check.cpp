@@ -82,7 +82,20 @@ std::string check_resource(std::string_view resource, std::string_view prefix)
     return {};
 }
 
-std::string check(resource_set const& resources, std::string_view prefix)
+std::string check_ttl(milliseconds ttl, config const& c)
+{
+    if (ttl < ttl_min || ttl > c.max_ttl)
+        return fmt::format("ttl is {} ms, but must be {} ms to max_ttl, which is {} ms", ttl.count(), ttl_min.count(),
+                           c.max_ttl.count());
+    if (c.node_timeout >= ttl)
+        return fmt::format("ttl is {} ms, but must be above node_timeout, which is {} ms", ttl.count(),
+                           c.node_timeout.count());
+    return {};
+}
+
+namespace {
+
+std::string check_resources(resource_set const& resources, std::string_view prefix)
 {
     if (resources.size() == 0 || resources.size() > resources_max)
         return fmt::format("{} resources are named, but 1 to {} can be locked together", resources.size(), resources_max);
@@ -93,15 +106,15 @@ std::string check(resource_set const& resources, std::string_view prefix)
     return {};
 }
 
-std::string check_ttl(milliseconds ttl, config const& c)
+}  // namespace
+
+std::string check(resource_set const& resources, acquire_options const& o, config const& c)
 {
-    if (ttl < ttl_min || ttl > c.max_ttl)
-        return fmt::format("ttl is {} ms, but must be {} ms to max_ttl, which is {} ms", ttl.count(), ttl_min.count(),
-                           c.max_ttl.count());
-    if (c.node_timeout >= ttl)
-        return fmt::format("ttl is {} ms, but must be above node_timeout, which is {} ms", ttl.count(),
-                           c.node_timeout.count());
-    return {};
+    if (auto wrong = check_resources(resources, c.prefix); !wrong.empty())
+        return wrong;
+    if (o.mode != mode::exclusive && resources.size() > 1)
+        return fmt::format("mode is shared, but {} resources are named; share one, or lock all of them for yourself", resources.size());
+    return check(o, c);
 }
 
 std::string check(acquire_options const& o, config const& c)

@@ -14,7 +14,7 @@ namespace redlock::detail {
 std::string check(config const&);
 std::string check_resource(std::string_view resource, std::string_view prefix);
 std::string check_ttl(std::chrono::milliseconds ttl, config const&);
-std::string check(resource_set const&, std::string_view prefix);
 std::string check(acquire_options const&, config const&);
+std::string check(resource_set const&, acquire_options const&, config const&);
 
 }  // namespace redlock::detail

@@ -77,13 +77,11 @@ std::string explain(config const& settings, node_set const& nodes, resource_set 
 {
     auto text = about(resources, "cannot hold") + ": ";
     if (r.outcome == errc::invalid_argument) {
-        auto wrong = check(resources, settings.prefix);
-        if (wrong.empty())
-            wrong = check(options, settings);
+        auto const wrong = check(resources, options, settings);
         return text + (wrong.empty() ? nodes.check_ttl(options.ttl) : wrong);
     }
     if (r.outcome == errc::unsupported)
-        return text + nodes.lack(resources.size() > 1);
+        return text + nodes.lack(resources.size() > 1, options.mode);
     text += r.outcome.message();
     if (!taken.empty())
         text += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));

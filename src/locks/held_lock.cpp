@@ -30,6 +30,7 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, resource_set names, round
       renew_at_(renew_ ? core::renewal_due(won.started, promised_, state->runtime.random()[0]) : clock::time_point::max()),
       longest_ttl_(ttl_),
       margin_(core::stop_margin(core::time_to_work(promised_, options.max_hold))),
+      wanted_(won.wanted()),
       valid_until_(valid_until(won.started, promised_).time_since_epoch().count()),
       alarm_([this] { ring(); })
 {
@@ -215,6 +216,19 @@ void held_lock::may_be_gone(std::size_t node)
         return;
     renew_at_ = std::min(renew_at_, std::max(state->now(), not_before_));
     keep();
+}
+
+// Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each of them may
+// keep it a little longer, and who waits to have it alone is waiting for the last.
+std::shared_ptr<stake> held_lock::join(acquire_options const& options, std::size_t joins_max)
+{
+    bool const is_kept = options.renew == renewal::none || renew_;
+    bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
+    if (grant_->mode != mode::shared || wanted_ || joins_ >= joins_max || !is_kept || !lasts || !held())
+        return {};
+    auto more = another();
+    joins_ += more ? 1 : 0;
+    return more;
 }
 
 bool held_lock::let_go()

@@ -55,6 +55,7 @@ public:
     // Any thread.
     bool held() const noexcept override;
     std::shared_ptr<stake> first_stake() noexcept { return {shared_from_this(), &first_}; }
+    std::shared_ptr<stake> another();  ///< null if the last has been given back
     bool one_more() noexcept;  ///< @return false if there is none any more
     bool one_less() noexcept { return stakes_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
     clock::time_point valid_until() const noexcept override;
@@ -75,6 +76,7 @@ public:
     /// Of one that was lost: why, for people. Any thread that knows of the loss.
     std::string const& lost_because() const noexcept { return trouble_; }
     void lose_in_test();
+    std::shared_ptr<stake> join(acquire_options const&, std::size_t joins_max) override;
     bool let_go() override;
     void may_be_gone(std::size_t node) override;
     void abandon() override;
@@ -127,6 +129,8 @@ private:
     clock::time_point not_before_;        ///< whatever nodes say of the key, it is not renewed again earlier
     std::chrono::milliseconds longest_ttl_;
     std::chrono::milliseconds margin_;
+    std::size_t joins_ = 0;
+    bool const wanted_;              ///< somebody waited to have it alone when it was won
     bool renewing_ = false;
     bool gone_meanwhile_ = false;    ///< a node has said so
     bool has_body_ = false;

@@ -60,14 +60,21 @@ void holdings::give_away(holding& h) noexcept
     }
 }
 
-std::optional<clock::time_point> holdings::held_until(resource_set const& resources) const
+std::optional<clock::time_point> holdings::held_until(resource_set const& resources, redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
     for (auto const& resource : resources) {
-        if (auto const it = held_.find(resource); it != held_.end() && it->second->held())
+        auto const it = held_.find(resource);
+        if (it != held_.end() && it->second->held() && (wanted == mode::exclusive || it->second->mode() == mode::exclusive))
             until = std::max(until, std::optional(it->second->valid_until()));
     }
     return until;
+}
+
+std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, std::size_t joins_max) const
+{
+    auto const it = held_.find(resource);
+    return it == held_.end() ? nullptr : it->second->join(options, joins_max);
 }
 
 void holdings::changed(std::size_t node, std::string_view resource)

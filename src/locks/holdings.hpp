@@ -7,6 +7,7 @@
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
+#include <redlock/options.hpp>
 #include <redlock/resource_set.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -25,6 +26,8 @@
 
 namespace redlock::detail {
 
+class stake;
+
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
 class holding : public boost::intrusive::list_base_hook<> {
 public:
@@ -34,7 +37,10 @@ public:
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
+    redlock::mode mode() const noexcept { return grant()->mode; }
     virtual bool let_go() = 0;               ///< @return false if it was let go before
+    /// One more handle, if it is shared and may be joined by somebody with these @p options: null if not.
+    virtual std::shared_ptr<stake> join(acquire_options const& options, std::size_t joins_max) = 0;
     virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
     virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
     virtual void abandon() = 0;                 ///< the execution context goes
@@ -60,8 +66,12 @@ public:
     /// Nobody wants it any more: releases it in the background, unless that was done before.
     void give_away(holding&) noexcept;
 
-    /// Until when one of @p resources is held by this manager itself, the last of them; nothing if none is.
-    std::optional<clock::time_point> held_until(resource_set const& resources) const;
+    /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of them; nothing
+    /// if none is.
+    std::optional<clock::time_point> held_until(resource_set const& resources, redlock::mode) const;
+
+    /// One more handle on what this manager shares already; null if there is nothing that may be joined.
+    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, std::size_t joins_max) const;
 
     /// The key of @p resource has changed on @p node.
     void changed(std::size_t node, std::string_view resource);

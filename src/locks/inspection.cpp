@@ -17,6 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
+mode mode_of(std::string_view value) noexcept
+{
+    return value == core::shared_word ? mode::shared : mode::exclusive;
+}
+
 /// One call of `lock_manager::async_inspect`.
 class inspection final : public shared_operation<inspection> {
 public:
@@ -74,7 +79,7 @@ private:
         for (auto const& b : answers.ballots) {
             auto const& r = b.reply;
             bool const locked = r.vote == vote::granted;
-            info.nodes.push_back({state_->quorum.nodes[b.node].name(), r.error, locked,
+            info.nodes.push_back({state_->quorum.nodes[b.node].name(), r.error, locked, mode_of(r.text),
                                   locked ? std::string(core::owner_in(r.text)) : std::string(), locked ? r.remaining : 0ms});
             if (locked)
                 holders[r.text].push_back(r.remaining.count() < 0 ? std::chrono::milliseconds::max() : r.remaining);
@@ -86,6 +91,7 @@ private:
             // It keeps its majority until so many keys have gone that fewer than a majority are left.
             std::sort(remaining.begin(), remaining.end(), std::greater<>());
             info.locked = true;
+            info.mode = mode_of(value);
             info.owner = core::owner_in(value);
             info.remaining = remaining[needed - 1];
         }

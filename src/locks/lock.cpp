@@ -53,6 +53,11 @@ std::span<std::string const> lock_handle::resources() const noexcept
     return stake_ ? stake_->lock.resources.names() : std::span<std::string const>();
 }
 
+mode lock_handle::mode() const noexcept
+{
+    return stake_ ? stake_->lock.grant()->mode : mode::exclusive;
+}
+
 std::string const& lock_handle::token() const noexcept
 {
     return stake_ ? stake_->lock.grant()->value : none;

@@ -92,6 +92,7 @@ stats manager_state::stats() const
     auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
     redlock::stats s;
     s.acquired = holdings.added();
+    s.joined = read(count.joined);
     s.rounds = read(count.rounds);
     s.second_rounds = read(count.second_rounds);
     s.contended = read(count.contended);
@@ -119,15 +120,13 @@ void manager_state::changed(std::size_t node, std::string_view key)
 {
     if (key.empty())
         return waiters.all_changed(node);
-    // Either the key of a lock, or that of its hand-overs; never both.
-    for (auto const lock : {key, core::lock_of_handovers_key(key)}) {
-        if (lock.empty() || !lock.starts_with(settings.prefix))
-            continue;
-        auto const resource = lock.substr(settings.prefix.size());
-        waiters.changed(node, resource, lock.size() != key.size());
-        if (lock.size() == key.size())
-            holdings.changed(node, resource);
-    }
+    auto const [of, lock] = core::what_changed(key);
+    if (!lock.starts_with(settings.prefix))
+        return;
+    auto const resource = lock.substr(settings.prefix.size());
+    waiters.changed(of, node, resource);
+    if (of == core::watched::lock)
+        holdings.changed(node, resource);
 }
 
 void manager_state::shut_down(std::function<void(error_code)> done)

@@ -31,9 +31,12 @@ bool held_lock::one_more() noexcept
 
 std::shared_ptr<stake> another(std::shared_ptr<stake> const& s)
 {
-    if (!s || s->given_back())
-        return {};
-    auto more = std::make_shared<stake>(s->lock.shared_from_this());
+    return s && !s->given_back() ? s->lock.another() : nullptr;
+}
+
+std::shared_ptr<stake> held_lock::another()
+{
+    auto more = make_recycled<stake>(shared_from_this());
     return more->given_back() ? nullptr : more;
 }
 

@@ -54,6 +54,7 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
     auto const ended = state.now();
     auto again = ended + core::pause_after(a.history_.rounds, state.runtime.random()[0]);
     a.lost_rounds_ += lost == errc::contended ? 1 : 0;
+    a.passes_writers_ = a.passes_writers_ || (a.shares() && a.was_kept_out_by_a_holder());
     if (lost == errc::quarantined) {
         again = std::max(again, state.quorum.nodes.quarantine_over());
     } else if (lost == errc::contended && !a.estimate_) {
@@ -109,14 +110,29 @@ taken_key const* acquisition::awaited_key(std::size_t node, std::string_view res
     return k == keys.end() ? nullptr : &*k;
 }
 
-bool acquisition::awaits_handovers(std::size_t node, std::string_view resource) const
+bool acquisition::awaits(core::watched of, std::size_t node, std::string_view resource) const
 {
     if (!estimate_)
-        return false;
-    if (!wants_several())
-        return round_->ballots[node].reply.handed_on;
-    auto const* const k = awaited_key(node, resource);
-    return k && k->handed_on;
+        return of == core::watched::lock;
+    auto const& reply = round_->ballots[node].reply;
+    auto const* const k = wants_several() ? awaited_key(node, resource) : nullptr;
+    bool const handed_on = wants_several() ? k && k->handed_on : reply.handed_on;
+    switch (of) {
+    case core::watched::lock:
+        return !handed_on;
+    case core::watched::handovers:
+        return handed_on;
+    case core::watched::wishes:
+        return !handed_on && reply.behind_writer;
+    }
+    return false;
+}
+
+// Of one that shares: somebody had it alone. Next time those who wait for that come after us: else readers would wait for ever.
+bool acquisition::was_kept_out_by_a_holder() const
+{
+    return std::any_of(round_->ballots.begin(), round_->ballots.end(),
+                       [](auto& b) { return b.answered && b.reply.vote == vote::denied && !b.reply.behind_writer; });
 }
 
 void acquisition::may_be_free(std::size_t node, std::string_view resource)

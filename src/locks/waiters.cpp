@@ -90,9 +90,15 @@ bool waiters::others_queue(std::span<std::string const> resources) const
     });
 }
 
-void waiters::changed(std::size_t node, std::string_view resource, bool handovers)
+bool waiters::wanted_alone(std::string_view resource) const
 {
-    if (auto const* const q = find(resource); q && q->front()->awaits_handovers(node, resource) == handovers)
+    auto const* const q = find(resource);
+    return q && std::any_of(q->begin(), q->end(), [](auto* w) { return !w->shares(); });
+}
+
+void waiters::changed(core::watched of, std::size_t node, std::string_view resource)
+{
+    if (auto const* const q = find(resource); q && q->front()->awaits(of, node, resource))
         q->front()->may_be_free(node, resource);
 }
 

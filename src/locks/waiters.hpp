@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/handovers.hpp"
+#include "core/key.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
@@ -35,8 +36,11 @@ public:
     /// Whether it waits for several resources.
     virtual bool wants_several() const noexcept = 0;
 
-    /// Whether it waits for the end of hand-overs of @p resource that @p node told of, and not for the lock itself.
-    virtual bool awaits_handovers(std::size_t node, std::string_view resource) const = 0;
+    /// Whether others may have what it waits for at the same time.
+    virtual bool shares() const noexcept = 0;
+
+    /// Whether it waits for what @p of the lock of @p resource on @p node, as far as that has told.
+    virtual bool awaits(core::watched of, std::size_t node, std::string_view resource) const = 0;
 
     /// What it waits for on @p node has changed: of @p resource, or, if that is empty, anything.
     virtual void may_be_free(std::size_t node, std::string_view resource) = 0;
@@ -99,11 +103,14 @@ public:
         std::vector<in_queue, recycler<in_queue>> places_;
     };
 
+    /// Whether somebody waits to have @p resource alone.
+    bool wanted_alone(std::string_view resource) const;
+
     /// Whether somebody waits behind the first for any of @p resources.
     bool others_queue(std::span<std::string const> resources) const;
 
-    /// What a waiter waits for has changed on @p node: the lock of @p resource, or the hand-overs there.
-    void changed(std::size_t node, std::string_view resource, bool handovers);
+    /// This has changed @p of the lock of @p resource on @p node.
+    void changed(core::watched of, std::size_t node, std::string_view resource);
 
     /// This manager itself has deleted the lock's key on @p node, and with it what is known of hand-overs there.
     void deleted(std::size_t node, std::string_view resource);

@@ -24,6 +24,13 @@ std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_poin
                                                  : std::chrono::duration_cast<std::chrono::milliseconds>(e.expires - now);
 }
 
+node_reply counted(std::uint64_t counter)
+{
+    node_reply r{.vote = vote::granted};
+    r.fence = counter;
+    return r;
+}
+
 }  // namespace
 
 lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
@@ -56,16 +63,23 @@ bool lock_table::raise_counters(node_command const& c)
 }
 
 // Whether others want the key, too.
-bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now)
+bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now, void const* who)
 {
+    forget_wish(key, c.contender, who);
     auto const known = wanted.find(key);
     if (known == wanted.end())
         return false;
-    known->second.first.erase(std::string(c.contender));
     if (!known->second.first.empty() && known->second.second > now)
         return true;
     wanted.erase(known);
     return false;
+}
+
+void lock_table::forget_wish(std::string const& key, std::string_view contender, void const* who)
+{
+    auto const known = wanted.find(key);
+    if (known != wanted.end() && known->second.first.erase(std::string(contender)) > 0)
+        tell(core::wanted_key(key), who);
 }
 
 void lock_table::note_denied(std::string const& key, node_command const& c, clock::time_point now)
@@ -75,7 +89,7 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     auto& [who, until] = wanted[key];
     if (who.size() < wanted_max) {
         auto const* const e = find(key, now);
-        who.emplace(c.contender);
+        who[std::string(c.contender)] = c.is_shared();
         until = std::max(until, core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life));
     }
 }
@@ -109,6 +123,8 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
 void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who, std::function<void(std::string const&)> changed)
 {
     auto const watch_one = [&](std::string const& key, bool handed_on) { watch(handed_on ? core::handovers_key(key) : key, who, changed); };
+    if (denied.behind_writer)
+        watch(core::wanted_key(c.key()), who, changed);
     if (!c.has_several_keys())
         return watch_one(c.key(), denied.handed_on);
     for (auto const& k : denied.taken)
@@ -152,13 +168,15 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
     auto const carry_out = [&]() -> node_reply {
         switch (c.what) {
         case node_command::kind::acquire:
-            return acquire(c, now, who);
+            return c.is_shared() ? share(c, now, who) : acquire(c, now, who);
         case node_command::kind::raise:
             return raise(c);
         case node_command::kind::extend:
-            return extend(c, now);
+            return c.is_shared() ? extend_shared(c, now) : extend(c, now);
         case node_command::kind::release:
-            return release(c, now, tombstone, who);
+            if (tombstone)
+                tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
+            return c.is_shared() ? release_shared(c, now) : release(c, now, who);
         case node_command::kind::inspect:
             if (auto const* const e = find(c.key(), now))
                 return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};
@@ -202,7 +220,7 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
         r.ours = static_cast<std::uint32_t>(ours);
     if (c.contends() && granted) {
         for (auto const& key : c.keys) {
-            r.wanted = note_granted(key, c, now) || r.wanted;
+            r.wanted = note_granted(key, c, now, who) || r.wanted;
             begin_handovers(key, c, now, who);
         }
     } else if (c.contends()) {
@@ -240,14 +258,14 @@ void lock_table::raise_ttl_or_set(std::string const& key, node_command const& c,
 node_reply lock_table::raise(node_command const& c)
 {
     raise_counters(c);
+    if (c.is_shared())
+        return counted(c.fence);
     std::uint64_t highest = 0;
     for (auto const& key : c.keys)
         highest = std::max(highest, counters[key]);
     for (auto const& key : c.keys)
         counters[key] = highest + 1;
-    node_reply r{.vote = vote::granted};
-    r.fence = highest + 1;
-    return r;
+    return counted(highest + 1);
 }
 
 node_reply lock_table::extend(node_command const& c, clock::time_point now)
@@ -267,7 +285,7 @@ node_reply lock_table::extend(node_command const& c, clock::time_point now)
     return r;
 }
 
-node_reply lock_table::release(node_command const& c, clock::time_point now, bool tombstone, void const* who)
+node_reply lock_table::release(node_command const& c, clock::time_point now, void const* who)
 {
     node_reply r;
     for (auto const& key : c.keys) {
@@ -282,8 +300,6 @@ node_reply lock_table::release(node_command const& c, clock::time_point now, boo
     r.vote = r.ours == c.keys.size() ? vote::granted : vote::denied;
     if (!c.has_several_keys())
         r.ours = 0;
-    if (tombstone)
-        tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
     return r;
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,13 +34,16 @@ public:
     std::map<std::string, std::uint64_t, std::less<>> counters;                          ///< by the lock's key
     std::map<std::pair<std::string, std::string>, clock::time_point> tombstones;         ///< by key and value: until when
 
-    /// Who has been denied lately, by key: until when that is remembered.
-    std::map<std::string, std::pair<std::set<std::string>, clock::time_point>, std::less<>> wanted;
+    /// Who has been denied lately, by key, and whether they want to share it: until when that is remembered.
+    std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
+
+    /// Who shares a lock, by key: until when. Means nothing unless the key holds `core::shared_word`.
+    std::map<std::string, std::map<std::string, clock::time_point, std::less<>>, std::less<>> readers;
 
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
-    /// Calls @p changed with @p key, of a lock or of its hand-overs, when it changes next, once, however often @p who has asked.
+    /// Calls @p changed with @p key, of a lock, of its hand-overs or of who wants it, when it changes next, once, however often @p who has asked.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
@@ -54,11 +56,18 @@ private:
     node_reply acquire(node_command const&, clock::time_point now, void const* who);
     node_reply raise(node_command const&);
     node_reply extend(node_command const&, clock::time_point now);
-    node_reply release(node_command const&, clock::time_point now, bool tombstone, void const* who);
+    node_reply release(node_command const&, clock::time_point now, void const* who);
+    node_reply share(node_command const&, clock::time_point now, void const* who);
+    node_reply extend_shared(node_command const&, clock::time_point now);
+    node_reply release_shared(node_command const&, clock::time_point now);
+    void enter(node_command const&, clock::time_point now);
+    clock::time_point* reader(node_command const&, clock::time_point now);
+    bool others_want_it_alone(node_command const&, clock::time_point now) const;
     taken_key look_at(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);
+    void forget_wish(std::string const& key, std::string_view contender, void const* who);
     void note_denied(std::string const& key, node_command const&, clock::time_point now);
-    bool note_granted(std::string const& key, node_command const&, clock::time_point now);
+    bool note_granted(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void begin_handovers(std::string const& key, node_command const&, clock::time_point now, void const* who);
     void end_handovers(std::string_view key, void const* who);
     bool is_dead(node_command const&, clock::time_point now) const;

@@ -94,6 +94,7 @@ void memory_server::restart()
     state_->keys.counters.clear();
     state_->keys.tombstones.clear();
     state_->keys.wanted.clear();
+    state_->keys.readers.clear();
     state_->keys.handovers.clear();
     ++state_->connection;
     state_->identity = {.durable = false, .restarted = true, .began = state_->now()};

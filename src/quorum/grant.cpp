@@ -4,7 +4,7 @@
 
 namespace redlock::detail {
 
-grant::grant(key_list k, std::string v, std::size_t nodes) : keys(std::move(k)), value(std::move(v)), traces_(nodes) {}
+grant::grant(key_list k, std::string v, std::size_t nodes, redlock::mode m) : keys(std::move(k)), value(std::move(v)), mode(m), traces_(nodes) {}
 
 void grant::ask_again(std::size_t node)
 {

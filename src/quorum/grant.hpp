@@ -2,6 +2,7 @@
 
 #include <redlock/detail/recycler.hpp>
 
+#include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 
 #include <cstddef>
@@ -21,7 +22,7 @@ using key_list = std::vector<std::string, recycler<std::string>>;
 */
 class grant {
 public:
-    grant(key_list keys, std::string value, std::size_t nodes);
+    grant(key_list keys, std::string value, std::size_t nodes, redlock::mode = mode::exclusive);
 
     /// What has become of the acquisition on one node.
     struct trace {
@@ -74,6 +75,7 @@ public:
 
     key_list const keys;
     std::string const value;
+    redlock::mode const mode;
     std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
     bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
 

@@ -21,6 +21,14 @@ bool can_lock_several(node const& n, config const& settings)
            && (!settings.fencing || n.can({.what = kind::raise, .keys = two, .fence = 1}));
 }
 
+bool can_share(node const& n, config const& settings)
+{
+    std::array const one{settings.prefix + "a"};
+    using kind = node_command::kind;
+    return n.can({.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = settings.fencing})
+           && (!settings.fencing || n.can({.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}));
+}
+
 }  // namespace
 
 node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log)
@@ -46,6 +54,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
         if (several_lack_.empty() && !can_lock_several(*n, settings))
             several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
+        if (shared_lack_.empty() && !can_share(*n, settings))
+            shared_lack_ = fmt::format("{} cannot share locks (acquire_options::mode)", n->name());
     }
 }
 

@@ -33,14 +33,14 @@ auto cast_vote::operator()(CompletionToken&& token)
     return asio::async_initiate<CompletionToken, void(vote)>(start, token, round, node);
 }
 
-round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl)
-    : round(q, what, make_recycled<detail::grant>(std::move(keys), std::move(value), q.nodes.size()), ttl)
+round::round(detail::quorum& q, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl, redlock::mode m)
+    : round(q, what, make_recycled<detail::grant>(std::move(keys), std::move(value), q.nodes.size(), m), ttl)
 {
 }
 
 round::round(detail::quorum& q, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl)
     : quorum(q),
-      command{.what = what, .keys = about->keys, .value = about->value, .ttl = ttl},
+      command{.what = what, .mode = about->mode, .keys = about->keys, .value = about->value, .ttl = ttl},
       votes(about->nodes(), asks_for_quorum(what) ? q.nodes.quorum() : core::majority(about->nodes())),
       ballots(about->nodes()),
       grant_(std::move(about)),
@@ -63,8 +63,10 @@ void round::skip(std::size_t i, vote known)
 
 void round::contend(bool more_follow)
 {
-    grant_->hands_on = more_follow;
     command.contender = quorum.contender;
+    if (command.is_shared())
+        return;  // who shares a lock does not hand it on
+    grant_->hands_on = more_follow;
     command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
 }
 

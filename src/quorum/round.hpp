@@ -95,7 +95,8 @@ private:
 */
 class round : public std::enable_shared_from_this<round> {
 public:
-    round(detail::quorum&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl);
+    round(detail::quorum&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
+          redlock::mode = mode::exclusive);
 
     /// About the keys and the value of @p about.
     round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);

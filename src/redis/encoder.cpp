@@ -31,10 +31,29 @@ script const* script_for_several(node_command const& c)
     return nullptr;
 }
 
+script const* script_for_shared(node_command const& c)
+{
+    switch (c.what) {
+    case node_command::kind::acquire:
+        return &share_script;
+    case node_command::kind::extend:
+        return &extend_shared_script;
+    case node_command::kind::release:
+        return &release_shared_script;
+    case node_command::kind::raise:
+    case node_command::kind::inspect:
+    case node_command::kind::connect:
+        break;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 script const* script_for(node_command const& c, manner how)
 {
+    if (c.is_shared())
+        return script_for_shared(c);
     if (c.has_several_keys())
         return script_for_several(c);
     switch (c.what) {
@@ -59,6 +78,8 @@ std::size_t commands_for(node_command const& c)
 {
     if (c.has_several_keys())
         return 1;
+    if (c.is_shared())
+        return c.what == node_command::kind::acquire && c.fence != 0 ? 2 : 1;
     return c.what == node_command::kind::raise || (c.what == node_command::kind::acquire && c.fence != 0) ? 2 : 1;
 }
 
@@ -138,6 +159,41 @@ void encoder::encode_several(node_command const& c, manner how, script const& s)
     call_.push_to(request_);
 }
 
+void encoder::encode_shared(node_command const& c, manner how, script const* s)
+{
+    auto const& key = c.key();
+    auto const ttl = static_cast<std::int64_t>(c.ttl.count());
+    core::put_readers_key(readers_key_, key);
+    core::put_tombstone_key(tombstone_key_, key, c.value);
+    switch (c.what) {
+    case node_command::kind::acquire:
+        core::put_wanted_key(wanted_key_, key);
+        core::put_handovers_key(handovers_key_, key);
+        push_command(request_, "EVALSHA", s->sha1, "4"sv, key, readers_key_, wanted_key_, handovers_key_, c.value, ttl, c.contender,
+                     static_cast<std::int64_t>(core::wanted_life.count()), c.passes ? "1"sv : "0"sv);
+        if (c.fence != 0) {
+            core::put_fence_key(fence_key_, key);
+            push_command(request_, "ZSCORE", fence_key_, fence_member);
+        }
+        break;
+    case node_command::kind::raise:
+        propose(c);
+        break;
+    case node_command::kind::extend:
+        push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, c.heal ? "1"sv : "0"sv, "0"sv);
+        break;
+    case node_command::kind::release:
+        if (how.tombstone)
+            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, core::tombstone_life.count());
+        else
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
+        break;
+    case node_command::kind::inspect:
+    case node_command::kind::connect:
+        break;
+    }
+}
+
 boost::redis::request const& encoder::encode(node_command const& c, manner how)
 {
     if (encoded_ == c && how_ == how)
@@ -149,7 +205,9 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
     if (how.tracking)
         push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
-    if (c.has_several_keys())
+    if (c.is_shared())
+        encode_shared(c, how, s);
+    else if (c.has_several_keys())
         encode_several(c, how, *s);
     else
         encode_one(c, how, s);

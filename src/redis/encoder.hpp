@@ -44,6 +44,7 @@ public:
 private:
     void contend(node_command const&, std::string_view script);
     void encode_one(node_command const&, manner, script const*);
+    void encode_shared(node_command const&, manner, script const*);
     void encode_several(node_command const&, manner, script const&);
     template <class... Options>
     void propose(node_command const&, Options const&...);
@@ -51,7 +52,7 @@ private:
     boost::redis::request request_;
     node_command encoded_;  ///< to connect, which is never encoded: none
     manner how_;
-    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_;  // kept for their memory
+    std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // kept for their memory
     script_call call_;
 };
 

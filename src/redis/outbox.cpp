@@ -12,19 +12,27 @@ namespace {
 
 constexpr std::size_t tidy_min = 64;
 
+// An empty one stands for any.
+bool contains(std::vector<std::string> const& changed, std::string const& key)
+{
+    return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
+}
+
 // Of the keys that have changed, or all if one is empty, those that matter to who is answered.
 std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c, node_reply const& denied)
 {
     std::vector<std::string> keys;
     auto const add = [&](std::string const& lock, bool handed_on) {
         auto key = handed_on ? core::handovers_key(lock) : lock;
-        if (std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; }))
+        if (contains(changed, key))
             keys.push_back(std::move(key));
     };
     if (changed.empty())
         return keys;
     if (!c.has_several_keys())
         add(c.key(), denied.handed_on);
+    if (denied.behind_writer && !denied.handed_on && keys.empty() && contains(changed, core::wanted_key(c.key())))
+        keys.push_back(core::wanted_key(c.key()));
     for (auto const& k : denied.taken) {
         if (k.index < c.keys.size())
             add(c.keys[k.index], k.handed_on);
@@ -174,13 +182,13 @@ bool outbox::try_again(batch::entry& e, error_code refusal)
 
 void outbox::change_read(std::string_view key)
 {
-    auto const of_handovers = core::lock_of_handovers_key(key);
+    auto const lock = core::what_changed(key).second;
     for (auto const& b : connection_.in_flight()) {
         for (auto& e : b->entries) {
             if (!e.tracked || !b->has(e.answer))
                 continue;
             auto const& keys = e.operation->command().keys;
-            bool const ours = key.empty() || std::any_of(keys.begin(), keys.end(), [&](auto& k) { return k == key || k == of_handovers; });
+            bool const ours = key.empty() || std::any_of(keys.begin(), keys.end(), [&](auto& k) { return k == lock; });
             if (ours && std::find(e.changed.begin(), e.changed.end(), key) == e.changed.end())
                 e.changed.emplace_back(key);
         }

@@ -209,6 +209,44 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
     return granted;
 }
 
+// The list of who shares it has been entered by now, whatever the counter says.
+node_reply interpret_reading(node_command const& c, node_reply granted, reply const& counter, std::string_view password)
+{
+    if (counter.type == type::null)
+        return granted;
+    auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value}) : interpret_counter(counter, type::doublean);
+    read.untouched = false;
+    read.wanted = granted.wanted;
+    return read;
+}
+
+// The counter is that high now, or was before.
+node_reply interpret_minimum(node_command const& c, reply const& r)
+{
+    if (r.type != type::number || (r.text != "1" && r.text != "0"))
+        return unexpected();
+    auto result = decided(true);
+    result.fence = c.fence;
+    return result;
+}
+
+node_reply interpret_share(reply const& r)
+{
+    if (r.type == type::number && (r.text == "1" || r.text == "2")) {
+        auto result = decided(true);
+        result.wanted = r.text == "2";
+        return result;
+    }
+    long long left = 0, handovers = 0;
+    if (r.type != type::array || r.elements.size() != 3 || !read_number(r.elements[0], left) || !read_number(r.elements[1], handovers))
+        return unexpected();
+    auto result = decided(false);
+    result.behind_writer = r.elements[2] == "1";
+    result.handed_on = handovers >= 0;
+    result.remaining = time_to_wait(left, handovers);
+    return result;
+}
+
 node_reply interpret_inspection(reply const& r)
 {
     if (r.type == type::null)
@@ -284,11 +322,17 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         return interpret_for_several(c, r);
     switch (c.what) {
     case node_command::kind::acquire: {
+        if (c.is_shared()) {
+            auto result = interpret_share(r);
+            return result.vote == vote::granted && c.fence != 0 ? interpret_reading(c, std::move(result), replies.back(), password) : result;
+        }
         auto result = c.contends() ? interpret_contention(r) : checks_type ? interpret_set_get(r) : interpret_set(r);
         return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password)
                                                             : result;
     }
     case node_command::kind::raise:
+        if (c.is_shared())
+            return interpret_minimum(c, r);
         return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::doublean);
     case node_command::kind::extend:
         if (c.heal && r.type == type::number && r.text == "2") {

@@ -142,7 +142,74 @@ inline constexpr script raise_all_script{
     "return string.format('%.17g', top + 1)",
     "c67ef565c29932011f938f469f379adf96d814a5"};
 
+// Locks that are shared. The lock's key holds `:=shared` then; who shares it stands in a sorted set beside it, with the end of its
+// time in milliseconds of the server's clock. What has ended is taken out by whoever comes by.
+
+/// Keys: the lock, its readers, the list of who has been denied, the hand-overs. Arguments: value, ttl in milliseconds, who asks (empty: it
+/// does not wait), how long hand-overs are remembered in milliseconds, 1 to pass those who wait to have it alone. Answers 1 if we share it now, 2 if
+/// somebody waits to have it alone, too. Denied, three numbers: the times to live, in milliseconds, of what keeps us out and of the hand-overs; and 0 if somebody has it alone,
+/// 1 if somebody waits for that. Then nobody is noted: whoever asks again would keep a dead one's wish alive, and itself out.
+inline constexpr script share_script{
+    "local held, wishes, waits = redis.call('GET', KEYS[1]), redis.pcall('HGETALL', KEYS[3]), false "
+    "for i = 1, #wishes, 2 do if wishes[i] ~= ARGV[3] and wishes[i + 1] ~= 'r' then waits = true end end "
+    "local shared = not held or held == ':=shared' "
+    "if shared and (ARGV[5] == '1' or not waits) then "
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.ceil(t[2] / 1000) "
+    "if not held then redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '+inf') end "
+    "redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1]) "
+    "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. now) "
+    "local left = redis.call('PTTL', KEYS[1]) "
+    "if left ~= -1 and left < tonumber(ARGV[2]) then "
+    "redis.call('SET', KEYS[1], ':=shared', 'PX', ARGV[2]) redis.call('PEXPIRE', KEYS[2], ARGV[2] + 1000) end "
+    "if not held then redis.pcall('SREM', KEYS[4], '1') end "
+    "if #wishes > 0 then redis.pcall('HDEL', KEYS[3], ARGV[3]) end "
+    "return waits and 2 or 1 end "
+    "local turn = redis.pcall('SISMEMBER', KEYS[4], '1') == 1 and redis.call('PTTL', KEYS[4]) or -2 "
+    "if shared then "
+    "if not held and turn < 0 and redis.call('PTTL', KEYS[3]) > tonumber(ARGV[4]) then redis.pcall('PEXPIRE', KEYS[3], ARGV[4]) end "
+    "return {redis.call('PTTL', KEYS[3]), turn, 1} end "
+    "local left = redis.call('PTTL', KEYS[1]) "
+    "if ARGV[3] ~= '' and #wishes < 200 and type(redis.pcall('HSET', KEYS[3], ARGV[3], 'r')) == 'number' then "
+    "local life = tonumber(ARGV[4]) + math.max(left, 0) "
+    "if redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end end "
+    "return {left, turn, 0}",
+    "e98cc3b293c431fe56f4e7903faadc4fa59c4b2e"};
+
+/// Keys: the lock, its readers; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal, 1 if it was upgraded. Answers 1 if it is
+/// ours, 2 if it was missing and has been set, or if it is shared and should not be; 0 otherwise. Neither of the ttls is ever shortened.
+inline constexpr script extend_shared_script{
+    "local held, ttl = redis.call('GET', KEYS[1]), tonumber(ARGV[2]) "
+    "local left, writer = redis.call('PTTL', KEYS[1]), ARGV[4] == '1' "
+    "if held == ARGV[1] then "
+    "if left >= 0 and left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end return 1 end "
+    "if held and held ~= ':=shared' then return 0 end "
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.ceil(t[2] / 1000) "
+    "local ends = held and tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or 0) or 0 "
+    "local missing = ends < now "
+    "if missing and (ARGV[3] ~= '1' or held and writer or redis.call('GET', KEYS[3])) then return 0 end "
+    "if not held and writer then redis.call('SET', KEYS[1], ARGV[1], 'PX', ttl) return 2 end "
+    "if not held then redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '+inf') end "
+    "if ends < now + ttl then redis.call('ZADD', KEYS[2], now + ttl, ARGV[1]) end "
+    "if left ~= -1 and left < ttl then redis.call('SET', KEYS[1], ':=shared', 'PX', ttl) redis.call('PEXPIRE', KEYS[2], ttl + 1000) end "
+    "return (missing or writer) and 2 or 1",
+    "9eb8e54dd26d6061e90992408b3f37845477db76"};
+
+/// Keys: the lock, its readers; our tombstone, to leave it. Arguments: value; how long to leave the tombstone in milliseconds. The last to
+/// leave deletes the lock. Answers 1 or 0.
+inline constexpr script release_shared_script{
+    "if KEYS[3] then redis.call('SET', KEYS[3], '1', 'PX', ARGV[2]) end "
+    "local held = redis.call('GET', KEYS[1]) "
+    "if held == ARGV[1] then return redis.call('DEL', KEYS[1]) end "
+    "if held ~= ':=shared' then return 0 end "
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.ceil(t[2] / 1000) "
+    "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. now) "
+    "local freed = redis.call('ZREM', KEYS[2], ARGV[1]) "
+    "if redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[1]) end "
+    "return freed",
+    "e76207b98b763bbb597e9d6700c5ece1be8e3c4b"};
+
 inline constexpr std::array all_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
-                                        acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script};
+                                        acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
+                                        share_script,       extend_shared_script, release_shared_script};
 
 }  // namespace redlock::redis

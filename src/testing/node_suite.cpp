@@ -31,12 +31,21 @@ node_command fenced(kind what, std::uint64_t fence)
     return {.what = what, .ttl = long_ttl, .fence = fence};
 }
 
+node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
+{
+    return {.what = what, .mode = mode::shared, .ttl = ttl};
+}
+
 bool always(node_kind const&) { return true; }
 bool fencing(node_kind const& k) { return k.fences; }
 bool healing(node_kind const& k) { return k.heals; }
 bool contention(node_kind const& k) { return k.contends; }
 bool several(node_kind const& k) { return k.locks_several; }
 bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
+bool sharing(node_kind const& k) { return k.shares; }
+bool sharing_with_tokens(node_kind const& k) { return k.shares && k.fences; }
+bool sharing_and_healing(node_kind const& k) { return k.shares && k.heals; }
+bool sharing_and_contention(node_kind const& k) { return k.shares && k.contends; }
 bool growth(node_kind const& k) { return k.locks_several && k.contends && k.heals; }
 
 /// Three keys that nobody has ever used. Their first is the shortest: keys stand in the order of their bytes.
@@ -548,6 +557,95 @@ constexpr node_case all[] = {
          c.releases(keys, "v");
          expect(c.ask(fenced(kind::acquire, 200), keys, "w").fence == 200, "a proposal was not taken by several counters");
          c.releases(keys, "w");
+     }},
+
+    // Sharing
+    {"who shares a key has it together with others, and nobody alone", sharing,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         std::array const keys{key};
+         expect(c.node().can({.what = kind::acquire, .mode = mode::shared, .keys = keys}), "a node that lets keys be shared says that it does not");
+         expect(c.vote_of(shared(kind::acquire), key, "r1") && other.vote_of(shared(kind::acquire), key, "r2"), "a key could not be shared");
+         expect(!other.acquires(key, "w"), "a key that is shared was set by one alone");
+         expect(!c.extends(key, "r1") && !c.releases(key, "r1"), "who shares a key has it alone");
+         expect(c.inspect(key).text == ":=shared", "a key that is shared holds another word");
+         expect(c.vote_of(shared(kind::release), key, "r1") && !other.acquires(key, "w"), "the first that went took the key along");
+         expect(other.vote_of(shared(kind::release), key, "r2") && c.acquires(key, "w"), "the last that went left the key");
+         expect(!other.vote_of(shared(kind::acquire), key, "r3"), "a key that one has alone was shared");
+         expect(!other.vote_of(shared(kind::extend), key, "r1") && !other.vote_of(shared(kind::release), key, "r1"), "who has left shares a key still");
+         c.releases(key, "w");
+     }},
+    {"each that shares a key has a ttl of its own", sharing,
+     [](node_kind const& k) {
+         client c(k);
+         auto const key = new_key(k);
+         expect(c.vote_of(shared(kind::acquire), key, "long"), "a key could not be shared");
+         if (c.inspect(key).remaining < 10 * c.short_ttl())
+             return;  // it ends with a session
+         expect(c.vote_of(shared(kind::acquire, c.short_ttl()), key, "short"), "a key could not be shared");
+         expect(c.inspect(key).remaining > c.short_ttl(), "who came later shortened what the first has");
+         expect(c.vote_of(shared(kind::extend, c.short_ttl()), key, "long"), "who shares a key could not extend");
+         expect(c.inspect(key).remaining > c.short_ttl(), "an extension shortened what others have");
+         c.run_for(2 * c.short_ttl());
+         expect(!c.vote_of(shared(kind::extend), key, "short") && !c.vote_of(shared(kind::release), key, "short"), "a share did not end");
+         expect(c.vote_of(shared(kind::release), key, "long") && c.acquires(key, "w"), "who had ended kept the key from being free");
+         c.releases(key, "w");
+     }},
+    {"who shares a key again after a while is entered again", sharing_and_healing,
+     [](node_kind const& k) {
+         client c(k);
+         auto const key = new_key(k);
+         auto heal = shared(kind::extend);
+         heal.heal = true;
+         auto const healed = c.ask(heal, key, "r1");
+         expect(healed.vote == vote::denied && healed.healed, "who is missing was not entered again, or counts as if it had been there");
+         expect(c.vote_of(shared(kind::extend), key, "r1") && !c.acquires(key, "w"), "who was entered again is not there");
+         auto const r = std::make_shared<request>(shared(kind::release), key, "r1");
+         r->unanswered = 0xffff'fffe;  // on a connection that has ended
+         expect(c.answer_of(c.put(r)).vote == vote::granted, "who was entered again could not leave");
+         expect(!c.ask(heal, key, "r1").healed && c.acquires(key, "w"), "who had left was entered again");
+         expect(!c.ask(heal, key, "r2").healed, "somebody was entered beside one who has the key alone");
+         c.releases(key, "w");
+     }},
+    {"who waits to have a key alone is passed by those only who may", sharing_and_contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         c.vote_of(shared(kind::acquire), key, "r1");
+         other.ask(contending("writer"), key, "w");
+         auto late = shared(kind::acquire);
+         auto const denied = c.ask(late, key, "r2");
+         expect(denied.vote == vote::denied && denied.behind_writer && denied.remaining > 0ms, "who comes late passes one who waits to have the key alone");
+         late.contender = "writer";
+         auto const own = c.ask(late, key, "r3");
+         expect(own.vote == vote::granted && !own.wanted, "a client keeps itself waiting");
+         other.ask(contending("writer"), key, "w");
+         late.contender = "reader";
+         late.passes = true;
+         auto const passed = c.ask(late, key, "r4");
+         expect(passed.vote == vote::granted && passed.wanted, "who may pass did not, or does not hear who waits");
+         for (auto const* value : {"r1", "r3", "r4"})
+             c.vote_of(shared(kind::release), key, value);
+         expect(other.ask(contending("writer"), key, "w").vote == vote::granted, "a key that nobody shares any more is not free");
+         auto const kept_out = c.ask(late, key, "r5");
+         expect(kept_out.vote == vote::denied && !kept_out.behind_writer && kept_out.remaining > 0ms && kept_out.remaining <= long_ttl,
+                "who is kept out by one who has the key alone does not hear for how long");
+         other.releases(key, "w");
+     }},
+    {"who shares a key reads its counter", sharing_with_tokens,
+     [](node_kind const& k) {
+         client c(k);
+         auto const key = new_key(k);
+         auto share = shared(kind::acquire), raise = shared(kind::raise);
+         share.fence = 1;
+         raise.fence = 70;
+         expect(c.ask(share, key, "r1").fence == 0, "a counter is there that nobody has raised");
+         expect(c.ask(raise, key, "r1").fence == 70 && c.ask(share, key, "r2").fence == 70, "a counter was not set to what was asked for");
+         raise.fence = 7;
+         expect(c.ask(raise, key, "r1").vote == vote::granted && c.ask(share, key, "r3").fence == 70, "a counter was set back");
+         for (auto const* value : {"r1", "r2", "r3"})
+             c.vote_of(shared(kind::release), key, value);
      }},
 };
 

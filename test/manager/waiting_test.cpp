@@ -388,7 +388,7 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     auto locks = w.manager({.max_handovers = 1'000'000}), other = w.manager();
     w.acquire(*other, "warm-up");
     for (auto& s : w.servers)
-        s->wanted["lock:stock"] = {{"somebody"}, w.now + 1h};
+        s->wanted["lock:stock"] = {{{"somebody", false}}, w.now + 1h};
     auto held = w.acquire(*locks, "stock");
     auto second = w.start(*locks, "stock", {.wait = 1min});
     w.release(held.held);

@@ -64,6 +64,17 @@ public:
         auto const is = [&](redis::script const& s) { return c[1] == s.sha1; };
         if (is(redis::contend_script))
             return contend(k[0], args);
+        if (is(redis::share_script))
+            return share(k[0], args);
+        if (is(redis::extend_shared_script)) {
+            auto const r = apply({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0],
+                                  .ttl = time(args[1])});
+            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
+        }
+        if (is(redis::release_shared_script)) {
+            auto const r = apply({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]}, count > 2);
+            return number(r.vote == vote::granted ? 1 : 0);
+        }
         if (is(redis::inspect_script))
             return inspect(k[0]);
         if (is(redis::extend_script)) {
@@ -105,6 +116,12 @@ public:
         return {.type = type::doublean, .text = fmt::to_string(n), .elements = {}};
     }
 
+    reply score(command const& c)
+    {
+        auto const known = server_.keys.counters.find(c[1]);
+        return known == server_.keys.counters.end() ? nothing() : reply{.type = type::doublean, .text = fmt::to_string(known->second), .elements = {}};
+    }
+
 private:
     class world& world() { return server_.world(); }
 
@@ -121,6 +138,21 @@ private:
         if (from_->tracks_next)
             server_.watch(r.handed_on ? core::handovers_key(key) : key, from_);
         return list(type::array, {left, r.handed_on ? left : "-2"});
+    }
+
+    reply share(std::string const& key, std::span<std::string const> args)
+    {
+        auto const r = apply({.what = kind::acquire, .mode = mode::shared, .passes = args[4] == "1", .keys = keys(key), .value = args[0],
+                              .contender = args[2], .ttl = time(args[1])});
+        if (r.vote == vote::granted)
+            return number(r.wanted ? 2 : 1);
+        auto const left = fmt::to_string(r.remaining.count());
+        if (from_->tracks_next) {
+            server_.watch(r.handed_on ? core::handovers_key(key) : key, from_);
+            if (r.behind_writer)
+                server_.watch(core::wanted_key(key), from_);
+        }
+        return list(type::array, {left, r.handed_on ? left : "-2", r.behind_writer ? "1" : "0"});
     }
 
     static key_view locks(std::span<std::string const> keys, std::string_view count) { return key_view(keys.first(integer<std::size_t>(count))); }
@@ -262,6 +294,8 @@ reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, 
         return one.raise(c);
     if (c[0] == "ZINCRBY")
         return one.add_one(c);
+    if (c[0] == "ZSCORE")
+        return one.score(c);
     return plain(s, c);
 }
 

@@ -163,7 +163,9 @@ settings parse(std::vector<std::string> arguments)
     redlock::testbed::command_line line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
-    line.add_option("--locks", locks, "what is locked: one resource at a time, or up to four")->check(CLI::IsMember({"single", "sets"}))->capture_default_str();
+    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, or one that may be shared")
+        ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
+        ->capture_default_str();
     line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");
     line.add_number("--first", s.first, 0, most, "the first seed");
     line.add_number("--minutes", s.minutes, 1, 100'000, "goes on with fresh seeds for so long instead");
@@ -189,7 +191,7 @@ settings parse(std::vector<std::string> arguments)
     if (s.profiles.empty())
         s.profiles.assign(profiles().begin(), profiles().end());
     for (auto& p : s.profiles)
-        p.locks = locks == name_of(lock_kind::sets) ? lock_kind::sets : lock_kind::single;
+        p.locks = static_cast<lock_kind>(std::find(lock_kinds.begin(), lock_kinds.end(), locks) - lock_kinds.begin());
     return s;
 }
 

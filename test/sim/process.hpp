@@ -71,6 +71,7 @@ public:
     void disturbed_until(server const&, clock::time_point);
     void check_leftovers();
     void has_released(std::string const& token);
+    void has(std::string const& token) { released_.erase(token); }  ///< somebody has joined, in the very moment
 
     // The end.
     void end_manager();              ///< destroys it; the workers go on with errors

@@ -3,7 +3,9 @@
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -15,8 +17,10 @@ using namespace std::chrono_literals;
 enum class lock_kind {
     single,  ///< one resource at a time
     sets,    ///< up to four at once, now and then one
+    shared,  ///< one resource at a time, for oneself or together with others
 };
-constexpr std::string_view name_of(lock_kind k) { return k == lock_kind::sets ? "sets" : "single"; }
+inline constexpr std::array<std::string_view, 3> lock_kinds{"single", "sets", "shared"};
+constexpr std::string_view name_of(lock_kind k) { return lock_kinds[static_cast<std::size_t>(k)]; }
 
 /** A kind of bad conditions. Each finds bugs that hide in the others.
 

@@ -78,6 +78,7 @@ void server::crash(bool forget)
         keys.counters.clear();
         keys.tombstones.clear();
         keys.wanted.clear();
+        keys.readers.clear();
         keys.handovers.clear();
     }
 }

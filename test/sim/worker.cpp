@@ -99,7 +99,7 @@ resource_set worker::choose()
 {
     auto& random = world_.random;
     auto const which = random.fraction();
-    if (world_.conditions.locks == lock_kind::single)
+    if (world_.conditions.locks != lock_kind::sets)
         return which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
     std::vector<std::string> names;
     for (auto const* name : {"a", "b", "c", "d"}) {
@@ -135,12 +135,15 @@ void worker::acquire()
     if (random.chance(0.1))
         options_.max_hold = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 5s));
 
+    if (world_.conditions.locks == lock_kind::shared && random.chance(0.6))
+        options_.mode = mode::shared;
+
     for (auto const& r : resources_)
         process_.wants(r);
     cancel_ = std::make_shared<asio::cancellation_signal>();
     auto const& s = process_.settings();
     auto const limit = options_.wait + s.connect_timeout + 2 * s.node_timeout;
-    auto const c = begin(fmt::format("acquires {} for {} ms, waits {} ms{}", resources_text_, options_.ttl.count(), options_.wait.count(),
+    auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires", resources_text_, options_.ttl.count(), options_.wait.count(),
                                      options_.renew == renewal::automatic ? ", renews" : ""), limit);
     process_.locks().async_acquire(resources_, options_,
                                    asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
@@ -198,11 +201,12 @@ void worker::acquired(call const& c, error_code ec, lock l)
         return done();
     }
     ++world_.result.acquired;
+    process_.has(l.token());
     eager_ = 0;
     held_ = std::move(l);
     if (world_.fencing)
         for (auto const& r : resources_)
-            world_.note_token(r, name_, c.begun, held_.fencing_token());
+            world_.note_token(r, name_, c.begun, held_.fencing_token(), shares());
     if (!held_.held() && undisturbed && c.stalls == process_.stalls())
         world_.blame("{}: {} was handed out when it was over", name_, resources_text_);
     world_.check_exclusion();

@@ -27,6 +27,8 @@ public:
     std::string const& name() const noexcept { return name_; }
     resource_set const& resources() const noexcept { return resources_; }
     bool holds() const noexcept { return held_.held(); }
+    bool has(std::string const& token) const noexcept { return !released_ && held_.token() == token; }
+    bool shares() const noexcept { return options_.mode == mode::shared; }
     void forget() { held_ = {}; }
     clock::duration rest_of_validity() const;  ///< also of a lock that was lost
     void manager_ends();             ///< what is held must stay so

@@ -105,14 +105,19 @@ clock::time_point& world::partition(process const& p, server const& s)
     return partitions_[p.index() * servers.size() + static_cast<std::size_t>(place)];
 }
 
-void world::note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token)
+void world::note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token, bool shares)
 {
     auto& h = tokens_[resource];
-    auto const before = std::upper_bound(h.highest.begin(), h.highest.end(), begun, [](auto t, auto& e) { return t <= e.first; });
-    auto const floor = before == h.highest.begin() ? 0 : std::prev(before)->second;
-    bool const fresh = h.all.insert(token).second;
-    h.highest.emplace_back(now, std::max(token, h.highest.empty() ? 0 : h.highest.back().second));
-    if (fresh && token > floor)
+    // A writer's is above all that were given out, a reader's not below those of writers.
+    auto const& above = shares ? h.of_writers : h.of_all;
+    auto const before = std::upper_bound(above.begin(), above.end(), begun, [](auto t, auto& e) { return t <= e.first; });
+    auto const floor = before == above.begin() ? 0 : std::prev(before)->second;
+    bool const fresh = shares || h.all.insert(token).second;
+    auto const note = [&](auto& highest) { highest.emplace_back(now, std::max(token, highest.empty() ? 0 : highest.back().second)); };
+    note(h.of_all);
+    if (!shares)
+        note(h.of_writers);
+    if (fresh && token > 0 && token + shares > floor)
         return;
     ++result.disorders;
     if (!conditions.tokens_grow())
@@ -157,7 +162,7 @@ void world::check_exclusion()
                 auto const& mine = w->resources();
                 auto const& others = other->resources();
                 auto const shared = std::find_first_of(mine.begin(), mine.end(), others.begin(), others.end());
-                if (shared == mine.end())
+                if (shared == mine.end() || (w->shares() && other->shares()))
                     continue;
                 ++result.overlaps;
                 if (conditions.exclusive)

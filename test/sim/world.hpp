@@ -85,8 +85,9 @@ public:
     /// Messages between them are held up until then.
     clock::time_point& partition(process const&, server const&);
 
-    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun.
-    void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token);
+    /// A fencing token was given out: it must be new, and higher than those that were given out before it was @p begun. Who @p shares the
+    /// lock has one that is not below those of who had it alone.
+    void note_token(std::string const& resource, std::string const& who, clock::time_point begun, std::uint64_t token, bool shares);
 
     /// How often a server has granted one of these so far, if all are free on a quorum, or @p whom holds them there; otherwise nothing.
     std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
@@ -132,7 +133,7 @@ private:
 
     struct token_history {
         std::set<std::uint64_t> all;
-        std::vector<std::pair<clock::time_point, std::uint64_t>> highest;  ///< so far, by when it was given out
+        std::vector<std::pair<clock::time_point, std::uint64_t>> of_all, of_writers;  ///< the highest so far, by when it was given out
     };
     std::map<std::string, token_history> tokens_;  ///< by resource
     std::map<std::string, std::uint64_t> takings_; ///< by key

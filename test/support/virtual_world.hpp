@@ -173,6 +173,7 @@ public:
     bool draws_tokens = true;               ///< otherwise it does not know what they are
     bool fences = true;                     ///< otherwise it says that it cannot
     bool locks_several = true;              ///< likewise
+    bool shares = true;                     ///< likewise
     bool notifies = true;                   ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     bool sends_again = false;               ///< what it refuses goes again, behind what was sent meanwhile
@@ -223,7 +224,7 @@ public:
         if (refusal)
             return {.untouched = true, .error = refusal};
         auto r = lock_table::carry_out(c, world_.now, tombstone, who);
-        if (counts_by != 0 && c.what == node_command::kind::acquire && r.vote == vote::granted && c.fence != 0)
+        if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted && c.fence != 0)
             r.fence = counters[c.key()] += counts_by;
         if (!draws_tokens)
             r.fence = 0;
@@ -243,7 +244,10 @@ public:
 
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return server_.reachable; }
-    bool can(node_command const& c) const noexcept override { return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several); }
+    bool can(node_command const& c) const noexcept override
+    {
+        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several) && (!c.is_shared() || server_.shares);
+    }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
     bool may_still_execute(std::uint32_t connection) const override { return connection > server_.ended && connection < server_.connection; }

@@ -61,6 +61,9 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check({.max_hold = -5ms}, c), "max_hold", "-5"));
     BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
     BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
+    BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
+    BOOST_TEST(mentions(detail::check({"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
+    BOOST_TEST(mentions(detail::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));
     BOOST_TEST(mentions(detail::check_resource("", "lock:"), "resource", "empty", "512"));
     BOOST_TEST(mentions(detail::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));
     BOOST_TEST(detail::check_resource(std::string(512, '\0'), "lock:") == "");

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_in_its_slot)
     BOOST_TEST(tombstone_key("lock:{shop}:stock", "v") == "lock:{shop}:stock:=gone:v");
     BOOST_TEST(wanted_key("lock:stock") == "lock:stock:=wanted:{lock:stock}");
     for (std::string const key : {"a", "lock:a b", "lock:{a}", "{a}b{c}", "a{}b"}) {
-        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), handovers_key(key)}) {
+        for (auto const& other : {fence_key(key), tombstone_key(key, "v{x}"), wanted_key(key), handovers_key(key), readers_key(key)}) {
             if (slot_of(key) != key || key.find('{') == key.npos)
                 BOOST_TEST(slot_of(other) == slot_of(key));
             BOOST_TEST(other.substr(0, key.size()) == key);
@@ -77,15 +77,15 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
     std::set<std::string> others;
     std::size_t count = 0;
     for (auto const& key : locks) {
-        for (auto const& other : {fence_key(key), wanted_key(key), handovers_key(key)}) {
+        for (auto const& other : {fence_key(key), wanted_key(key), handovers_key(key), readers_key(key)}) {
             BOOST_TEST_REQUIRE(!mark_in(other).empty(), other);
             BOOST_TEST_REQUIRE(!names.contains(other), other);
             others.insert(other);
             ++count;
         }
-        BOOST_TEST_REQUIRE(lock_of_handovers_key(handovers_key(key)) == key);
-        BOOST_TEST_REQUIRE(lock_of_handovers_key(key) == "");
-        BOOST_TEST_REQUIRE(lock_of_handovers_key(fence_key(key)) == "");
+        BOOST_TEST_REQUIRE((what_changed(handovers_key(key)) == std::pair(watched::handovers, std::string_view(key))));
+        BOOST_TEST_REQUIRE((what_changed(wanted_key(key)) == std::pair(watched::wishes, std::string_view(key))));
+        BOOST_TEST_REQUIRE((what_changed(key) == std::pair(watched::lock, std::string_view(key))));
     }
     BOOST_TEST(locks.size() > 2500u);
     BOOST_TEST(others.size() == count);  // nor do two locks share one
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
 
 BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 {
-    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted"}) {
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
@@ -101,14 +101,16 @@ BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
         BOOST_TEST(mark_in(key) == "");
 }
 
-BOOST_AUTO_TEST_CASE(the_key_of_a_turn_tells_which_lock_it_is_of)
+BOOST_AUTO_TEST_CASE(the_keys_that_are_watched_tell_which_lock_they_are_of)
 {
     BOOST_TEST(handovers_key("lock:stock") == "lock:stock:=turn:{lock:stock}");
     BOOST_TEST(handovers_key("lock:{shop}:stock") == "lock:{shop}:stock:=turn");
-    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn", "lock:{}", "{", "}"})
-        BOOST_TEST(lock_of_handovers_key(handovers_key(key)) == key);
-    for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}", "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x"})
-        BOOST_TEST(lock_of_handovers_key(key) == "");
+    for (std::string const key : {"k", "lock:stock", "lock:{shop}:stock", "lock:a:turn", "lock:a:turn:{lock:b}", "lock:{a}:turn", "lock:{}", "{", "}"}) {
+        for (auto const& [of, other] : {std::pair(watched::handovers, handovers_key(key)), std::pair(watched::wishes, wanted_key(key)), std::pair(watched::lock, key)})
+            BOOST_TEST((what_changed(other) == std::pair(of, std::string_view(key))));
+    }
+    for (std::string const key : {"", ":turn", "lock:a", "lock:a:=turn", "lock:a:=turn:{lock:b}", "lock:a:=turn:{lock:a", "lock:{a}:=turn:", ":=turn:{}x", "lock:a:=gone:{lock:a}:v"})
+        BOOST_TEST((what_changed(key) == std::pair(watched::lock, std::string_view(key))));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

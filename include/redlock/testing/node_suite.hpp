@@ -24,6 +24,7 @@ struct node_kind {
     bool heals = true;     ///< It sets a key again that it has forgotten, and keeps tombstones against that.
     bool contends = true;  ///< It says for how long an acquisition is denied, and whether others want the lock.
     bool locks_several = true;  ///< It locks several keys in one step.
+    bool shares = true;    ///< It lets a key be shared.
 };
 
 /// One thing that a node must do.

@@ -1,0 +1,54 @@
+// What is told of an acquisition when it has ended.
+
+#include "core/validity.hpp"
+#include "locks/acquisition.hpp"
+#include "locks/explain.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace redlock::detail {
+
+attempt_report acquisition::report(error_code ec) const
+{
+    attempt_report r;
+    if (round_)
+        r.nodes = round_->report();
+    r.outcome = ec;
+    r.rounds = history_.rounds;
+    r.second_rounds = second_rounds_;
+    if (ec == errc::quarantined)
+        r.quarantine = core::time_left(state_->quorum.nodes.quarantine_over(), state_->now());
+    if (ec == errc::contended)
+        r.remaining = remaining();
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
+    auto const taken = ec == errc::contended ? first_taken() : std::string_view();
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r, taken) : "acquired";
+    return r;
+}
+
+// Of several resources the first that somebody else has, as far as a node has told.
+std::string_view acquisition::first_taken() const
+{
+    for (auto const& b : round_ ? std::span<ballot const>(round_->ballots) : std::span<ballot const>()) {
+        if (b.answered && !b.reply.taken.empty())
+            return std::string_view(b.command().keys[b.reply.taken.front().index]).substr(state_->settings.prefix.size());
+    }
+    return {};
+}
+
+// For how long others have it, as far as this manager or the nodes have told.
+std::chrono::milliseconds acquisition::remaining() const
+{
+    auto const now = state_->now();
+    if (auto const until = state_->holdings.held_until(resources, options_.mode))
+        return core::time_left(*until, now);
+    if (!round_)
+        return {};
+    core::estimate<clock::time_point> to(round_->ballots.size(), state_->quorum.nodes.quorum());
+    look_at(*round_, now, to);
+    auto const until = to.free_at();
+    return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,126 @@
+// What a lock server does with locks that are shared.
+
+#include "core/handovers.hpp"
+#include "core/key.hpp"
+#include "memory/lock_table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+namespace redlock::detail {
+
+namespace {
+
+std::chrono::milliseconds from_to(clock::time_point now, clock::time_point end)
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(end - now);
+}
+
+}  // namespace
+
+// Null if it does not share the lock, or not any more.
+clock::time_point* lock_table::reader(node_command const& c, clock::time_point now)
+{
+    auto& all = readers[c.key()];
+    auto const known = all.find(c.value);
+    return known != all.end() && known->second > now ? &known->second : nullptr;
+}
+
+bool lock_table::others_want_it_alone(node_command const& c, clock::time_point now) const
+{
+    auto const known = wanted.find(c.key());
+    return known != wanted.end() && known->second.second > now
+           && std::any_of(known->second.first.begin(), known->second.first.end(),
+                          [&](auto& wish) { return !wish.second && wish.first != c.contender; });
+}
+
+// The key lives as long as the longest of those who share it.
+void lock_table::enter(node_command const& c, clock::time_point now)
+{
+    auto const end = now + std::min(c.ttl, session);
+    auto* const e = find(c.key(), now);
+    auto& all = readers[c.key()];
+    if (!e)
+        all.clear();
+    auto& own = all[std::string(c.value)];
+    own = std::max(own, end);
+    std::erase_if(all, [now](auto& one) { return one.second <= now; });
+    if (!e)
+        entries.insert_or_assign(c.key(), entry{std::string(core::shared_word), end});
+    else if (e->expires != clock::time_point::max())
+        e->expires = std::max(e->expires, end);
+}
+
+node_reply lock_table::share(node_command const& c, clock::time_point now, void const* who)
+{
+    auto const& key = c.key();
+    auto const* const e = find(key, now);
+    bool const free_to_share = !e || e->value == core::shared_word;
+    bool const others_wait = others_want_it_alone(c, now);
+    if (free_to_share && (c.passes || !others_wait)) {
+        bool const was_free = !e;
+        enter(c, now);
+        if (was_free)
+            end_handovers(key, who);
+        node_reply r{.vote = vote::granted, .wanted = others_wait};
+        if (c.contends())
+            note_granted(key, c, now, who);
+        if (auto const counter = counters.find(key); c.fence != 0 && counter != counters.end())
+            r.fence = counter->second;
+        return r;
+    }
+    node_reply r{.vote = vote::denied};
+    r.behind_writer = free_to_share;
+    auto const seen = look_at(c, 0, e ? *e : entry{{}, now}, now);
+    if (free_to_share) {
+        auto& wishes_end = wanted[key].second;
+        if (!e && !seen.handed_on)
+            wishes_end = std::min(wishes_end, now + core::wanted_life);  // a live one comes within a round trip
+        r.handed_on = seen.handed_on;
+        r.remaining = from_to(now, r.handed_on ? std::min(wishes_end, handovers[key]) : wishes_end);
+    } else {
+        if (c.contends())
+            note_denied(key, c, now);
+        std::tie(r.remaining, r.handed_on) = std::pair(seen.remaining, seen.handed_on);
+    }
+    return r;
+}
+
+node_reply lock_table::extend_shared(node_command const& c, clock::time_point now)
+{
+    auto const* const e = find(c.key(), now);
+    if (e && e->value == c.value) {  // it has the key alone, which is more
+        raise_ttl_or_set(c.key(), c, now);
+        return {.vote = vote::granted};
+    }
+    if (e && e->value != core::shared_word)
+        return {.vote = vote::denied};
+    bool const missing = !e || !reader(c, now);
+    node_reply r{.vote = missing ? vote::denied : vote::granted};
+    r.healed = missing && c.heal && !is_dead(c, now);
+    if (!missing || r.healed)
+        enter(c, now);
+    return r;
+}
+
+node_reply lock_table::release_shared(node_command const& c, clock::time_point now)
+{
+    auto const* const e = find(c.key(), now);
+    if (e && e->value == c.value) {
+        entries.erase(c.key());
+        return {.vote = vote::granted};
+    }
+    if (!e || e->value != core::shared_word)
+        return {.vote = vote::denied};
+    auto& all = readers[c.key()];
+    std::erase_if(all, [now](auto& one) { return one.second <= now; });
+    bool const ours = all.erase(std::string(c.value)) > 0;
+    if (all.empty()) {
+        entries.erase(c.key());
+        readers.erase(c.key());
+    }
+    return {.vote = ours ? vote::granted : vote::denied};
+}
+
+}  // namespace redlock::detail

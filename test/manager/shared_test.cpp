@@ -1,0 +1,491 @@
+// Locks that are shared: any number of readers, or one writer.
+
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+
+BOOST_AUTO_TEST_SUITE(shared_locks)
+
+namespace {
+
+struct readers_and_writers : manager_of<3> {
+    std::unique_ptr<lock_manager> second = w.manager(), third = w.manager();
+
+    lock_world::outcome read(lock_manager& by, acquire_options o = {})
+    {
+        o.mode = mode::shared;
+        return w.acquire(by, "stock", o);
+    }
+
+    lock_world::outcome write(lock_manager& by, acquire_options o = {}) { return w.acquire(by, "stock", o); }
+
+    void start(lock_world::outcome& o, lock_manager& by, mode m, std::chrono::milliseconds wait = 1min)
+    {
+        w.start_acquire(o, by, "stock", {.wait = wait, .mode = m});
+    }
+
+    std::size_t readers(std::size_t server = 0) { return w[server].readers["lock:stock"].size(); }
+};
+
+struct fenced_readers : readers_and_writers {
+    fenced_readers()
+    {
+        locks = w.manager({.fencing = true});
+        second = w.manager({.fencing = true});
+        third = w.manager({.fencing = true});
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(any_number_of_readers_have_it_at_once, readers_and_writers)
+{
+    auto one = read(*locks), two = read(*second), again = read(*second);
+    for (auto const* r : {&one, &two, &again}) {
+        BOOST_TEST(r->held.held());
+        BOOST_TEST((r->held.mode() == mode::shared));
+        BOOST_TEST(r->held.resource() == "stock");
+    }
+    BOOST_TEST(one.held.token() != two.held.token());
+    w.run_for(1ms);
+    BOOST_TEST(readers() == 2u);
+    BOOST_TEST(locks->stats().held == 1u);
+    BOOST_TEST((lock().mode() == mode::exclusive));
+}
+
+BOOST_FIXTURE_TEST_CASE(readers_keep_a_writer_out_until_the_last_has_gone, readers_and_writers)
+{
+    auto one = read(*locks), two = read(*second);
+    BOOST_TEST((write(*third).ec == errc::contended));
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST((write(*third).ec == errc::contended));
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(!w.release(two.held));
+    w.run_for(1ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    auto const alone = write(*third);
+    BOOST_TEST(alone.held.held());
+    BOOST_TEST((alone.held.mode() == mode::exclusive));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_writer_keeps_readers_out, readers_and_writers)
+{
+    auto alone = write(*locks);
+    BOOST_TEST((read(*second).ec == errc::contended));
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    BOOST_TEST(!w.release(alone.held));
+    BOOST_TEST(read(*second).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_leaves_first_takes_nothing_from_the_others, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 10s}), two = read(*second, {.ttl = 2s});
+    BOOST_TEST(!w.release(two.held));
+    w.run_for(5s);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST((write(*third).ec == errc::contended));
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_is_in_the_way_until_its_ttl_is_over_and_no_longer, readers_and_writers)
+{
+    auto dies = read(*locks, {.ttl = 2s});
+    auto stays = read(*second, {.ttl = 20s});
+    w.run_for(3s);
+    BOOST_TEST(!dies.held.held());
+    BOOST_TEST(!w.release(stays.held));
+    BOOST_TEST(write(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(readers_are_renewed_each_by_itself, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
+    auto two = read(*second, {.ttl = 5s, .renew = renewal::automatic});
+    auto brief = read(*third, {.ttl = 1s});
+    w.run_for(10min);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(!brief.held.held());
+    BOOST_TEST(readers() == 2u);
+    BOOST_TEST((write(*third).ec == errc::contended));
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(!w.release(two.held));
+    BOOST_TEST(write(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens_what_others_have, readers_and_writers)
+{
+    auto longer = read(*locks, {.ttl = 30s});
+    auto shorter = read(*second, {.ttl = 1s});
+    BOOST_TEST(!w.extend(shorter.held, 2s));
+    w.run_for(10s);
+    BOOST_TEST(longer.held.held());
+    BOOST_TEST((write(*third).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reader_is_lost_where_a_majority_has_forgotten_it, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    w[0].entries.clear();
+    w[1].readers["lock:stock"].clear();
+    BOOST_TEST((w.extend(one.held, 10s) == errc::lost));
+    BOOST_TEST((w.release(one.held) == errc::not_held));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_renewal_enters_a_reader_again_where_it_was_forgotten, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
+    w.run_for(1ms);
+    w[0].entries.clear();
+    w.run_for(5s);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(readers() == 1u);
+    BOOST_TEST(locks->stats().healed == 1u);
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(w.keys_after(1ms) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_writer_does_not_count_for_a_reader, readers_and_writers)
+{
+    auto alone = write(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    w[0].restart();
+    w[1].restart();
+    auto const early = read(*second);
+    BOOST_TEST((early.ec == errc::quarantined || early.ec == errc::contended));
+    BOOST_TEST(!early.held.held());
+    BOOST_TEST(alone.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_attempt_that_fails_leaves_no_reader_behind, readers_and_writers)
+{
+    w[0].entries["lock:stock"] = w[1].entries["lock:stock"] = {"foreign", w.now + 1h};
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    w.run_for(1ms);
+    BOOST_TEST(w[2].find("lock:stock") == nullptr);
+    BOOST_TEST(readers(2) == 0u);
+}
+
+// Readers of one manager have one place on the nodes.
+
+BOOST_FIXTURE_TEST_CASE(who_comes_while_its_manager_shares_the_lock_joins_without_asking_the_nodes, readers_and_writers)
+{
+    auto one = read(*locks);
+    auto const asked = w[0].requests.size();
+    auto two = read(*locks), three = read(*locks, {.wait = 1s});
+    BOOST_TEST(w[0].requests.size() == asked);
+    BOOST_TEST(two.held.token() == one.held.token());
+    BOOST_TEST((three.held.valid_until() == one.held.valid_until()));
+    BOOST_TEST(two.report.rounds == 0u);
+    BOOST_TEST(locks->stats().joined == 2u);
+    BOOST_TEST(locks->stats().acquired == 1u);
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(!w.release(three.held));
+    w.run_for(1ms);
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(readers() == 1u);
+    BOOST_TEST(!w.release(two.held));
+    BOOST_TEST(w.keys_after(1ms) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_join_than_are_handed_over_to, connected_to<3>)
+{
+    auto manager = w.manager({.max_handovers = 3});
+    std::deque<lock_world::outcome> readers;
+    for (int i = 0; i < 9; ++i)
+        readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
+    BOOST_TEST(manager->stats().acquired == 3u);  // each with three more
+    BOOST_TEST(manager->stats().joined == 6u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 3s});
+    BOOST_TEST(read(*locks, {.ttl = 10s}).held.token() != one.held.token());
+    auto again = read(*second, {.ttl = 3s});
+    w.run_for(2s);
+    BOOST_TEST(read(*second, {.ttl = 3s}).held.token() != again.held.token());
+    auto kept = read(*third, {.ttl = 3s});
+    auto renewed = read(*third, {.ttl = 3s, .renew = renewal::automatic}), too = read(*third, {.ttl = 3s, .renew = renewal::automatic});
+    BOOST_TEST(renewed.held.token() != kept.held.token());
+    BOOST_TEST(renewed.held.token() == too.held.token());
+    BOOST_TEST(third->stats().joined == 1u);  // the one that is renewed
+    BOOST_TEST(read(*third, {.ttl = 3s, .max_hold = 1s}).held.held());
+    BOOST_TEST(third->stats().joined == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_joins_past_a_writer_of_the_same_manager, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 30s});
+    lock_world::outcome writer, late;
+    start(writer, *locks, mode::exclusive);
+    w.run_for(10ms);
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    start(late, *locks, mode::shared);
+    w.run_for(1s);
+    BOOST_TEST(!late.done);
+    BOOST_TEST(!w.release(one.held));
+    w.run_for(1s);
+    BOOST_TEST(writer.held.held());
+    BOOST_TEST(!late.done);
+    BOOST_TEST(!w.release(writer.held));
+    w.run_for(1s);
+    BOOST_TEST(late.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_joins_one_who_was_let_in_before_a_writer, readers_and_writers)
+{
+    auto alone = write(*third, {.ttl = 30s});
+    lock_world::outcome reader, writer;
+    start(reader, *locks, mode::shared);
+    w.run_for(100ms);
+    start(writer, *second, mode::exclusive);
+    w.run_for(1s);
+    BOOST_TEST(!w.release(alone.held));
+    w.run_to([&] { return reader.done; });
+    if (!writer.done) {
+        auto const next = read(*locks, {.wait = 0ms});
+        BOOST_TEST((next.ec == errc::contended));
+    }
+    BOOST_TEST(locks->stats().joined == 0u);
+}
+
+// Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by the next one.
+
+BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, readers_and_writers)
+{
+    auto reader = read(*locks, {.ttl = 30s});
+    lock_world::outcome writer, late;
+    start(writer, *second, mode::exclusive);
+    w.run_for(100ms);
+    start(late, *third, mode::shared);
+    w.run_for(5s);
+    BOOST_TEST(!writer.done);
+    BOOST_TEST(!late.done);
+    auto const fourth = w.manager();
+    BOOST_TEST((read(*fourth).ec == errc::contended));
+
+    BOOST_TEST(!w.release(reader.held));
+    w.run_for(500ms);
+    BOOST_TEST(writer.held.held());
+    BOOST_TEST(!late.done);
+    BOOST_TEST(!w.release(writer.held));
+    w.run_for(500ms);
+    BOOST_TEST(late.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
+{
+    auto first = write(*locks, {.ttl = 30s});
+    lock_world::outcome reader, next;
+    start(reader, *second, mode::shared);
+    w.run_for(100ms);
+    start(next, *third, mode::exclusive);
+    w.run_for(1s);
+    BOOST_TEST(!w.release(first.held));
+    w.run_for(1s);
+    // Whoever is first of the two, the other comes right after.
+    BOOST_TEST((reader.done || next.done));
+    auto& winner = reader.done ? reader : next;
+    BOOST_TEST(!w.release(winner.held));
+    w.run_for(1s);
+    BOOST_TEST(reader.done);
+    BOOST_TEST(next.done);
+}
+
+// Of one manager: its queue decides, and its own wish does not keep its readers out.
+BOOST_FIXTURE_TEST_CASE(in_one_manager_readers_and_writers_come_in_the_order_of_their_calls, manager_of<3>)
+{
+    auto first = w.acquire(*locks, "stock", {.ttl = 30s});
+    std::deque<lock_world::outcome> all(6);
+    std::vector<mode> const modes{mode::shared, mode::shared, mode::exclusive, mode::shared, mode::exclusive, mode::shared};
+    for (std::size_t i = 0; i < all.size(); ++i)
+        w.start_acquire(all[i], *locks, "stock", {.ttl = 30s, .wait = 1min, .mode = modes[i]});
+    auto const done = [&] { return std::count_if(all.begin(), all.end(), [](auto& o) { return o.done; }); };
+    w.run_for(1s);
+    BOOST_TEST(done() == 0);
+    BOOST_TEST(!w.release(first.held));
+    w.run_for(1s);
+    BOOST_TEST(done() == 2);  // both readers at once
+    BOOST_TEST(!w.release(all[0].held));
+    w.run_for(1s);
+    BOOST_TEST(done() == 2);
+    BOOST_TEST(!w.release(all[1].held));
+    w.run_for(1s);
+    for (std::size_t i = 2; i < all.size(); ++i) {
+        BOOST_TEST(done() == static_cast<long>(i + 1));
+        BOOST_TEST(!w.release(all[i].held));
+        w.run_for(1s);
+    }
+}
+
+namespace {
+
+// Comes back again and again.
+struct regular {
+    regular(lock_world& world, lock_manager& by, mode m, std::chrono::milliseconds hold, clock::time_point end)
+        : w(world), locks(by), how(m), hold(hold), end(end)
+    {
+        come();
+    }
+
+    void come()
+    {
+        if (w.now >= end)
+            return;
+        asked = w.now;
+        locks.async_acquire("stock", {.ttl = 2s, .wait = wait_forever, .mode = how}, [this](error_code ec, lock l) {
+            if (ec)
+                return;
+            longest = std::max<clock::duration>(longest, w.now - asked);
+            ++times;
+            held = std::move(l);
+            w.at(w.now + hold, [this] {
+                held.async_release([](error_code) {});
+                w.at(w.now + 1ms, [this] { come(); });
+            });
+        });
+    }
+
+    lock_world& w;
+    lock_manager& locks;
+    mode how;
+    std::chrono::milliseconds hold;
+    clock::time_point end, asked{};
+    clock::duration longest{};
+    int times = 0;
+    lock held;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
+{
+    std::vector<std::unique_ptr<lock_manager>> managers;
+    std::vector<std::unique_ptr<regular>> all;
+    auto const end = w.now + 60s;
+    for (int i = 0; i < 8; ++i) {
+        managers.push_back(w.manager());
+        all.push_back(std::make_unique<regular>(w, *managers.back(), i < 6 ? mode::shared : mode::exclusive, 10ms, end));
+    }
+    w.run_until(end);
+    for (auto const& r : all) {
+        BOOST_TEST_CONTEXT((r->how == mode::shared ? "reader" : "writer"))
+        {
+            BOOST_TEST(r->times > 300);
+            BOOST_TEST((r->longest < 1s), r->longest / 1ms);
+        }
+    }
+    w.run_for(10s);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for_a_bounded_time, readers_and_writers)
+{
+    auto reader = read(*locks, {.ttl = 2s});
+    lock_world::outcome writer;
+    start(writer, *second, mode::exclusive);
+    w.run_for(100ms);
+    for (auto& s : w.servers)
+        BOOST_TEST_REQUIRE(s->wanted.contains("lock:stock"));
+    // It dies: what it wants stays on the nodes.
+    auto const wishes = w[0].wanted["lock:stock"];
+    second.reset();
+    w.run_for(1ms);
+    for (auto& s : w.servers)
+        s->wanted["lock:stock"] = wishes;
+    lock_world::outcome late;
+    start(late, *third, mode::shared);
+    auto const began = w.now;
+    w.run_to([&] { return late.done; });
+    BOOST_TEST(late.held.held());
+    BOOST_TEST((w.now - began < 4s));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_keeps_a_reader_out_is_told_with_the_time_that_is_left, readers_and_writers)
+{
+    auto alone = write(*locks, {.ttl = 10s});
+    auto const denied = read(*second, {.wait = 100ms});
+    BOOST_TEST((denied.ec == errc::contended));
+    BOOST_TEST((denied.report.remaining > 9s));
+    BOOST_TEST((denied.report.remaining <= 10s));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_inspection_tells_that_it_is_shared, readers_and_writers)
+{
+    auto one = read(*locks), two = read(*second);
+    w.run_for(1ms);
+    std::optional<lock_info> info;
+    third->async_inspect("stock", [&](error_code ec, lock_info i) {
+        BOOST_TEST(!ec);
+        info = std::move(i);
+    });
+    w.run_to([&] { return info.has_value(); });
+    BOOST_TEST(info->locked);
+    BOOST_TEST((info->mode == mode::shared));
+    BOOST_TEST(info->owner == "");
+    BOOST_TEST((info->nodes[0].mode == mode::shared));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_node_cannot_do_is_refused_before_anything_is_sent, connected_to<3>)
+{
+    w[1].shares = false;
+    auto const manager = w.manager();
+    auto const asked = w[0].requests.size();
+    auto const refused = w.acquire(*manager, "stock", {.mode = mode::shared});
+    BOOST_TEST((refused.ec == errc::unsupported));
+    BOOST_TEST(refused.report.message.find("server-1 cannot share locks") != std::string::npos, refused.report.message);
+    BOOST_TEST(w[0].requests.size() == asked);
+    BOOST_TEST(w.acquire(*manager, "stock").held.held());
+    BOOST_TEST((w.acquire(*locks, {"a", "b"}, {.mode = mode::shared}).ec == errc::invalid_argument));
+}
+
+// Numbers of readers: not below those of writers before, below those of writers after, and the same in between.
+
+BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first, fenced_readers)
+{
+    auto before = write(*locks);
+    auto const first = before.held.fencing_token();
+    BOOST_TEST(!w.release(before.held));
+    auto one = read(*second), two = read(*third);
+    BOOST_TEST(one.held.fencing_token() == first);
+    BOOST_TEST(two.held.fencing_token() == first);
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(!w.release(two.held));
+    auto const after = write(*third);
+    BOOST_TEST(after.held.fencing_token() > first);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fenced_readers)
+{
+    auto reader = read(*locks);
+    auto const number = reader.held.fencing_token();
+    BOOST_TEST(number >= 1u);
+    BOOST_TEST(!w.release(reader.held));
+    BOOST_TEST(write(*second).held.fencing_token() > number);
+}
+
+BOOST_FIXTURE_TEST_CASE(counters_that_differ_are_made_equal_before_a_reader_has_it, fenced_readers)
+{
+    w[0].counters["lock:stock"] = 7;
+    w[1].counters["lock:stock"] = 5;
+    w[2].reachable = false;
+    auto const reader = read(*locks);
+    auto const number = reader.held.fencing_token();
+    BOOST_TEST(number >= 7u);
+    BOOST_TEST(w[0].counters["lock:stock"] == number);
+    BOOST_TEST(w[1].counters["lock:stock"] == number);
+    BOOST_TEST(reader.report.second_rounds == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
