@@ -79,8 +79,8 @@ public:
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return open_; }
 
-    // Without tokens, it says so.
-    bool can(node_command const& c) const noexcept override { return c.fence == 0; }
+    // No tokens, and one key at a time.
+    bool can(node_command const& c) const noexcept override { return c.fence == 0 && !c.has_several_keys(); }
 
     void start(asio::any_io_executor executor, redlock::node_events events) override
     {

@@ -41,6 +41,8 @@ bool fencing(node_kind const& k) { return k.fences; }
 bool healing(node_kind const& k) { return k.heals; }
 bool contention(node_kind const& k) { return k.contends; }
 bool several(node_kind const& k) { return k.locks_several; }
+bool no_tokens(node_kind const& k) { return !k.fences; }
+bool one_at_a_time(node_kind const& k) { return !k.locks_several; }
 bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
 bool sharing(node_kind const& k) { return k.shares; }
 bool sharing_with_tokens(node_kind const& k) { return k.shares && k.fences; }
@@ -485,6 +487,17 @@ constexpr node_case all[] = {
          auto const end = key + ":=turn:{" + key + "}";
          if (denied.watched && denied.handed_on)
              other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), end) > 0; }, "a node does not notify of the end of hand-overs");
+     }},
+
+    // What it leaves out
+    {"it says that it draws no tokens", no_tokens,
+     [](node_kind const& k) {
+         expect(!k.make()->can(fenced(kind::raise, 1)), "a node that draws no tokens says that it can");
+     }},
+    {"it says that it locks one key at a time", one_at_a_time,
+     [](node_kind const& k) {
+         auto const keys = new_keys(k);
+         expect(!k.make()->can({.what = kind::acquire, .keys = keys}), "a node that locks one key at a time says that it can lock several");
      }},
 
     // Several keys at once

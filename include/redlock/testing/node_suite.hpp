@@ -19,7 +19,8 @@ struct node_kind {
     /// What keys begin with. Each case takes a key that was never used before, and leaves nothing there but counters and tombstones.
     std::string prefix = "lock:";
 
-    // What it can do besides to grant, deny, extend, release and inspect. The cases about the rest are not run.
+    // What it can do besides to grant, deny, extend, release and inspect. The cases about the rest are not run; but what it refuses by
+    // `node::can` it must refuse: tokens, and several keys.
     bool fences = true;    ///< It draws fencing tokens.
     bool heals = true;     ///< It sets a key again that it has forgotten, and keeps tombstones against that.
     bool contends = true;  ///< It says for how long an acquisition is denied, and whether others want the lock.
