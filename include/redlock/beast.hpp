@@ -28,20 +28,20 @@ namespace redlock {
 
 /** What to answer to a request whose lock could not be had, or was lost.
 
-    | error                                     | status | title                     | Retry-After                                |
-    |-------------------------------------------|--------|---------------------------|--------------------------------------------|
-    | @ref errc::contended, without a wait      | 409    | Somebody else is at it    |                                            |
-    | @ref errc::contended, after a wait        | 503    | Somebody else is at it    | when the lock runs out, if that is known   |
-    | @ref errc::no_quorum, validity_exhausted  | 503    | Locks are out of order    | 1 to 2 s                                   |
-    | @ref errc::quarantined                    | 503    | Locks are out of order    | when a majority votes again                |
-    | @ref errc::lost, not_held                 | 503    | The lock was lost         | 1 to 2 s                                   |
-    | `boost::beast::error::timeout`            | 504    | The deadline has passed   |                                            |
-    | `asio::error::operation_aborted`          | 503    | The server shuts down     | 1 to 2 s                                   |
-    | any other                                 | 500    | The server is at fault    |                                            |
+    | error                                     | status | title                     | Retry-After |
+    |-------------------------------------------|--------|---------------------------|-------------|
+    | @ref errc::contended, without a wait      | 409    | Somebody else is at it    |             |
+    | @ref errc::contended, after a wait        | 503    | Somebody else is at it    | yes         |
+    | @ref errc::no_quorum, validity_exhausted  | 503    | Locks are out of order    | yes         |
+    | @ref errc::quarantined                    | 503    | Locks are out of order    | yes         |
+    | @ref errc::lost, not_held                 | 503    | The lock was lost         | yes         |
+    | `boost::beast::error::timeout`            | 504    | The deadline has passed   |             |
+    | `asio::error::operation_aborted`          | 503    | The server shuts down     | yes         |
+    | any other                                 | 500    | The server is at fault    |             |
 
-    The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and `retry_after_ms` unless a repetition is of
-    no use. Waits are drawn at random, so that clients do not come back all at once; `Retry-After` is rounded up to
-    seconds, 1 at least. Nothing of the lock is in it: no token, no owner, no address.
+    The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and with 409 and 503 `retry_after_ms`: that
+    is @ref retry_after, of the report in @p tried if there is one. `Retry-After` is the same, rounded up to seconds, so 1 at least and
+    75 at most. Nothing of the lock is in it: no token, no owner, no address.
 
     @param to the request; version and keep-alive are taken from it
     @param tried the options with which the lock was tried; `report` tells more, if it is set

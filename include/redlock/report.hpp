@@ -5,6 +5,7 @@
 #include <redlock/mode.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,6 +47,26 @@ struct attempt_report {
     std::chrono::milliseconds remaining{0};
     std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
 };
+
+/** When to try again after an attempt that has failed: for who does something else meanwhile. Who can wait, waits
+    (`acquire_options::wait`): that is fair, and woken when the lock goes. docs/later.md has recipes for what comes back.
+
+    What the nodes told: with @ref errc::contended `remaining`, with @ref errc::quarantined `quarantine`. Otherwise a pause: one second,
+    doubled with each further attempt. Either is raised to a second, and cut to a minute, because locks are given back before they
+    run out. Up to a quarter is added at random, so that those who failed together do not come back together.
+
+    @return from 1 s to 75 s. Zero: the same call will never succeed (@ref errc::invalid_argument, @ref errc::unsupported); correct it.
+
+    @throws std::exception the system has no random numbers
+
+    @par Thread safety
+    Safe. Forked processes draw different numbers, too.
+
+    @param report any outcome. Of an acquisition that succeeded, or a report that was never filled, nothing is told: it is the pause, for
+           work that failed later.
+    @param attempt how many have failed by now, this one included, from 1; 0 counts as 1. From the seventh on the pause is a minute.
+*/
+REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
 
 /// What one node knows about a resource.
 struct node_lock_info {

@@ -44,4 +44,21 @@ inline std::chrono::nanoseconds delay_after(std::size_t denied, std::size_t race
     return ceiling / 2 + part_of(ceiling / 2, bits);
 }
 
+inline constexpr std::chrono::milliseconds retry_min{1'000}, retry_max{60'000};
+
+/** How much later to try again after attempt number @p attempt (from 1), drawn by the random @p bits: for who does not wait meanwhile.
+
+    What was @p told, if that is more than zero; otherwise a second, doubled with each further attempt. In both cases a second at the
+    least and a minute at the most, and up to a quarter on top: who failed at the same moment comes back at different ones, and not
+    before what was told.
+*/
+inline std::chrono::milliseconds retry_after(std::chrono::milliseconds told, std::size_t attempt, std::uint64_t bits) noexcept
+{
+    using namespace std::chrono;
+    auto const doublings = std::min<std::size_t>(attempt > 0 ? attempt - 1 : 0, 6);
+    auto const pause = retry_min * (std::int64_t{1} << doublings);
+    auto const least = std::clamp(told.count() > 0 ? told : pause, retry_min, retry_max);
+    return least + floor<milliseconds>(part_of(least / 4, bits));
+}
+
 }  // namespace redlock::core

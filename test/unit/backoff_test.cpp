@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+
 using namespace redlock::core;
 using namespace std::chrono_literals;
 
@@ -45,6 +47,27 @@ BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
         BOOST_TEST((most(denied, 1000, 1ms) <= 16ms));
     }
     BOOST_TEST((most(1, 1000, 1s) <= 256ms));
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_back_later_does_so_after_what_was_told_and_a_quarter_more_at_the_most)
+{
+    BOOST_TEST((retry_after(8s, 1, 0) == 8s));
+    BOOST_TEST((retry_after(8s, 1, ~0ULL) == 9'999ms));
+    BOOST_TEST((retry_after(8s, 1, 1ULL << 63) == 9s));
+    BOOST_TEST((retry_after(8s, 1'000'000, 0) == 8s));  // whatever the pause would be
+    BOOST_TEST((retry_after(1ms, 1, 0) == 1s));
+    BOOST_TEST((retry_after(24h, 1, 0) == 60s));
+    BOOST_TEST((retry_after(std::chrono::milliseconds::max(), 1, ~0ULL) == 74'999ms));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_told_nothing_comes_back_after_a_pause_that_doubles_up_to_a_minute)
+{
+    std::chrono::seconds const pauses[] = {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s};
+    for (std::size_t attempt = 1; attempt <= 8; ++attempt)
+        BOOST_TEST((retry_after(0ms, attempt, 0) == pauses[attempt - 1]));
+    BOOST_TEST((retry_after(0ms, 0, 0) == 1s));
+    BOOST_TEST((retry_after(-1ms, 1, 0) == 1s));
+    BOOST_TEST((retry_after(0ms, ~std::size_t{0}, ~0ULL) == 74'999ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,6 @@
 #include <array>
 #include <charconv>
 #include <exception>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -49,35 +48,33 @@ struct problem {
     }
 };
 
-// Between @p least and twice as much.
-inline std::chrono::milliseconds about(std::chrono::milliseconds least)
+// What is told of the lock counts for the error that is answered: it may have been lost since.
+inline std::chrono::milliseconds pause_after(error_code error, attempt_report const* told)
 {
-    static thread_local std::minstd_rand random(std::random_device{}());
-    return std::chrono::milliseconds(std::uniform_int_distribution<std::chrono::milliseconds::rep>(least.count(), 2 * least.count())(random));
+    attempt_report known;
+    known.outcome = error;
+    known.remaining = told ? told->remaining : known.remaining;
+    known.quarantine = told ? told->quarantine : known.quarantine;
+    return retry_after(known);
 }
 
 inline problem problem_for(error_code error, acquire_options const& tried)
 {
-    using namespace std::chrono_literals;
-    auto const* const report = tried.report;
+    auto const again = pause_after(error, tried.report);
     if (error == errc::contended && tried.wait.count() == 0)
-        return {409, "busy", "Somebody else is at it", "Another request works on the same thing. Try again in a moment.", about(100ms)};
-    if (error == errc::contended) {
-        auto const known = report && report->remaining.count() > 0;
-        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.",
-                known ? report->remaining + about(50ms) : about(1s)};
-    }
-    if (error == errc::quarantined && report && report->quarantine.count() > 0)
-        return {503, "unavailable", "Locks are out of order", "The lock servers have been restarted, and do not vote yet.",
-                report->quarantine + about(50ms)};
+        return {409, "busy", "Somebody else is at it", "Another request works on the same thing. Try again in a moment.", again};
+    if (error == errc::contended)
+        return {503, "busy", "Somebody else is at it", "Other requests work on the same thing, and the wait is over.", again};
+    if (error == errc::quarantined && tried.report && tried.report->quarantine.count() > 0)
+        return {503, "unavailable", "Locks are out of order", "The lock servers have been restarted, and do not vote yet.", again};
     if (error == errc::no_quorum || error == errc::validity_exhausted || error == errc::quarantined)
-        return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", about(1s)};
+        return {503, "unavailable", "Locks are out of order", "Too few lock servers answer in time.", again};
     if (error == errc::lost || error == errc::not_held)
-        return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", about(1s)};
+        return {503, "lost", "The lock was lost", "The work was stopped, because its lock could not be kept.", again};
     if (error == boost::beast::error::timeout)
         return {504, "deadline", "The deadline has passed", "The work was stopped, because it took too long."};
     if (error == asio::error::operation_aborted)
-        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.", about(1s)};
+        return {503, "stopping", "The server shuts down", "The work was stopped, because the server shuts down.", again};
     return {500, "fault", "The server is at fault", "The work could not be begun."};
 }
 

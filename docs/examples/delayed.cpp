@@ -1,0 +1,218 @@
+// Later, in one Redis: jobs wait in a sorted set until they are due, and go through a stream from which a group of workers reads. Each is
+// carried out at least once.
+
+#include <redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <boost/asio.hpp>
+
+#include <boost/redis/connection.hpp>
+#include <boost/redis/src.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+//[scripts
+// KEYS: a sorted set of what comes later, by time; a stream of what is due. ARGV: worker, milliseconds after which one counts as dead.
+// Answers the number that a job has in the stream, and the job.
+constexpr char const* take = R"(
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    for _, job in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 100)) do
+        redis.call('XADD', KEYS[2], '*', 'job', job)
+        redis.call('ZREM', KEYS[1], job)
+    end
+    local entry = redis.call('XAUTOCLAIM', KEYS[2], 'workers', ARGV[1], ARGV[2], '0', 'COUNT', '1')[2][1]
+    if not entry then
+        local read = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', '1', 'STREAMS', KEYS[2], '>')
+        entry = read and read[1][2][1]
+    end
+    return entry and {entry[1], entry[2][2]})";
+
+// ARGV: the number in the stream; to put it back also milliseconds and the job. Answers 0 if somebody else has finished it.
+constexpr char const* finish = R"(
+    if redis.call('XACK', KEYS[2], 'workers', ARGV[1]) == 0 then return 0 end
+    redis.call('XDEL', KEYS[2], ARGV[1])
+    if ARGV[2] then
+        local time = redis.call('TIME')
+        redis.call('ZADD', KEYS[1], time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[3])
+    end
+    return 1)";
+//]
+
+//[jobs
+struct job {
+    std::string number;  // in the stream
+    std::size_t attempts = 1;
+    std::string label;
+
+    std::string text() const { return std::to_string(attempts) + ' ' + label; }
+};
+
+class delayed_jobs {
+public:
+    delayed_jobs(asio::any_io_executor executor, std::string socket, std::string worker, std::chrono::milliseconds dead_after = 1min)
+        : redis_(std::move(executor), boost::redis::logger(boost::redis::logger::level::err)), worker_(std::move(worker)), dead_after_(dead_after)
+    {
+        boost::redis::config settings;
+        settings.unix_socket = std::move(socket);
+        redis_.async_run(settings, asio::detached);
+    }
+
+    asio::awaitable<void> make_group()
+    {
+        boost::redis::request r;
+        r.push("XGROUP", "CREATE", "jobs", "workers", "0", "MKSTREAM");
+        boost::redis::generic_response answer;  // an error if there is one already
+        co_await redis_.async_exec(r, answer, asio::use_awaitable);
+    }
+
+    asio::awaitable<void> put(std::string label)
+    {
+        boost::redis::request r;
+        r.push("ZADD", "later", 0, job{{}, 1, label}.text());
+        co_await redis_.async_exec(r, boost::redis::ignore, asio::use_awaitable);
+    }
+
+    // One that is due, or that another worker has taken and not finished for so long that it counts as dead.
+    asio::awaitable<std::optional<job>> next()
+    {
+        using answer = std::optional<std::vector<std::string>>;
+        auto const taken = co_await run<answer>(take, worker_, std::to_string(dead_after_.count()));
+        if (!taken)
+            co_return std::nullopt;
+        std::string const& text = taken->at(1);
+        auto const blank = text.find(' ');
+        co_return job{taken->at(0), std::stoul(text), text.substr(blank + 1)};
+    }
+
+    asio::awaitable<void> done(job j) { co_await run<int>(finish, j.number); }
+
+    asio::awaitable<void> come_back(job j, std::chrono::milliseconds later)
+    {
+        ++j.attempts;
+        co_await run<int>(finish, j.number, std::to_string(later.count()), j.text());
+    }
+
+    void close() { redis_.cancel(); }
+
+private:
+    template <class Answer, class... Arguments>
+    asio::awaitable<Answer> run(char const* script, Arguments... arguments)
+    {
+        boost::redis::request r;
+        r.push("EVAL", script, 2, "later", "jobs", arguments...);
+        boost::redis::response<Answer> answer;
+        co_await redis_.async_exec(r, answer, asio::use_awaitable);
+        co_return std::get<0>(answer).value();
+    }
+
+    boost::redis::connection redis_;
+    std::string const worker_;
+    std::chrono::milliseconds const dead_after_;
+};
+//]
+
+asio::awaitable<void> print(std::map<std::string, int>& printed, std::string label)
+{
+    asio::steady_timer printer(co_await asio::this_coro::executor, 1ms);
+    co_await printer.async_wait();
+    ++printed[label];
+}
+
+//[worker
+// What is done here may be done twice: it is fenced, or such that a second time does no harm.
+asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, job j, std::map<std::string, int>& printed)
+{
+    redlock::attempt_report report;
+    auto work = [&](redlock::lock&) { return print(printed, j.label); };
+    std::string why;
+    try {
+        // All of it takes less than the minute after which another worker takes the job.
+        co_await locks.with_lock("printer:3", {.ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report}, work);
+        co_await jobs.done(j);
+        co_return true;
+    } catch (std::exception const& e) {
+        why = e.what();
+    }
+    std::cerr << j.label << ": " << why << '\n';
+    auto const later = redlock::retry_after(report, j.attempts);
+    if (later > 0ms && j.attempts < 20)
+        co_await jobs.come_back(j, later);
+    else
+        co_await jobs.done(j);  // it would fail for ever
+    co_return false;
+}
+//]
+
+asio::awaitable<bool> run(std::string socket)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    redlock::config const settings{.nodes = {"unix://" + socket}};
+    redlock::lock_manager locks(executor, settings), others(executor, settings);
+    delayed_jobs dead(executor, socket, "dead"), jobs(executor, socket, "alive", 1ms);
+    co_await jobs.make_group();
+    co_await jobs.make_group();  // as each worker does that starts
+    for (int i = 0; i < 3; ++i)
+        co_await jobs.put("label " + std::to_string(i));
+
+    redlock::lock somebody_else = co_await others.async_acquire("printer:3", {.ttl = 10s, .renew = redlock::renewal::automatic});
+    auto const left_behind = co_await dead.next();
+    std::map<std::string, int> printed;
+    int failed = 0;
+    asio::steady_timer pause(executor);
+    while (printed.size() < 3) {
+        auto const j = co_await jobs.next();
+        if (!j) {
+            pause.expires_after(10ms);
+            co_await pause.async_wait();
+            continue;
+        }
+        bool const done = co_await try_it(locks, jobs, *j, printed);
+        if (!done && ++failed == 3)
+            somebody_else = {};
+    }
+    co_await dead.come_back(*left_behind, 0ms);  // too late: somebody else has finished it
+    auto const none = co_await jobs.next();
+    dead.close();
+    jobs.close();
+    co_await locks.async_shutdown();
+    co_await others.async_shutdown();
+    std::cout << printed.size() << " labels printed, " << failed << " attempts in vain\n";
+    bool once = left_behind && !none;
+    for (auto const& [label, times] : printed)
+        once = once && times == 1;
+    co_return once && failed == 3;
+}
+
+int main(int argc, char** argv)
+{
+    if (argc != 2) {
+        std::cerr << "usage: example_delayed SOCKET\n";
+        return 2;
+    }
+    asio::io_context context;
+    bool well = false;
+    asio::co_spawn(context, run(argv[1]), [&](std::exception_ptr failure, bool result) {
+        if (failure)
+            std::rethrow_exception(failure);
+        well = result;
+    });
+    context.run();
+    return well ? 0 : 1;
+}

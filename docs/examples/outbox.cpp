@@ -1,0 +1,279 @@
+// Later, in a database: what must not be lost. Jobs stand in a table, beside what they are about; workers take what is due, try the lock,
+// and put back what they could not do. SQLite here; docs/later.md has the statements for PostgreSQL, where many workers take at a time.
+
+#include <redlock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <boost/asio.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <sqlite3.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+class database {
+public:
+    explicit database(std::string const& path)
+    {
+        if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK)
+            fail();
+        sqlite3_busy_timeout(db_, 10'000);
+    }
+    ~database() { sqlite3_close(db_); }
+    database(database const&) = delete;
+    database& operator=(database const&) = delete;
+
+    void run(char const* sql)
+    {
+        if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+            fail();
+    }
+
+    class statement {
+    public:
+        template <class... Parameters>
+        statement(database& db, char const* sql, Parameters const&... parameters) : db_(db)
+        {
+            if (sqlite3_prepare_v2(db.db_, sql, -1, &statement_, nullptr) != SQLITE_OK)
+                db.fail();
+            (bind(parameters), ...);
+        }
+        ~statement() { sqlite3_finalize(statement_); }
+        statement(statement const&) = delete;
+        statement& operator=(statement const&) = delete;
+
+        bool step()
+        {
+            auto const result = sqlite3_step(statement_);
+            if (result != SQLITE_ROW && result != SQLITE_DONE)
+                db_.fail();
+            return result == SQLITE_ROW;
+        }
+        std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+        std::string text(int column) const { return reinterpret_cast<char const*>(sqlite3_column_text(statement_, column)); }
+
+    private:
+        void bind(std::int64_t value) { sqlite3_bind_int64(statement_, ++bound_, value); }
+        void bind(std::string const& value) { sqlite3_bind_text(statement_, ++bound_, value.c_str(), -1, SQLITE_TRANSIENT); }
+
+        database& db_;
+        sqlite3_stmt* statement_ = nullptr;
+        int bound_ = 0;
+    };
+
+    template <class... Parameters>
+    bool changes_a_row(char const* sql, Parameters const&... parameters)
+    {
+        statement(*this, sql, parameters...).step();
+        return sqlite3_changes(db_) == 1;
+    }
+
+    class transaction {
+    public:
+        explicit transaction(database& db) : db_(db) { db.run("BEGIN IMMEDIATE"); }
+        ~transaction()
+        {
+            if (!committed_)
+                sqlite3_exec(db_.db_, "ROLLBACK", nullptr, nullptr, nullptr);
+        }
+        transaction(transaction const&) = delete;
+        transaction& operator=(transaction const&) = delete;
+        void commit()
+        {
+            db_.run("COMMIT");
+            committed_ = true;
+        }
+
+    private:
+        database& db_;
+        bool committed_ = false;
+    };
+
+    [[noreturn]] void fail() { throw std::runtime_error(sqlite3_errmsg(db_)); }
+
+private:
+    sqlite3* db_ = nullptr;
+};
+
+//[outbox
+// Each call is one transaction, and blocks for it: a server calls it on a thread that may.
+struct job {
+    std::int64_t id = 0;
+    std::string printer, label;
+    std::int64_t attempts = 0;  // this one included; with the id the number of the claim
+};
+
+class outbox {
+public:
+    explicit outbox(std::string const& path) : db_(path)
+    {
+        db_.run("CREATE TABLE IF NOT EXISTS jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, printer TEXT NOT NULL, label TEXT NOT NULL,"
+                " run_at REAL DEFAULT (julianday('now')), attempts INTEGER NOT NULL DEFAULT 0)");
+        db_.run("CREATE TABLE IF NOT EXISTS printed (label TEXT NOT NULL)");
+    }
+
+    // Belongs into the transaction that brings it about: an order and its label, both or neither.
+    void put(std::string const& printer, std::string const& label)
+    {
+        database::statement(db_, "INSERT INTO jobs (printer, label) VALUES (?, ?)", printer, label).step();
+    }
+
+    // One that is due, and nobody else's for a minute: who dies meanwhile is not missed for longer.
+    std::optional<job> take()
+    {
+        database::statement taken(db_, "UPDATE jobs SET run_at = julianday('now') + 60 / 86400.0, attempts = attempts + 1"
+                                       " WHERE id = (SELECT id FROM jobs WHERE run_at <= julianday('now') ORDER BY run_at LIMIT 1)"
+                                       " RETURNING id, printer, label, attempts");
+        if (!taken.step())
+            return {};
+        job j{taken.number(0), taken.text(1), taken.text(2), taken.number(3)};
+        taken.step();  // to its end, which commits it
+        return j;
+    }
+
+    // False: somebody else has taken it since.
+    bool postpone(job const& j, std::chrono::milliseconds later)
+    {
+        return db_.changes_a_row("UPDATE jobs SET run_at = julianday('now') + ? / 86400000.0 WHERE id = ? AND attempts = ?",
+                                 later.count(), j.id, j.attempts);
+    }
+
+    // For people to look at: it is never due again.
+    bool set_aside(job const& j)
+    {
+        return db_.changes_a_row("UPDATE jobs SET run_at = NULL WHERE id = ? AND attempts = ?", j.id, j.attempts);
+    }
+
+    // What has been done, and that it has: both, or, if somebody else has taken the job since, neither.
+    bool done(job const& j)
+    {
+        database::transaction t(db_);
+        if (!db_.changes_a_row("DELETE FROM jobs WHERE id = ? AND attempts = ?", j.id, j.attempts))
+            return false;
+        database::statement(db_, "INSERT INTO printed (label) VALUES (?)", j.label).step();
+        t.commit();
+        return true;
+    }
+
+private:
+    database db_;
+};
+//]
+
+asio::awaitable<void> print(std::string const&)
+{
+    asio::steady_timer printer(co_await asio::this_coro::executor, 1ms);
+    co_await printer.async_wait();
+}
+
+//[worker
+asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
+{
+    redlock::attempt_report report;
+    auto work = [&](redlock::lock&) -> asio::awaitable<void> {
+        co_await print(j.label);
+        if (!jobs.done(j))
+            throw std::runtime_error("it took so long that somebody else has taken the job");
+    };
+    std::string why;
+    try {
+        // Does not wait for the lock: there are other jobs. And all of it takes less than the minute for which this one is ours.
+        redlock::acquire_options const how{.ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        co_await locks.with_lock("printer:" + j.printer, how, work);
+        co_return true;
+    } catch (std::exception const& e) {  // somebody else is at it, nodes are away, or there is no paper
+        why = e.what();
+    }
+    auto const later = redlock::retry_after(report, static_cast<std::size_t>(j.attempts));
+    if (later > 0ms && j.attempts < 20)
+        jobs.postpone(j, later);
+    else
+        jobs.set_aside(j);  // it would fail for ever
+    std::cerr << "job " << j.id << ": " << why << '\n';
+    co_return false;
+}
+//]
+
+std::int64_t count_of(std::string const& path, char const* sql)
+{
+    database db(path);
+    database::statement count(db, sql);
+    count.step();
+    return count.number(0);
+}
+
+// Who took so long that the job is somebody else's can neither finish it nor put it back.
+bool a_late_worker_is_refused(std::string const& path)
+{
+    outbox one(path), other(path);
+    one.put("1", "late");
+    auto const before = one.take();
+    bool const hidden = before && !other.take();
+    database(path).run("UPDATE jobs SET run_at = 0");  // the minute is over
+    auto const now = other.take();
+    bool const refused = now && !one.done(*before) && !one.postpone(*before, 1s) && !one.set_aside(*before);
+    return hidden && refused && count_of(path, "SELECT count(*) FROM printed") == 0 && other.done(*now);
+}
+
+struct day {
+    redlock::lock somebody_else;  // is at a printer, until a job has failed for that
+    int failed = 0;
+};
+
+// Until there is nothing left to do.
+asio::awaitable<void> work(redlock::lock_manager& locks, std::string path, day& today)
+{
+    outbox jobs(path);
+    asio::steady_timer pause(co_await asio::this_coro::executor);
+    while (count_of(path, "SELECT count(*) FROM jobs") > 0) {
+        if (auto const j = jobs.take()) {
+            bool const done = co_await try_it(locks, jobs, *j);
+            if (!done && ++today.failed == 1)
+                today.somebody_else = {};
+            continue;
+        }
+        pause.expires_after(20ms);
+        co_await pause.async_wait();
+    }
+}
+
+int main()
+{
+    auto const folder = std::filesystem::temp_directory_path() / ("redlock-outbox-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    auto const path = (folder / "jobs.db").string();
+    bool well = a_late_worker_is_refused(path);
+    for (int i = 0; i < 12; ++i)
+        outbox(path).put(std::to_string(i % 4), "label " + std::to_string(i));
+
+    asio::io_context context;
+    redlock::config const settings{.nodes = {"memory://a", "memory://b", "memory://c"}};
+    redlock::lock_manager locks(context, settings), others(context, settings);
+    day today;
+    asio::co_spawn(context, [&]() -> asio::awaitable<void> {
+        today.somebody_else = co_await others.async_acquire("printer:3", {.ttl = 10s, .renew = redlock::renewal::automatic});
+        using namespace asio::experimental::awaitable_operators;
+        co_await (work(locks, path, today) && work(locks, path, today));
+        co_await locks.async_shutdown();
+        co_await others.async_shutdown();
+    }, [](std::exception_ptr failure) { if (failure) std::rethrow_exception(failure); });
+    context.run();
+
+    auto const printed = count_of(path, "SELECT count(DISTINCT label) FROM printed"), in_all = count_of(path, "SELECT count(*) FROM printed");
+    std::cout << printed << " labels printed, " << today.failed << " attempts in vain\n";
+    std::filesystem::remove_all(folder);
+    return well && printed == 1 + 12 && in_all == printed && today.failed > 0 ? 0 : 1;
+}

@@ -1,0 +1,29 @@
+#include "core/backoff.hpp"
+
+#include <redlock/report.hpp>
+
+#include <cstdint>
+#include <random>
+
+namespace redlock {
+
+namespace {
+
+std::chrono::milliseconds told_by(attempt_report const& r)
+{
+    if (r.outcome == errc::contended)
+        return r.remaining;
+    return r.outcome == errc::quarantined ? r.quarantine : std::chrono::milliseconds(0);
+}
+
+}  // namespace
+
+std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt)
+{
+    if (report.outcome == errc::invalid_argument || report.outcome == errc::unsupported)
+        return {};
+    std::uint64_t const bits = std::random_device()();  // a generator of our own would be repeated by a fork
+    return core::retry_after(told_by(report), attempt, bits << 32);
+}
+
+}  // namespace redlock
