@@ -79,8 +79,8 @@ public:
     std::string const& name() const noexcept override { return name_; }
     bool ready() const noexcept override { return open_; }
 
-    // No tokens, and one key at a time.
-    bool can(node_command const& c) const noexcept override { return c.fence == 0 && !c.has_several_keys(); }
+    // No tokens, one key at a time, and one holder.
+    bool can(node_command const& c) const noexcept override { return c.fence == 0 && !c.has_several_keys() && !c.is_shared(); }
 
     void start(asio::any_io_executor executor, redlock::node_events events) override
     {
@@ -178,7 +178,8 @@ int main()
                                        .fences = false,
                                        .heals = false,
                                        .contends = false,
-                                       .locks_several = false});
+                                       .locks_several = false,
+                                       .shares = false});
     //]
 
     asio::io_context context;

@@ -44,6 +44,7 @@ bool several(node_kind const& k) { return k.locks_several; }
 bool no_tokens(node_kind const& k) { return !k.fences; }
 bool one_at_a_time(node_kind const& k) { return !k.locks_several; }
 bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
+bool no_sharing(node_kind const& k) { return !k.shares; }
 bool sharing(node_kind const& k) { return k.shares; }
 bool sharing_with_tokens(node_kind const& k) { return k.shares && k.fences; }
 bool sharing_and_healing(node_kind const& k) { return k.shares && k.heals; }
@@ -498,6 +499,11 @@ constexpr node_case all[] = {
      [](node_kind const& k) {
          auto const keys = new_keys(k);
          expect(!k.make()->can({.what = kind::acquire, .keys = keys}), "a node that locks one key at a time says that it can lock several");
+     }},
+    {"it says that nobody shares its keys", no_sharing,
+     [](node_kind const& k) {
+         std::array const keys{new_key(k)};
+         expect(!k.make()->can({.what = kind::acquire, .mode = mode::shared, .keys = keys}), "a node whose keys nobody shares says that it can");
      }},
 
     // Several keys at once

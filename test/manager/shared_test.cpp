@@ -412,6 +412,26 @@ BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for
     BOOST_TEST((w.now - began < 4s));
 }
 
+BOOST_FIXTURE_TEST_CASE(who_is_kept_out_by_a_wish_is_woken_when_that_goes, readers_and_writers)
+{
+    auto reader = read(*locks, {.ttl = 1min});
+    lock_world::outcome writer, late;
+    start(writer, *second, mode::exclusive);
+    w.run_for(100ms);
+    start(late, *third, mode::shared);
+    w.run_for(1s);
+    BOOST_TEST(!late.done);
+    second.reset();
+    w.run_for(1s);
+    for (auto& s : w.servers) {
+        s->wanted.erase("lock:stock");
+        s->tell(core::wanted_key("lock:stock"));
+    }
+    w.run_for(100ms);
+    BOOST_TEST(late.held.held());
+    BOOST_TEST(reader.held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(what_keeps_a_reader_out_is_told_with_the_time_that_is_left, readers_and_writers)
 {
     auto alone = write(*locks, {.ttl = 10s});

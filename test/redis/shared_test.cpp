@@ -1,0 +1,143 @@
+// Shared locks on real servers.
+
+#include "core/key.hpp"
+#include "support/real_servers.hpp"
+#include "testbed/plain_client.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(shared_locks_on_real_servers)
+
+namespace {
+
+constexpr acquire_options reading{.ttl = 60s, .mode = mode::shared};
+
+struct two_managers {
+    explicit two_managers(config special = {}) : locks(r.context, r.settings(special)), other(r.context, r.settings(special))
+    {
+        r.connect(locks);
+        r.connect(other);
+    }
+
+    ~two_managers()
+    {
+        r.shutdown(locks);
+        r.shutdown(other);
+    }
+
+    real_servers r{3};
+    lock_manager locks, other;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(readers_beside_each_other_and_writers_alone, two_managers)
+{
+    auto one = r.acquire(locks, "stock", reading), two = r.acquire(other, "stock", reading);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(r[0].ask({"GET", "lock:stock"}) == ":=shared");
+    BOOST_TEST((r.acquire(other, "stock").ec == errc::contended));
+    BOOST_TEST(!r.extend(one.held, 30s));
+    BOOST_TEST(!r.release(one.held));
+    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+    BOOST_TEST(!r.release(two.held));
+    auto alone = r.acquire(locks, "stock");
+    BOOST_TEST(alone.held.held());
+    BOOST_TEST((r.acquire(other, "stock", reading).ec == errc::contended));
+    BOOST_TEST(!r.release(alone.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0 && r.keys(core::readers_key("lock:stock")) == 0; }));
+}
+
+// A client that has never heard of it.
+BOOST_FIXTURE_TEST_CASE(plain_clients_are_kept_out_and_keep_out, two_managers)
+{
+
+    auto reader = r.acquire(locks, "stock", reading);
+    BOOST_TEST(r[0].ask({"SET", "lock:stock", "plain", "NX", "PX", "60000"}) == "(nil)");
+    BOOST_TEST(!r.release(reader.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    for (std::size_t i = 0; i < 3; ++i)
+        BOOST_TEST(r[i].ask({"SET", "lock:stock", "plain", "NX", "PX", "60000"}) == "OK");
+    BOOST_TEST((r.acquire(locks, "stock", reading).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_reader_wakes_a_writer_and_the_writer_wakes_readers, two_managers)
+{
+    for (int i = 0; i < 10; ++i) {
+        auto reader = r.acquire(locks, "stock", reading);
+        BOOST_REQUIRE(!reader.ec);
+        real_servers::outcome writer, late;
+        auto const before = other.stats().rounds;
+        r.start_acquire(writer, other, "stock", {.ttl = 60s, .wait = 30s});
+        BOOST_TEST(r.run_to([&] { return other.stats().rounds > before + 1; }));  // it has contended: its wish is known
+        r.start_acquire(late, locks, "stock", {.ttl = 59s, .wait = 30s, .max_hold = 58s, .mode = mode::shared});
+        BOOST_TEST(!r.release(reader.held));
+        BOOST_TEST(r.run_to([&] { return writer.done && writer.held.held(); }));
+        BOOST_TEST(!late.done);
+        BOOST_TEST(!r.release(writer.held));
+        BOOST_TEST(r.run_to([&] { return late.done; }));  // the ttl is a minute
+        BOOST_TEST(late.held.held());
+        BOOST_TEST(!r.release(late.held));
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one)
+{
+    two_managers t({.fencing = true});
+    auto& r = t.r;
+    auto first = r.acquire(t.locks, "stock");
+    auto const number = first.held.fencing_token();
+    BOOST_TEST(!r.release(first.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    auto one = r.acquire(t.locks, "stock", reading), two = r.acquire(t.other, "stock", reading);
+    BOOST_TEST(one.held.fencing_token() >= number);
+    BOOST_TEST(two.held.fencing_token() >= number);
+    auto const highest = std::max(one.held.fencing_token(), two.held.fencing_token());
+    BOOST_TEST(!r.release(one.held));
+    BOOST_TEST(!r.release(two.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+    auto next = r.acquire(t.other, "stock");
+    BOOST_TEST(next.held.fencing_token() > highest);
+    BOOST_TEST(!r.release(next.held));
+}
+
+BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_keys)
+{
+    real_servers r(1);
+    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del",
+              "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zscore", "+zrem", "+zcard", "+zremrangebyscore", "+time"});
+    auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
+    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience});
+    auto won = r.acquire(locks, "stock", reading);
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!r.extend(won.held, 20s));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+
+    r[0].ask({"ACL", "SETUSER", "locker", "-zadd"});
+    auto const refused = r.acquire(locks, "stock", reading);
+    BOOST_TEST((refused.ec == errc::no_quorum));
+    BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
+    BOOST_TEST(r.acquire(locks, "stock").held.held());  // who does not share needs no more than before
+    r.shutdown(locks);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_list_of_readers_is_an_error_and_nothing_is_set, two_managers)
+{
+    r.ask_all({"SET", core::readers_key("lock:stock"), "of somebody else"});
+    auto const refused = r.acquire(locks, "stock", reading);
+    BOOST_TEST((refused.ec == errc::no_quorum));
+    BOOST_TEST((refused.report.nodes[0].error == errc::wrong_type));
+    BOOST_TEST(r.keys("lock:stock") == 0u);
+    BOOST_TEST(r[0].ask({"GET", core::readers_key("lock:stock")}) == "of somebody else");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
