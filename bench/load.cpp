@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace redlock::bench {
@@ -18,6 +19,7 @@ namespace redlock::bench {
 namespace {
 
 constexpr auto token = asio::as_tuple(asio::deferred);
+constexpr int only_one = 1'000'000;  // weighs more than all that may share a lock
 
 // What this process has used since.
 class meter {
@@ -119,7 +121,9 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
     };
     auto due = begin_ + every(static_cast<double>(number));
     asio::steady_timer pause(context_);
-    acquire_options const options{.ttl = w.ttl, .wait = w.one_key ? wait_forever : std::chrono::milliseconds(0)};
+    acquire_options options{.ttl = w.ttl, .wait = w.one_key ? wait_forever : std::chrono::milliseconds(0)};
+    std::minstd_rand random(static_cast<unsigned>(number) + 1);
+    std::bernoulli_distribution reads(w.readers);
     // A cycle whose time would come after the end is none: at a low rate it could be hours away.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
         if (w.rate > 0 && due > steady::now()) {
@@ -128,18 +132,22 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         }
         // From when it should have begun: otherwise a stall would hide the cycles that it kept from beginning.
         auto const begun = w.rate > 0 ? due : steady::now();
+        bool const shares = w.readers > 0 && reads(random);
+        options.mode = shares ? mode::shared : mode::exclusive;
         auto [ec, lock] = co_await locks_.async_acquire(resources, options, token);
-        note_wait(begun);
+        if (!shares)
+            note_wait(begun);
         if (!ec) {
             now_.acquire.record(steady::now() - begun);
-            now_.violations += ++inside_[place] > 1;
+            auto const weight = shares ? 1 : only_one;
+            now_.violations += (inside_[place] += weight) > (shares ? only_one - 1 : only_one);
             if (w.inside)
                 now_.violations += ++*w.inside > 1;
             if (w.hold.count() > 0) {
                 pause.expires_after(w.hold);
                 co_await pause.async_wait(token);
             }
-            --inside_[place];
+            inside_[place] -= weight;
             if (w.inside)
                 --*w.inside;
             std::tie(ec) = co_await lock.async_release(token);

@@ -27,6 +27,7 @@ struct work {
     std::chrono::milliseconds duration{1500};
     bool one_key = false;               ///< all clients want the same lock, and wait for it; otherwise each has its own
     std::size_t names = 1;              ///< how many resources each client locks at once
+    double readers = 0;                 ///< with one key: so many of the cycles share it, drawn by lot; what is waited for is then that of the others
     std::chrono::microseconds hold{0};  ///< between lock and release
     double rate = 0;                    ///< cycles per second, evenly spread over the clients; 0: as fast as it goes
     std::chrono::milliseconds ttl{10'000};

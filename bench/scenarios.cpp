@@ -6,6 +6,7 @@
 #include "laboratory.hpp"
 #include "orders.hpp"
 #include "sets.hpp"
+#include "shared.hpp"
 #include "testbed/proxy.hpp"
 #include "wake.hpp"
 
@@ -211,7 +212,8 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
-    {"orders", orders},           {"sets", sets},           {"scale", scale},
+    {"orders", orders},           {"sets", sets},           {"shared", shared},
+    {"scale", scale},
 };
 
 }  // namespace
