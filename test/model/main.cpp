@@ -97,7 +97,7 @@ settings parse(std::vector<std::string> arguments)
     settings s;
     std::string traced;
     redlock::testbed::command_line line("redlock_model", about);
-    line.add_flag("--large", s.large, "the large ones as well: 20 minutes, 2 GiB");
+    line.add_flag("--large", s.large, "the large ones as well: 25 minutes, 2 GiB");
     line.add_text("--world", "NAME", s.only, "only this one");
     line.add_text("--trace", "NAME", traced, "only this one, and the shortest way to its violation");
     line.add_flag("--list", s.list, "the worlds");
