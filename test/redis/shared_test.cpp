@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <deque>
+#include <algorithm>
 #include <string>
 
 using namespace redlock;
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_list_of_readers_is_an_error_and_nothing
     r.ask_all({"SET", core::readers_key("lock:stock"), "of somebody else"});
     auto const refused = r.acquire(locks, "stock", reading);
     BOOST_TEST((refused.ec == errc::no_quorum));
-    BOOST_TEST((refused.report.nodes[0].error == errc::wrong_type));
+    BOOST_TEST((std::any_of(refused.report.nodes.begin(), refused.report.nodes.end(), [](auto& n) { return n.error == errc::wrong_type; })));
     BOOST_TEST(r.keys("lock:stock") == 0u);
     BOOST_TEST(r[0].ask({"GET", core::readers_key("lock:stock")}) == "of somebody else");
 }

@@ -92,7 +92,7 @@ stock::stock(std::string const& path) : path_(path)
         sqlite3_close(db_);
         throw std::runtime_error("cannot open the database " + path + ": " + why);
     }
-    sqlite3_busy_timeout(db_, 5000);  // another process writes
+    sqlite3_busy_timeout(db_, 60'000);  // another process writes; a disk may stand still for long, and no order waits for that longer than its timeout
     try {
         run("PRAGMA journal_mode = WAL");
         run("PRAGMA synchronous = FULL");  // what was answered stays, also after a power cut
