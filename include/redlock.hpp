@@ -8,6 +8,7 @@
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
+#include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
 #include <redlock/lock.hpp>

@@ -1,4 +1,5 @@
 #include <redlock/config.hpp>
+#include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/report.hpp>
 
@@ -82,6 +83,27 @@ boost::system::error_category const& error_category() noexcept
 {
     static category const instance;
     return instance;
+}
+
+char const* to_string(election_event::kind what) noexcept
+{
+    switch (what) {
+    case election_event::kind::standing:
+        return "standing";
+    case election_event::kind::waiting_for_nodes:
+        return "waiting for nodes";
+    case election_event::kind::elected:
+        return "elected";
+    case election_event::kind::stepped_down:
+        return "stepped down";
+    case election_event::kind::lost:
+        return "lost";
+    case election_event::kind::failed:
+        return "failed";
+    case election_event::kind::ended:
+        return "ended";
+    }
+    return "";
 }
 
 char const* to_string(vote v) noexcept

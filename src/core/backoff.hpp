@@ -27,6 +27,25 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
+/// Between which times a pause is drawn.
+struct pause_range {
+    std::chrono::milliseconds least;
+    std::chrono::milliseconds most;
+};
+
+/** How long a candidate pauses whose body has failed @p failures times in a row (from 1): between half and the whole of a ceiling that
+    doubles with each of them, from twice @p min on up to @p max; never below @p min.
+
+    The randomness takes apart candidates that have failed together, as they do when what the body needs is away.
+*/
+inline pause_range pause_after_failure(std::size_t failures, std::chrono::milliseconds min, std::chrono::milliseconds max) noexcept
+{
+    auto ceiling = min;
+    for (std::size_t i = 0; i < failures && ceiling < max; ++i)
+        ceiling = std::min(2 * ceiling, max);
+    return {std::max(min, ceiling / 2), ceiling};
+}
+
 /** How long a contender that has been woken waits before it asks.
 
     Others were woken at the same moment. Who has been denied more often, because it came earlier, asks earlier; and who asks

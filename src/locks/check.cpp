@@ -128,4 +128,20 @@ std::string check(acquire_options const& o, config const& c)
     return {};
 }
 
+std::string check(elect_options const& o, config const& c)
+{
+    if (auto wrong = check(o.lock, c); !wrong.empty())
+        return "lock." + wrong;
+    if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
+        return wrong;
+    if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
+        return fmt::format("pause_min is {} ms, but must be 1 ms to pause_max, which is {} ms", o.pause_min.count(), o.pause_max.count());
+    if (o.stable < milliseconds(0))
+        return fmt::format("stable is {} ms, but must be 0 or more", o.stable.count());
+    if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
+        return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive the process for so long",
+                           o.at_least.count(), o.lock.ttl.count());
+    return {};
+}
+
 }  // namespace redlock::detail

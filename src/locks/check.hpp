@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/config.hpp>
+#include <redlock/elect.hpp>
 #include <redlock/options.hpp>
 #include <redlock/resource_set.hpp>
 
@@ -16,5 +17,6 @@ std::string check_resource(std::string_view resource, std::string_view prefix);
 std::string check_ttl(std::chrono::milliseconds ttl, config const&);
 std::string check(acquire_options const&, config const&);
 std::string check(resource_set const&, acquire_options const&, config const&);
+std::string check(elect_options const&, config const&);
 
 }  // namespace redlock::detail

@@ -23,6 +23,7 @@ held_lock::held_lock(std::shared_ptr<manager_state> s, resource_set names, round
     : holding(std::move(names)),
       state(std::move(s)),
       grant_(won.grant()),
+      started_(won.started),
       ttl_(options.ttl),
       promised_(won.promised()),
       renew_(options.renew == renewal::automatic ? how : nullptr),
@@ -150,6 +151,12 @@ void held_lock::renewed(error_code ec)
     if (ask_again)
         renew_at_ = std::min(renew_at_, not_before_);
     keep();
+}
+
+void held_lock::stay_for(std::chrono::milliseconds d)
+{
+    if (!check())
+        grant_->stays_until = core::later(started_, d);
 }
 
 void held_lock::lose_in_test()

@@ -75,6 +75,8 @@ public:
     void renewed(error_code);
     /// Of one that was lost: why, for people. Any thread that knows of the loss.
     std::string const& lost_because() const noexcept { return trouble_; }
+    /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
+    void stay_for(std::chrono::milliseconds d);
     void lose_in_test();
     std::shared_ptr<stake> join(acquire_options const&, std::size_t joins_max) override;
     bool let_go() override;
@@ -121,6 +123,7 @@ private:
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
 
     std::shared_ptr<detail::grant> const grant_;
+    clock::time_point const started_;  ///< the round that won
     std::chrono::milliseconds const ttl_;
     std::chrono::milliseconds promised_;  ///< of that, by a quorum, at last
     renew const renew_;              ///< null: it is not renewed

@@ -23,9 +23,12 @@ public:
         state.operations.enter(*self);
         if (!held.let_go())  // its validity was over before this could begin
             co_return errc::not_held;
-        if (self->cancelled_ || !self->was_held_) {
+        bool const stays = held.grant()->stays_until > state.now();
+        if (self->cancelled_ || !self->was_held_ || stays) {
             state.cleaner.clean_up(held.grant(), held.longest_ttl());
-            co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : errc::not_held;
+            if (self->cancelled_)
+                co_return asio::error::operation_aborted;
+            co_return self->was_held_ ? error_code() : make_error_code(errc::not_held);
         }
 
         auto const release = state.cleaner.make_release(held.grant(), held.longest_ttl());

@@ -61,6 +61,7 @@ void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
     for (auto const& p : places_) {
         p.queue.met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
         p.queue.asked = asked;
+        all_.tell_observers(p.resource, outcome, asked.get());
     }
 }
 
@@ -80,6 +81,24 @@ waiters::queue const* waiters::find(std::string_view resource) const
 {
     auto const q = queues_.find(resource);
     return q == queues_.end() ? nullptr : &q->second;
+}
+
+void waiters::observe(std::string const& resource, std::weak_ptr<queue_observer> who) noexcept
+{
+    std::erase_if(observers_, [](auto& o) { return o.second.expired(); });
+    try {
+        observers_.emplace(resource, std::move(who));
+    } catch (...) {  // out of memory: it is told nothing
+    }
+}
+
+void waiters::tell_observers(std::string const& resource, error_code outcome, round const* asked) const noexcept
+{
+    auto const [begin, end] = observers_.equal_range(resource);
+    for (auto it = begin; it != end; ++it) {
+        if (auto const alive = it->second.lock())
+            alive->met(outcome, asked);
+    }
 }
 
 bool waiters::others_queue(std::span<std::string const> resources) const

@@ -49,6 +49,16 @@ protected:
     ~waiter() = default;
 };
 
+/// Is told what the first in the queue of a resource has met, whoever that is.
+class queue_observer {
+public:
+    /// @param asked the round in which it was met; null if the nodes were not asked
+    virtual void met(error_code outcome, round const* asked) noexcept = 0;
+
+protected:
+    ~queue_observer() = default;
+};
+
 /** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes. Who waits for
     several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
     nobody waits for somebody who waits for it.
@@ -63,6 +73,7 @@ class waiters {
     };
 
     queue const* find(std::string_view resource) const;
+    void tell_observers(std::string const& resource, error_code outcome, round const* asked) const noexcept;
     void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
 public:
@@ -105,6 +116,9 @@ public:
 
     /// Whether somebody waits to have @p resource alone.
     bool wanted_alone(std::string_view resource) const;
+
+    /// From now on, for as long as it lives.
+    void observe(std::string const& resource, std::weak_ptr<queue_observer>) noexcept;
 
     /// Whether somebody waits behind the first for any of @p resources.
     bool others_queue(std::span<std::string const> resources) const;
@@ -153,6 +167,7 @@ private:
     std::size_t const max_handovers_;
     std::atomic<std::size_t> size_{0};
     std::unordered_map<std::string, queue, hash, std::equal_to<>> queues_;
+    std::unordered_multimap<std::string, std::weak_ptr<queue_observer>> observers_;
     std::unordered_map<std::string, sharing> shared_;  // with other managers
     std::size_t forget_at_ = 1024;                     // when there are so many, those that nobody came back to
 };

@@ -44,7 +44,7 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 }  // namespace
 
 cleaner::cleaner(detail::quorum& q, std::function<void()> settled, std::function<void(std::size_t, std::string const&)> deleted)
-    : quorum_(q), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); })
+    : quorum_(q), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); }), stay_is_over_([this] { end_stays(); })
 {
 }
 
@@ -78,7 +78,21 @@ void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ou
 
 void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    make_release(std::move(taken), ttl)->send();
+    if (taken->stays_until <= quorum_.runtime.now())
+        return make_release(std::move(taken), ttl)->send();
+    auto const until = taken->stays_until;
+    stays_.emplace(until, stay{std::move(taken), ttl});
+    quorum_.runtime.set(stay_is_over_, stays_.begin()->first);
+}
+
+void cleaner::end_stays()
+{
+    while (!stays_.empty() && stays_.begin()->first <= quorum_.runtime.now()) {
+        auto const over = stays_.extract(stays_.begin());
+        make_release(over.mapped().grant, over.mapped().ttl)->send();
+    }
+    if (!stays_.empty())
+        quorum_.runtime.set(stay_is_over_, stays_.begin()->first);
 }
 
 void cleaner::answered(ballot& b)
@@ -127,6 +141,8 @@ void cleaner::stop()
     alarm_.clear();
     bump<std::size_t>(pending_, 0 - later_.size());
     later_.clear();
+    stay_is_over_.clear();
+    stays_.clear();
 }
 
 }  // namespace redlock::detail

@@ -31,14 +31,15 @@ public:
     /// @p ttl is the longest time to live that they were ever given. The caller must send or gather the round.
     std::shared_ptr<round> make_release(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
-    /// The same, sent at once and without waiting.
+    /// The same, sent without waiting: at once, or when the keys need not stay any longer. Of those that stay nobody waits for the
+    /// release; if this ends before, they run out by themselves.
     void clean_up(std::shared_ptr<grant>, std::chrono::milliseconds ttl);
 
     /// Gives back what an acquisition that grows does not keep: on each node the keys from number @p kept on, if it has more, of which
     /// @p ours tells. Seen through by the release that ends it all.
     void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl);
 
-    /// Releases that are not confirmed yet. Any thread.
+    /// Releases that are not confirmed yet, but for those whose time has not come. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
     /// How many have been confirmed. Any thread.
@@ -50,6 +51,13 @@ public:
 private:
     void answered(ballot&) override;
     void try_again();
+    void end_stays();
+
+    /// Keys that stay for a while.
+    struct stay {
+        std::shared_ptr<detail::grant> grant;
+        std::chrono::milliseconds ttl;
+    };
 
     detail::quorum& quorum_;
     std::function<void()> const settled_;
@@ -57,7 +65,9 @@ private:
     std::atomic<std::size_t> pending_{0};
     std::atomic<std::uint64_t> confirmed_{0};
     std::multimap<clock::time_point, std::pair<std::shared_ptr<round>, std::size_t>> later_;
+    std::multimap<clock::time_point, stay> stays_;
     alarm alarm_;
+    alarm stay_is_over_;
 };
 
 }  // namespace redlock::detail

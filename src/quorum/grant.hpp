@@ -1,7 +1,7 @@
 #pragma once
 
+#include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
-
 #include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 
@@ -77,6 +77,7 @@ public:
     std::string const value;
     redlock::mode const mode;
     std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
+    clock::time_point stays_until = clock::time_point::min();  ///< until then the keys are kept, though nobody needs them any more
     bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
 
 private:

@@ -1,6 +1,6 @@
 // The end of a manager while locks are held: nobody else has one before its holder has let go of it.
 
-#include "support/virtual_world.hpp"
+#include "support/virtual_work.hpp"
 #include "testbed/process.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -27,15 +27,6 @@ using namespace redlock::test;
 BOOST_AUTO_TEST_SUITE(the_end_of_a_manager)
 
 namespace {
-
-// A section that does not take note of being cancelled.
-asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
-{
-    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
-    w.at(w.now + d, [&] { never.cancel(); });
-    co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
-}
 
 struct section {
     std::optional<clock::time_point> begun, ended;

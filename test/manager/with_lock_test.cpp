@@ -1,6 +1,5 @@
-#include "support/virtual_world.hpp"
+#include "support/virtual_work.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -21,17 +20,6 @@ using namespace redlock::test;
 BOOST_AUTO_TEST_SUITE(with_a_lock)
 
 namespace {
-
-// A virtual pause that can be cancelled, as a user's I/O can.
-asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
-{
-    asio::steady_timer never(w.context, std::chrono::hours(24));
-    auto const number = w.at(w.now + d, [&] { never.cancel(); });
-    co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
-    w.forget(number);
-    if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none)
-        throw system_error(asio::error::operation_aborted);
-}
 
 template <class T>
 struct result {

@@ -30,6 +30,22 @@ BOOST_AUTO_TEST_CASE(a_million_rounds_do_not_overflow)
     BOOST_TEST((pause_after(0, 0) > 0ms));
 }
 
+BOOST_AUTO_TEST_CASE(pauses_after_failures_double_between_their_limits)
+{
+    auto const between = [](std::size_t failures, std::chrono::milliseconds min, std::chrono::milliseconds max, std::chrono::milliseconds least,
+                            std::chrono::milliseconds most) {
+        auto const range = pause_after_failure(failures, min, max);
+        return range.least == least && range.most == most;
+    };
+    BOOST_TEST(between(1, 1s, 60s, 1s, 2s));
+    BOOST_TEST(between(2, 1s, 60s, 2s, 4s));
+    BOOST_TEST(between(5, 1s, 60s, 16s, 32s));
+    BOOST_TEST(between(6, 1s, 60s, 30s, 60s));
+    BOOST_TEST(between(1'000'000'000, 1s, 60s, 30s, 60s));
+    BOOST_TEST(between(3, 40s, 60s, 40s, 60s));
+    BOOST_TEST(between(7, 5s, 5s, 5s, 5s));
+}
+
 BOOST_AUTO_TEST_CASE(who_was_denied_more_often_asks_sooner_and_races_come_apart)
 {
     auto const least = [](std::size_t denied, std::size_t races, std::chrono::nanoseconds trip) { return delay_after(denied, races, trip, 0); };

@@ -73,4 +73,19 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(detail::check_resource("{a}:fence", "lock:") == "");
 }
 
+BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_and_limit)
+{
+    auto const check = [](elect_options const& o) { return detail::check(o, good()); };
+    BOOST_TEST(check({}) == "");
+    BOOST_TEST(check({.pause_min = 1ms, .pause_max = 1ms, .stable = 0ms, .at_least = 10s}) == "");
+    BOOST_TEST(mentions(check({.lock = {.ttl = 61s}}), "lock.ttl", "61000", "60000"));
+    BOOST_TEST(mentions(check({.pause_min = 0ms}), "pause_min", "0 ms", "pause_max, which is 60000"));
+    BOOST_TEST(mentions(check({.pause_min = 2min}), "pause_min", "120000", "pause_max, which is 60000"));
+    BOOST_TEST(mentions(check({.pause_min = 0ms, .pause_max = 0ms}), "pause_max", "0 ms", "1 to 86400000"));
+    BOOST_TEST(mentions(check({.pause_max = 25h}), "pause_max", "90000000", "86400000"));
+    BOOST_TEST(mentions(check({.stable = -1ms}), "stable", "-1"));
+    BOOST_TEST(mentions(check({.at_least = -1ms}), "at_least", "-1", "0"));
+    BOOST_TEST(mentions(check({.at_least = 10'001ms}), "at_least", "10001", "lock.ttl, which is 10000"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

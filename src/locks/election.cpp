@@ -1,0 +1,335 @@
+#include <redlock/elect.hpp>
+
+#include "core/validity.hpp"
+#include "locks/check.hpp"
+#include "locks/explain.hpp"
+#include "locks/held_lock.hpp"
+#include "locks/pause.hpp"
+#include "quorum/round.hpp"
+
+#include <redlock/lock_error.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+using kind = election_event::kind;
+
+bool lacks_nodes(error_code ec)
+{
+    return ec == errc::no_quorum || ec == errc::quarantined || ec == errc::validity_exhausted;
+}
+
+/** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's strand knows is
+    posted there, so that the observer is told everything in one place, in order. The manager knows it weakly only.
+*/
+class candidate final : public std::enable_shared_from_this<candidate> {
+public:
+    candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options, leader_body body)
+        : strand_(std::move(strand)), state_(std::move(s)), name_(std::move(name)), options_(std::move(options)), body_(std::move(body))
+    {
+    }
+
+    static asio::awaitable<void> run(std::shared_ptr<candidate>);
+
+private:
+    class ear;
+
+    struct term {
+        std::uint64_t fencing_token = 0;
+        std::optional<clock::time_point> began;  ///< nothing: it does not lead
+        clock::duration lasted{0};
+        std::optional<elected> returned;
+        std::exception_ptr failure;
+    };
+
+    /// A pause, and what the observer is told when it begins.
+    struct rest {
+        core::pause_range range;
+        std::optional<election_event> why;
+    };
+
+    static asio::awaitable<void> stand_until_done(std::shared_ptr<candidate>);
+    static asio::awaitable<attempt_report> lead_once(std::shared_ptr<candidate>);
+    static asio::awaitable<void> run_body(std::shared_ptr<candidate>, lock&);
+    static asio::awaitable<void> pause(std::shared_ptr<candidate>, rest);
+    static asio::awaitable<void> end_if_cancelled(std::shared_ptr<candidate>);
+
+    bool done(attempt_report const& r) const { return !r.outcome && term_.returned == elected::done; }
+    std::optional<rest> judge(attempt_report);
+    rest failed(std::exception_ptr);
+    [[noreturn]] void end(error_code, std::string_view why) const;
+
+    void stand();
+    void nodes_have_said(error_code, std::string message);
+    void ended(std::exception_ptr const&);
+    election_event event(kind, error_code = {}, std::string message = {}) const;
+    void tell(election_event) noexcept;
+
+    asio::any_io_executor const strand_;
+    std::shared_ptr<manager_state> const state_;
+    std::string const name_;
+    elect_options const options_;
+    leader_body const body_;
+
+    term term_;                ///< the latest
+    std::size_t failures_ = 0;  ///< in a row
+    kind told_ = kind::ended;   ///< to the observer, at last
+    error_code told_error_;
+};
+
+/// Hears on the manager's strand what the nodes have said to an acquisition that goes on: with a long wait it does not complete.
+class candidate::ear final : public queue_observer {
+public:
+    explicit ear(std::shared_ptr<candidate> const& c)
+        : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->options_.lock), candidate_(c)
+    {
+    }
+
+    void met(error_code outcome, round const* asked) noexcept override
+    {
+        try {
+            asio::post(strand_, [weak = candidate_, outcome, message = words_for(outcome, asked)]() mutable {
+                if (auto const c = weak.lock(); c && (c->told_ == kind::standing || c->told_ == kind::waiting_for_nodes))
+                    c->nodes_have_said(outcome, std::move(message));
+            });
+        } catch (...) {  // out of memory: an event less
+        }
+    }
+
+private:
+    std::string words_for(error_code outcome, round const* asked) const
+    {
+        if (!lacks_nodes(outcome))
+            return {};
+        attempt_report r{.outcome = outcome};
+        if (asked)
+            r.nodes = asked->report();
+        if (outcome == errc::quarantined)
+            r.quarantine = core::time_left(state_.quorum.nodes.quarantine_over(), state_.now());
+        return explain(state_.settings, state_.quorum.nodes, name_, options_, r);
+    }
+
+    asio::any_io_executor const strand_;
+    manager_state const& state_;  // who calls
+    std::string const name_;
+    acquire_options const options_;
+    std::weak_ptr<candidate> const candidate_;
+};
+
+asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's coroutine lets through
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto const hears = std::make_shared<ear>(self);
+    asio::dispatch(self->state_->strand(), [state = self->state_, name = self->name_, weak = std::weak_ptr<queue_observer>(hears)] {
+        state->waiters.observe(name, weak);
+    });
+    std::exception_ptr failure;
+    try {
+        co_await stand_until_done(self);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    self->ended(failure);
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+asio::awaitable<void> candidate::stand_until_done(std::shared_ptr<candidate> self)
+{
+    auto& c = *self;
+    for (;;) {
+        c.stand();
+        auto outcome = co_await lead_once(self);
+        if (c.done(outcome))
+            co_return;
+        co_await end_if_cancelled(self);
+        if (auto pause_first = c.judge(std::move(outcome)))
+            co_await pause(self, std::move(*pause_first));
+    }
+}
+
+// Waits until it is elected, and leads. @return why it could not lead to the end
+asio::awaitable<attempt_report> candidate::lead_once(std::shared_ptr<candidate> self)
+{
+    auto body = [self](lock& l) { return run_body(self, l); };
+    attempt_report outcome;
+    try {
+        auto leading = await_body<lock>(self->state_, self->name_, self->options_.lock, std::move(body));  // named, as is the body: g++ 12
+        co_await std::move(leading);
+    } catch (lock_error const& e) {
+        outcome = e.report();
+    } catch (system_error const& e) {
+        outcome.outcome = e.code();
+        outcome.message = e.what();
+    }
+    co_return outcome;
+}
+
+asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock& l)
+{
+    auto& c = *self;
+    c.term_.fencing_token = l.fencing_token();
+    c.term_.began = c.state_->now();
+    c.tell(c.event(kind::elected));
+    try {
+        c.term_.returned = co_await c.body_(l);
+    } catch (...) {
+        c.term_.failure = std::current_exception();  // with_lock is to say whether the lock was lost, whatever the body throws
+    }
+    c.term_.lasted = c.state_->now() - *c.term_.began;
+    auto const held = access::held(l);
+    if (held && c.term_.returned == elected::done && c.options_.at_least.count() > 0)
+        asio::dispatch(c.state_->strand(), [held, d = c.options_.at_least] { held->stay_for(d); });
+}
+
+// What comes before it stands again; nothing: that at once. Throws what ends it.
+std::optional<candidate::rest> candidate::judge(attempt_report r)
+{
+    if (term_.began && term_.lasted >= options_.stable)
+        failures_ = 0;
+    auto const pause_min = options_.pause_min;
+    if (!r.outcome)
+        return term_.failure ? failed(term_.failure) : rest{{pause_min, pause_min}, event(kind::stepped_down)};
+    if (r.outcome == errc::not_held)
+        return failed(std::make_exception_ptr(lock_error(std::move(r))));
+    if (r.outcome == errc::lost) {
+        auto e = event(kind::lost, r.outcome, std::move(r.message));
+        if (term_.failure && !is_cancellation(term_.failure))
+            e.exception = term_.failure;
+        tell(std::move(e));
+        return std::nullopt;
+    }
+    if (lacks_nodes(r.outcome)) {
+        nodes_have_said(r.outcome, std::move(r.message));
+        return rest{{pause_min, std::min(2 * pause_min, options_.pause_max)}, std::nullopt};
+    }
+    if (r.outcome == asio::error::operation_aborted)
+        end(r.outcome, "the manager was stopped");
+    if (r.outcome == errc::contended)
+        r.message += fmt::format("; lock.wait is {} ms, with wait_forever it would stand until it is elected", options_.lock.wait.count());
+    throw lock_error(std::move(r));
+}
+
+candidate::rest candidate::failed(std::exception_ptr failure)
+{
+    auto e = event(kind::failed);
+    e.exception = std::move(failure);
+    return {core::pause_after_failure(++failures_, options_.pause_min, options_.pause_max), std::move(e)};
+}
+
+asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, rest r)
+{
+    // If the manager was stopped no pause begins, and a body that threw because of that has not failed.
+    auto begun = [on = self->strand_, weak = self->weak_from_this(), why = std::move(r.why)](std::chrono::milliseconds length) {
+        if (!why)
+            return;
+        asio::post(on, [weak, e = *why, length]() mutable {
+            e.pause = length;
+            if (auto const c = weak.lock())
+                c->tell(std::move(e));
+        });
+    };
+    auto start = [range = r.range, begun = std::move(begun)](auto const& state, error_handler handler) {
+        start_pause(state, range, begun, std::move(handler));
+    };
+    auto const token = asio::as_tuple(asio::use_awaitable);
+    auto waiting = initiate<void(error_code)>::on<error_handler, decltype(token)>(self->state_, std::move(start), token);
+    auto const [ec] = co_await std::move(waiting);
+    co_await end_if_cancelled(self);
+    if (ec)
+        self->end(ec, ec == asio::error::operation_aborted ? "the manager was stopped" : ec.message());
+}
+
+asio::awaitable<void> candidate::end_if_cancelled(std::shared_ptr<candidate> self)
+{
+    auto const state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)
+        self->end(asio::error::operation_aborted, "it was cancelled");
+}
+
+void candidate::end(error_code ec, std::string_view why) const
+{
+    throw lock_error(attempt_report{.outcome = ec, .message = fmt::format("{}: {}", about(name_, "does not stand any more for"), why)});
+}
+
+void candidate::stand()
+{
+    term_ = {};
+    if (told_ != kind::waiting_for_nodes)
+        tell(event(kind::standing));
+}
+
+// That they cannot elect anybody is told once, and so is that they can again.
+void candidate::nodes_have_said(error_code ec, std::string message)
+{
+    if (!lacks_nodes(ec)) {
+        if (told_ == kind::waiting_for_nodes)
+            tell(event(kind::standing));
+    } else if (told_ != kind::waiting_for_nodes || told_error_ != ec) {
+        tell(event(kind::waiting_for_nodes, ec, std::move(message)));
+    }
+}
+
+void candidate::ended(std::exception_ptr const& failure)
+{
+    auto e = event(kind::ended);
+    try {
+        if (failure)
+            std::rethrow_exception(failure);
+    } catch (system_error const& why) {
+        e.error = why.code();
+        e.message = why.what();
+    } catch (...) {
+        e.error = make_error_code(boost::system::errc::not_enough_memory);
+        e.message = e.error.message();
+    }
+    if (told_ == kind::elected && term_.failure && !is_cancellation(term_.failure))
+        e.exception = term_.failure;
+    tell(std::move(e));
+}
+
+election_event candidate::event(kind what, error_code ec, std::string message) const
+{
+    return {.what = what, .name = name_, .fencing_token = term_.fencing_token, .error = ec, .message = std::move(message)};
+}
+
+void candidate::tell(election_event e) noexcept
+{
+    told_ = e.what;
+    told_error_ = e.error;
+    try {
+        if (options_.observe)
+            options_.observe(std::move(e));
+    } catch (...) {  // as of a log function
+    }
+}
+
+}  // namespace
+
+asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::string name, elect_options options, leader_body body)
+{
+    if (auto const wrong = check(options, state->settings); !wrong.empty())
+        throw lock_error(attempt_report{.outcome = errc::invalid_argument, .message = about(name, "cannot stand for") + ": " + wrong});
+    auto const strand = strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
+    auto running = asio::co_spawn(
+        strand, candidate::run(std::make_shared<candidate>(strand, std::move(state), std::move(name), std::move(options), std::move(body))),
+        asio::use_awaitable);
+    co_await std::move(running);
+}
+
+}  // namespace redlock::detail

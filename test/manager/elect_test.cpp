@@ -1,0 +1,968 @@
+// Leader election: who leads, who waits, and what ends it.
+
+#include "support/virtual_work.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = election_event::kind;
+
+BOOST_AUTO_TEST_SUITE(elections)
+
+namespace {
+
+constexpr std::chrono::milliseconds second{1'000};
+
+template <class F>
+asio::awaitable<void> with_all_cancellations(lock_manager& locks, elect_options options, F body)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    co_await elect(locks, "stock", std::move(options), std::move(body));
+}
+
+/// One that stands, and all that its observer is told.
+struct candidate {
+    explicit candidate(lock_world& world) : w(world) {}
+    candidate(candidate const&) = delete;
+    ~candidate()
+    {
+        cancel.emit(asio::cancellation_type::terminal);
+        BOOST_TEST((!stood || w.run_to([&] { return ended; })));
+    }
+
+    template <class F>
+    void stand(lock_manager& locks, elect_options options, F body)
+    {
+        stood = true;
+        options.observe = [this](election_event e) {
+            BOOST_TEST(!ended);
+            BOOST_TEST(e.name == "stock");
+            told.push_back(std::move(e));
+            when.push_back(w.now);
+        };
+        asio::co_spawn(w.context, with_all_cancellations(locks, std::move(options), std::move(body)),
+                       asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr e) {
+                           ended = true;
+                           failure = e;
+                       }));
+    }
+
+    std::string story() const
+    {
+        std::string all;
+        for (auto const& e : told)
+            all += (all.empty() ? "" : ", ") + std::string(to_string(e.what));
+        return all;
+    }
+
+    std::size_t count(kind k) const
+    {
+        return static_cast<std::size_t>(std::count_if(told.begin(), told.end(), [k](auto& e) { return e.what == k; }));
+    }
+
+    bool is(kind k) const { return !told.empty() && told.back().what == k; }
+
+    /// When it was told of the last such thing.
+    clock::time_point last(kind k) const
+    {
+        for (auto i = told.size(); i-- > 0;) {
+            if (told[i].what == k)
+                return when[i];
+        }
+        return {};
+    }
+
+    /// Lets things happen until it is told of the next such thing.
+    election_event run_to(kind k)
+    {
+        auto const before = count(k);
+        BOOST_TEST_REQUIRE(w.run_to([&] { return count(k) > before; }));
+        return *std::find_if(told.rbegin(), told.rend(), [k](auto& e) { return e.what == k; });
+    }
+
+    std::string message() const
+    {
+        try {
+            if (failure)
+                std::rethrow_exception(failure);
+        } catch (lock_error const& e) {
+            return e.what();
+        } catch (...) {
+            return "no lock_error";
+        }
+        return {};
+    }
+
+    lock_world& w;
+    std::vector<election_event> told;
+    std::vector<clock::time_point> when;
+    bool stood = false;
+    bool ended = false;
+    std::exception_ptr failure;
+    asio::cancellation_signal cancel;
+};
+
+/// How many bodies run now, and who began when.
+struct stage {
+    struct visit {
+        explicit visit(stage& s) : on(s) { BOOST_TEST(++on.inside == 1); }
+        ~visit() { --on.inside; }
+        stage& on;
+    };
+    int inside = 0;
+};
+
+/// Leads until it is cancelled.
+auto for_ever(virtual_world& w)
+{
+    return [&w](lock&) -> asio::awaitable<elected> {
+        co_await work_for(w, 1000h);
+        co_return elected::done;
+    };
+}
+
+auto returns(elected what)
+{
+    return [what](lock&) -> asio::awaitable<elected> { co_return what; };
+}
+
+auto fails()
+{
+    return [](lock&) -> asio::awaitable<elected> {
+        throw std::runtime_error("out of hair dryers");
+        co_return elected::done;
+    };
+}
+
+/// What stops a leader without a word to anybody.
+void crash(lock_manager& locks)
+{
+    std::shared_ptr(detail::access::state_of(locks))->abandon();
+}
+
+using one_manager = connected_to<3>;
+using two_managers = and_another<connected_to<3>>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_is_done)
+{
+    lock_world w(3);
+    auto const locks = w.connected({.fencing = true});
+    candidate one(w);
+    std::uint64_t token = 0;
+    one.stand(*locks, {}, [&](lock& l) -> asio::awaitable<elected> {
+        token = l.fencing_token();
+        co_await work_for(w, 1min);
+        BOOST_TEST(l.held());
+        co_return elected::done;
+    });
+    BOOST_TEST(w.keys_after(59s) == 3u);
+    w.run_for(2s);
+
+    BOOST_TEST(one.ended);
+    BOOST_TEST(!one.failure);
+    BOOST_TEST(one.story() == "standing, elected, ended");
+    BOOST_TEST(token != 0u);
+    BOOST_TEST(one.told[0].fencing_token == 0u);
+    BOOST_TEST(one.told[1].fencing_token == token);
+    BOOST_TEST(one.told[2].fencing_token == token);
+    BOOST_TEST(!one.told[2].error);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+// Who leads, and who follows
+
+BOOST_FIXTURE_TEST_CASE(one_leads_and_the_other_follows_at_once_when_it_is_done, two_managers)
+{
+    candidate one(w), two(w);
+    one.stand(*locks, {}, [this](lock&) -> asio::awaitable<elected> {
+        co_await work_for(w, 1h);
+        co_return elected::done;
+    });
+    one.run_to(kind::elected);
+    two.stand(*other, {}, for_ever(w));
+    w.run_for(59min);
+    BOOST_TEST(two.story() == "standing");
+
+    two.run_to(kind::elected);
+
+    BOOST_TEST(one.ended);
+    BOOST_TEST((two.last(kind::elected) - one.last(kind::ended) <= 10ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_leader_that_crashes_is_followed_when_its_ttl_is_over, two_managers)
+{
+    candidate one(w), two(w);
+    one.stand(*locks, {}, for_ever(w));
+    one.run_to(kind::elected);
+    two.stand(*other, {}, for_ever(w));
+    w.run_for(1min);
+    auto const crashed = w.now;
+    crash(*locks);
+
+    two.run_to(kind::elected);
+
+    BOOST_TEST((w.now - crashed <= 10s + 100ms));
+    BOOST_TEST((w.now - crashed >= 6s));  // the latest renewal was a third of the ttl ago, at the most
+    BOOST_TEST(!one.ended);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_leader_that_steps_down_stands_again_after_the_pause, two_managers)
+{
+    stage s;
+    auto const ten_seconds = [&](lock&) -> asio::awaitable<elected> {
+        stage::visit const here(s);
+        co_await work_for(w, 10s);
+        co_return elected::step_down;
+    };
+    candidate one(w), two(w);
+    one.stand(*locks, {}, ten_seconds);
+    one.run_to(kind::elected);
+    two.stand(*other, {}, ten_seconds);
+    BOOST_TEST((one.run_to(kind::stepped_down).pause == 1s));
+    auto const stepped_down = w.now;
+
+    two.run_to(kind::elected);
+    BOOST_TEST((w.now - stepped_down <= 10ms));
+    one.run_to(kind::standing);
+    BOOST_TEST((w.now - stepped_down == 1s));
+
+    w.run_for(1min);
+    BOOST_TEST(one.count(kind::elected) >= 3u);
+    BOOST_TEST(two.count(kind::elected) >= 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_steps_down_alone_leads_again, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {.pause_min = 3s}, returns(elected::step_down));
+    w.run_for(10s);
+    BOOST_TEST(one.count(kind::elected) == 4u);  // at once, and after each 3 s and a little
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(two_candidates_of_one_manager_take_turns_as_those_of_two_do, one_manager)
+{
+    stage s;
+    auto const briefly = [&](lock&) -> asio::awaitable<elected> {
+        stage::visit const here(s);
+        co_await work_for(w, 1s);
+        co_return elected::step_down;
+    };
+    candidate one(w), two(w);
+    one.stand(*locks, {}, briefly);
+    two.stand(*locks, {}, briefly);
+    w.run_for(1min);
+    BOOST_TEST(one.count(kind::elected) > 10u);
+    BOOST_TEST(two.count(kind::elected) > 10u);
+}
+
+// Bodies that fail
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_fails_wanders_to_another_process, two_managers)
+{
+    stage s;
+    std::string who;
+    auto const poisoned = [&](char name) {
+        return [&, name](lock&) -> asio::awaitable<elected> {
+            stage::visit const here(s);
+            who += name;
+            co_await work_for(w, 100ms);
+            throw std::runtime_error("poisoned");
+        };
+    };
+    candidate one(w), two(w);
+    one.stand(*locks, {}, poisoned('1'));
+    two.stand(*other, {}, poisoned('2'));
+    w.run_for(3s);
+    BOOST_TEST(who.substr(0, 2) == "12");
+    w.run_for(10min);
+    BOOST_TEST(one.count(kind::failed) > 5u);
+    BOOST_TEST(two.count(kind::failed) > 5u);
+    BOOST_TEST(who.find("11111") == who.npos);
+    BOOST_TEST(who.find("22222") == who.npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_the_body_threw_and_the_pause_are_told_and_the_key_is_gone_meanwhile, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, fails());
+    auto const failed = one.run_to(kind::failed);
+    auto const then = w.now;
+    BOOST_CHECK_THROW(std::rethrow_exception(failed.exception), std::runtime_error);
+    BOOST_TEST(w.keys_after(100ms) == 0u);
+    one.run_to(kind::standing);
+    BOOST_TEST((w.now - then == failed.pause));
+}
+
+BOOST_FIXTURE_TEST_CASE(pauses_double_up_to_the_longest_and_are_drawn, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {.pause_min = 1s, .pause_max = 20s}, fails());
+    w.run_for(5min);
+
+    std::vector<std::chrono::milliseconds> pauses;
+    for (auto const& e : one.told) {
+        if (e.what == kind::failed)
+            pauses.push_back(e.pause);
+    }
+    BOOST_TEST_REQUIRE(pauses.size() > 10u);
+    BOOST_TEST((pauses[0] >= 1s && pauses[0] <= 2s));
+    BOOST_TEST((pauses[1] >= 2s && pauses[1] <= 4s));
+    BOOST_TEST((pauses[2] >= 4s && pauses[2] <= 8s));
+    BOOST_TEST((pauses[3] >= 8s && pauses[3] <= 16s));
+    for (auto i = 4u; i < pauses.size(); ++i)
+        BOOST_TEST((pauses[i] >= 10s && pauses[i] <= 20s));
+    BOOST_TEST((pauses[5] != pauses[6] || pauses[6] != pauses[7]));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_ran_for_long_before_it_failed_fails_for_the_first_time, one_manager)
+{
+    int terms = 0;
+    candidate one(w);
+    one.stand(*locks, {.pause_min = 1s, .pause_max = 10min, .stable = 1min}, [&](lock&) -> asio::awaitable<elected> {
+        auto const length = ++terms == 4 ? 60s : 59s;
+        co_await work_for(w, length);
+        throw std::runtime_error("now and then");
+    });
+    BOOST_TEST_REQUIRE(w.run_to([&] { return one.count(kind::failed) == 5u; }));
+
+    std::vector<std::chrono::milliseconds> pauses;
+    for (auto const& e : one.told) {
+        if (e.what == kind::failed)
+            pauses.push_back(e.pause);
+    }
+    BOOST_TEST((pauses[2] >= 4s && pauses[2] <= 8s));
+    BOOST_TEST((pauses[3] >= 1s && pauses[3] <= 2s));
+    BOOST_TEST((pauses[4] >= 2s && pauses[4] <= 4s));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_cancels_itself_has_failed, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, [](lock&) -> asio::awaitable<elected> {
+        throw system_error(asio::error::operation_aborted);
+        co_return elected::done;
+    });
+    BOOST_TEST((code_of(one.run_to(kind::failed).exception) == asio::error::operation_aborted));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_releases_the_lock_has_failed, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, [](lock& l) -> asio::awaitable<elected> {
+        co_await l.async_release();
+        co_return elected::step_down;
+    });
+    BOOST_TEST((code_of(one.run_to(kind::failed).exception) == errc::not_held));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_any_other, one_manager)
+{
+    auto const blocker = w.acquire(*locks, "another");
+    for (auto const wrong : {acquire_options{}, acquire_options{.ttl = 1ms}}) {
+        candidate c(w);
+        c.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+            auto const inner = co_await locks->async_acquire("another", wrong);
+            co_return elected::done;
+        });
+        c.run_to(kind::failed);
+    }
+}
+
+// Losses
+
+BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands_again, one_manager)
+{
+    stage s;
+    std::optional<clock::time_point> body_ended;
+    candidate one(w);
+    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+        stage::visit const here(s);
+        co_await asio::this_coro::throw_if_cancelled(false);
+        if (body_ended)
+            co_await work_for(w, 1h);
+        co_await asio::steady_timer(w.context, asio::steady_timer::time_point::max()).async_wait(asio::as_tuple(asio::use_awaitable));
+        co_await stubborn_work(w, 7s);  // it takes its time to stop
+        body_ended = w.now;
+        co_return elected::step_down;
+    });
+    one.run_to(kind::elected);
+    w.each([](auto& n) { n.entries.clear(); });
+    auto const forgotten = w.now;
+    one.run_to(kind::elected);
+
+    BOOST_TEST(one.story() == "standing, elected, lost, standing, elected");
+    BOOST_TEST_REQUIRE(body_ended.has_value());
+    BOOST_TEST((*body_ended - forgotten <= 4s + 7s));  // a renewal is due after a third of the ttl
+    BOOST_TEST((one.when[2] >= *body_ended));
+    BOOST_TEST((one.told[2].error == errc::lost));
+    BOOST_TEST(one.told[2].message.find("a majority of the nodes does not have it any more") != std::string::npos);
+    BOOST_TEST((one.when[3] == one.when[2]));  // at once
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_body_says_after_the_loss_does_not_count, one_manager)
+{
+    for (bool const throws : {false, true}) {
+        candidate c(w);
+        c.stand(*locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, [&, throws](lock&) -> asio::awaitable<elected> {
+            co_await stubborn_work(w, 2s);
+            if (throws)
+                throw std::runtime_error("interrupted");
+            co_return elected::done;
+        });
+        BOOST_TEST((c.run_to(kind::lost).exception != nullptr) == throws);
+        w.run_for(10s);
+        BOOST_TEST(c.count(kind::failed) == 0u);
+        BOOST_TEST(c.count(kind::lost) >= 4u);
+        BOOST_TEST(!c.ended);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_cancelled_body_that_throws_that_it_was_has_not_failed, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, for_ever(w));
+    w.run_for(10s);
+    BOOST_TEST(one.count(kind::lost) >= 9u);
+    BOOST_TEST(one.count(kind::failed) == 0u);
+    BOOST_TEST(!one.told[2].exception);
+}
+
+// Nodes that are away
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_are_away_are_told_once_and_waited_for, manager_of<3>)
+{
+    candidate one(w);
+    w.each([](auto& n) { n.reachable = false; });
+    one.stand(*locks, {}, for_ever(w));
+    w.run_for(10min);
+
+    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST((one.told[1].error == errc::no_quorum));
+    BOOST_TEST(one.told[1].message.find("server-1") != std::string::npos);
+    BOOST_TEST((one.when[1] - one.when[0] <= 2s));
+    w.each([](auto& n) { n.reachable = true; });
+    w.run_for(1s);
+    BOOST_TEST(one.is(kind::elected));
+}
+
+BOOST_FIXTURE_TEST_CASE(that_nodes_go_while_somebody_else_leads_is_told_and_so_is_their_return, two_managers)
+{
+    candidate one(w), two(w);
+    one.stand(*locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}}, for_ever(w));
+    one.run_to(kind::elected);
+    two.stand(*other, {}, for_ever(w));
+    w.run_for(1s);
+    auto const set_reachable = [&](bool is) {
+        w.each([is](auto& n) {
+            n.reachable = is;
+            n.break_connections();
+        });
+    };
+    set_reachable(false);
+    w.run_for(5s);
+    BOOST_TEST(two.story() == "standing, waiting for nodes");
+    set_reachable(true);
+    w.run_for(5s);
+    BOOST_TEST(two.story() == "standing, waiting for nodes, standing");
+    BOOST_TEST(one.is(kind::elected));
+}
+
+BOOST_AUTO_TEST_CASE(restarted_nodes_are_waited_for)
+{
+    lock_world w(3);
+    auto const locks = w.connected({.max_ttl = 30s});
+    candidate one(w);
+    w.each([](auto& n) { n.restart(); });
+    one.stand(*locks, {}, for_ever(w));
+    w.run_for(10s);
+    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST((one.told[1].error == errc::quarantined));
+    BOOST_TEST(one.told[1].message.find("a majority votes again in 30000 ms") != std::string::npos);
+    w.run_for(21s);
+    BOOST_TEST(one.is(kind::elected));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_queues_behind_another_of_its_process_hears_of_the_nodes_too, manager_of<3>)
+{
+    candidate one(w), two(w);
+    w.each([](auto& n) { n.reachable = false; });
+    one.stand(*locks, {}, for_ever(w));
+    two.stand(*locks, {}, for_ever(w));
+    w.run_for(10s);
+    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST(two.story() == "standing, waiting for nodes");
+}
+
+BOOST_FIXTURE_TEST_CASE(who_does_not_want_to_wait_for_others_waits_for_the_nodes_all_the_same, connected_to<3>)
+{
+    candidate one(w);
+    w.each([](auto& n) { n.reachable = false; });
+    auto const before = locks->stats().rounds;
+    one.stand(*locks, {.lock = {}, .pause_min = 5s}, returns(elected::done));
+    w.run_for(1min);
+    BOOST_TEST(one.story() == "standing, waiting for nodes");
+    BOOST_TEST(locks->stats().rounds - before >= 6u);
+    BOOST_TEST(locks->stats().rounds - before <= 13u);  // one each 5 to 10 s
+    w.each([](auto& n) { n.reachable = true; });
+    w.run_for(11s);
+    BOOST_TEST(one.ended);
+    BOOST_TEST(!one.failure);
+}
+
+// What ends it
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_others_only_so_long_is_told_that_somebody_leads, two_managers)
+{
+    candidate one(w);
+    one.stand(*locks, {}, for_ever(w));
+    one.run_to(kind::elected);
+    for (auto const wait : {0ms, 3000ms}) {
+        candidate c(w);
+        auto const began = w.now;
+        c.stand(*other, {.lock = {.wait = wait}}, for_ever(w));
+        auto const ended = c.run_to(kind::ended);
+        BOOST_TEST((w.now - began >= wait));
+        BOOST_TEST((w.now - began <= wait + 100ms));
+        BOOST_TEST((code_of(c.failure) == errc::contended));
+        BOOST_TEST((ended.error == errc::contended));
+        BOOST_TEST(c.message().find("\"stock\"") != std::string::npos);
+        BOOST_TEST(c.message().find("lock.wait is " + std::to_string(wait.count()) + " ms") != std::string::npos);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager)
+{
+    auto const refusal_of = [&](elect_options o) {
+        candidate c(w);
+        c.stand(*locks, std::move(o), for_ever(w));
+        w.run_for(0ms);
+        BOOST_TEST(c.ended);
+        BOOST_TEST((code_of(c.failure) == errc::invalid_argument));
+        BOOST_TEST(c.count(kind::elected) == 0u);
+        return c.message();
+    };
+    BOOST_TEST(refusal_of({.lock = {.ttl = 5ms}})
+               == "redlock: cannot stand for \"stock\": lock.ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
+    BOOST_TEST(refusal_of({.pause_min = 0ms}).find("pause_min is 0 ms, but must be 1 ms to pause_max, which is 60000 ms") != std::string::npos);
+    BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to lock.ttl, which is 10000 ms") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_locked_is_thrown_at_once, one_manager)
+{
+    std::exception_ptr failure;
+    asio::co_spawn(w.context, elect(*locks, "", {}, for_ever(w)), [&](std::exception_ptr e) { failure = e; });
+    w.run_for(0ms);
+    BOOST_TEST((code_of(failure) == errc::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_cannot_do_it_are_thrown_at_once)
+{
+    lock_world w(3);
+    w.each([](auto& n) { n.fences = false; });
+    auto const locks = w.manager({.fencing = true});
+    candidate one(w);
+    one.stand(*locks, {}, for_ever(w));
+    w.run_for(0ms);
+    BOOST_TEST((code_of(one.failure) == errc::unsupported));
+    BOOST_TEST((one.told.back().error == errc::unsupported));
+}
+
+namespace {
+
+/// Brings a candidate into each of the states that it can be in, and there calls @p end.
+template <class End>
+void in_each_state(End end)
+{
+    for (std::string const state : {"standing", "leading", "pausing", "waiting for nodes"}) {
+        BOOST_TEST_CONTEXT(state) {
+            lock_world w(3);
+            auto locks = w.connected(), other = w.connected();
+            candidate leader(w), one(w);
+            if (state == "standing") {
+                leader.stand(*other, {}, for_ever(w));
+                leader.run_to(kind::elected);
+            }
+            if (state == "waiting for nodes")
+                w.each([](auto& n) { n.reachable = false; });
+            stage s;
+            one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+                stage::visit const here(s);
+                if (state == "pausing")
+                    throw std::runtime_error("out of hair dryers");
+                co_await asio::this_coro::reset_cancellation_state(asio::enable_partial_cancellation());
+                co_await work_for(w, 1000h);
+                co_return elected::done;
+            });
+            w.run_for(500ms);
+            BOOST_TEST(one.is(kind::elected) == (state == "leading"));
+            BOOST_TEST(one.is(kind::failed) == (state == "pausing"));
+            BOOST_TEST(one.is(kind::waiting_for_nodes) == (state == "waiting for nodes"));
+
+            end(w, locks, one);
+
+            BOOST_TEST(s.inside == 0);
+            BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
+            BOOST_TEST(one.is(kind::ended));
+            BOOST_TEST((one.told.back().error == asio::error::operation_aborted));
+            BOOST_TEST(one.told.back().message == one.message());
+            BOOST_TEST(one.count(kind::failed) == (state == "pausing" ? 1u : 0u));
+            w.run_for(1s);
+            BOOST_TEST(w.keys("lock:stock") == (state == "standing" ? 3u : 0u));
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_it_in_each_state_and_gives_the_lock_back)
+{
+    for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial})
+        in_each_state([type](lock_world& w, auto&, candidate& one) {
+            one.cancel.emit(type);
+            w.run_for(10ms);
+            BOOST_TEST(one.ended);
+            BOOST_TEST(one.message() == "redlock: does not stand any more for \"stock\": it was cancelled");
+        });
+}
+
+BOOST_AUTO_TEST_CASE(the_managers_end_ends_it_in_each_state_and_gives_the_lock_back)
+{
+    for (bool const destroyed : {false, true})
+        in_each_state([destroyed](lock_world& w, std::unique_ptr<lock_manager>& locks, candidate& one) {
+            if (destroyed)
+                locks.reset();
+            else
+                BOOST_TEST(!w.shutdown(*locks));
+            w.run_for(10ms);
+            BOOST_TEST(one.ended);
+            BOOST_TEST(one.message() == "redlock: does not stand any more for \"stock\": the manager was stopped");
+        });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_total_cancellation_lets_the_body_end_its_term, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, [&](lock& l) -> asio::awaitable<elected> {
+        co_await work_for(w, 1min);
+        BOOST_TEST(l.held());
+        co_return elected::step_down;
+    });
+    one.run_to(kind::elected);
+    one.cancel.emit(asio::cancellation_type::total);
+    w.run_for(59s);
+    BOOST_TEST(!one.ended);
+    w.run_for(2s);
+    BOOST_TEST(one.ended);
+    BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
+    BOOST_TEST(one.story() == "standing, elected, ended");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_is_done_although_it_was_cancelled_ends_it_without_an_error, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, 1min);
+        co_return elected::done;
+    });
+    one.run_to(kind::elected);
+    one.cancel.emit(asio::cancellation_type::terminal);
+    one.run_to(kind::ended);
+    BOOST_TEST(!one.failure);
+    BOOST_TEST(w.keys_after(1s) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_cancelled_body_threw_for_another_reason_is_told_at_the_end, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, 1min);
+        throw std::runtime_error("while cleaning up");
+    });
+    one.run_to(kind::elected);
+    one.cancel.emit(asio::cancellation_type::terminal);
+    one.run_to(kind::ended);
+    BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
+    BOOST_CHECK_THROW(std::rethrow_exception(one.told.back().exception), std::runtime_error);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_manager_keeps_the_lock_until_the_body_has_ended, two_managers)
+{
+    stage s;
+    auto const stubborn = [&](lock&) -> asio::awaitable<elected> {
+        stage::visit const here(s);
+        co_await stubborn_work(w, 1min);
+        co_return elected::step_down;
+    };
+    candidate one(w), two(w);
+    one.stand(*locks, {}, stubborn);
+    one.run_to(kind::elected);
+    two.stand(*other, {}, stubborn);
+    locks.reset();
+    two.run_to(kind::elected);
+    BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_it_begins, one_manager)
+{
+    auto standing = elect(*locks, "stock", {}, for_ever(w));
+    locks.reset();
+    w.run_for(1s);
+    std::exception_ptr failure;
+    asio::co_spawn(w.context, std::move(standing), [&](std::exception_ptr e) { failure = e; });
+    w.run_for(1s);
+    BOOST_TEST((code_of(failure) == asio::error::operation_aborted));
+}
+
+// For at least so long
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_longer, two_managers)
+{
+    std::uint64_t renewals = 0;
+    auto const began = w.now;
+    candidate one(w), two(w);
+    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
+        co_await work_for(w, 4s);
+        renewals = locks->stats().renewals;
+        co_return elected::done;
+    });
+    one.run_to(kind::ended);
+    BOOST_TEST((w.now - began <= 4s + 10ms));  // it does not wait
+    BOOST_TEST(!one.failure);
+
+    two.stand(*other, {.lock = {}}, for_ever(w));
+    two.run_to(kind::ended);
+    BOOST_TEST((code_of(two.failure) == errc::contended));  // a cron job that comes late
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    w.run_until(began + 8s - 1ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(10ms) == 0u);
+    BOOST_TEST(locks->stats().renewals == renewals);
+    BOOST_TEST(renewals == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_takes_longer_than_that_gives_back_at_once, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
+        co_await work_for(w, 9s);
+        co_return elected::done;
+    });
+    one.run_to(kind::ended);
+    BOOST_TEST(w.keys_after(10ms) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(those_that_wait_have_it_when_the_time_has_come, two_managers)
+{
+    auto const began = w.now;
+    candidate one(w), two(w), third(w);
+    one.stand(*locks, {.at_least = 10s}, returns(elected::done));
+    one.run_to(kind::ended);
+    two.stand(*other, {}, for_ever(w));
+    two.run_to(kind::elected);
+    BOOST_TEST((w.now - began >= 10s));
+    BOOST_TEST((w.now - began <= 10s + 100ms));
+
+    third.stand(*locks, {}, returns(elected::done));  // of the manager that had kept it
+    w.run_for(1s);
+    BOOST_TEST(third.story() == "standing");
+}
+
+BOOST_FIXTURE_TEST_CASE(those_of_the_same_process_have_it_then_too, one_manager)
+{
+    auto const began = w.now;
+    candidate one(w), two(w);
+    one.stand(*locks, {.at_least = 10s}, returns(elected::done));
+    one.run_to(kind::ended);
+    two.stand(*locks, {}, for_ever(w));
+    two.run_to(kind::elected);
+    BOOST_TEST((w.now - began >= 10s));
+    BOOST_TEST((w.now - began <= 10s + 100ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_not_done_it_keeps_nothing, one_manager)
+{
+    {
+        candidate c(w);
+        c.stand(*locks, {.at_least = 10s}, returns(elected::step_down));
+        c.run_to(kind::stepped_down);
+        BOOST_TEST(w.keys_after(10ms) == 0u);
+    }
+    {
+        candidate c(w);
+        c.stand(*locks, {.at_least = 10s}, fails());
+        c.run_to(kind::failed);
+        BOOST_TEST(w.keys_after(10ms) == 0u);
+    }
+    {
+        candidate c(w);
+        c.stand(*locks, {.at_least = 10s}, for_ever(w));
+        c.run_to(kind::elected);
+        c.cancel.emit(asio::cancellation_type::terminal);
+        c.run_to(kind::ended);
+        BOOST_TEST(w.keys_after(10ms) == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_lost_is_not_kept, one_manager)
+{
+    candidate one(w);
+    one.stand(*locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, 9'600ms);  // lost at 9.4 s; its keys would be there until 10 s
+        co_return elected::done;
+    });
+    one.run_to(kind::lost);
+    auto const lost = w.now;
+    one.run_to(kind::elected);
+    BOOST_TEST((w.now - lost <= 10ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_which_leaves_it, one_manager)
+{
+    auto const began = w.now;
+    candidate one(w);
+    one.stand(*locks, {.at_least = 8s}, returns(elected::done));
+    one.run_to(kind::ended);
+    BOOST_TEST(!w.shutdown(*locks));
+    BOOST_TEST((w.now - began <= 100ms));
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    w.run_until(began + 9s);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    w.run_until(began + 11s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);  // by its ttl
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_done_while_the_manager_ends_is_kept_too, one_manager)
+{
+    auto const began = w.now;
+    candidate one(w);
+    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, 1s);
+        co_return elected::done;
+    });
+    one.run_to(kind::elected);
+    BOOST_TEST(!w.shutdown(*locks));
+    BOOST_TEST(one.ended);
+    BOOST_TEST(!one.failure);
+    BOOST_TEST((w.now - began <= 1s + 100ms));
+    w.run_until(began + 8s);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_done_although_it_was_cancelled_is_kept_too, one_manager)
+{
+    auto const began = w.now;
+    candidate one(w);
+    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, 1s);
+        co_return elected::done;
+    });
+    one.run_to(kind::elected);
+    one.cancel.emit(asio::cancellation_type::terminal);
+    one.run_to(kind::ended);
+    w.run_until(began + 8s - 1ms);
+    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(10ms) == 0u);
+}
+
+// The observer
+
+BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
+{
+    bool done = false;
+    std::exception_ptr failure;
+    int told = 0;
+    elect_options const options{.observe = [&](election_event) {
+        ++told;
+        throw std::runtime_error("no disk");
+    }};
+    asio::co_spawn(w.context, elect(*locks, "stock", options, returns(elected::done)), [&](std::exception_ptr e) { done = true, failure = e; });
+    w.run_for(1s);
+    BOOST_TEST(done);
+    BOOST_TEST(!failure);
+    BOOST_TEST(told == 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_need_observe_and_bodies_may_be_moved_only, one_manager)
+{
+    bool done = false;
+    auto body = [owned = std::make_unique<int>(41)](lock&) -> asio::awaitable<elected> {
+        co_return ++*owned == 42 ? elected::step_down : elected::done;
+    };
+    asio::co_spawn(w.context, elect(*locks, "stock", {}, std::move(body)), [&](std::exception_ptr e) { done = !e; });
+    w.run_for(5s);
+    BOOST_TEST(done);
+}
+
+// By the time that a user's test sets.
+BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
+{
+    auto const nodes = {memory_server::at("a"), memory_server::at("b"), memory_server::at("c")};
+    auto const clock = std::make_shared<testing::manual_clock>();
+    asio::io_context context;
+    lock_manager locks(context, {.nodes = {"memory://a", "memory://b", "memory://c"}, .test_clock = clock});
+    int terms = 0;
+    auto body = [&](lock&) -> asio::awaitable<elected> {
+        if (++terms == 1)
+            throw std::runtime_error("out of hair dryers");
+        co_return elected::done;
+    };
+    bool done = false;
+    asio::co_spawn(context, elect(locks, "stock", {.pause_min = 1h, .pause_max = 2h}, body), [&](std::exception_ptr e) { done = !e; });
+    clock->advance(context, 59min);
+    BOOST_TEST(terms == 1);
+    clock->advance(context, 2h);
+    BOOST_TEST(terms == 2);
+    BOOST_TEST(done);
+}
+
+// Under the thread sanitizer this shows that observer, body and pauses do not meet each other on the caller's threads.
+BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
+{
+    auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
+    asio::thread_pool pool(4);
+    lock_manager locks(pool, {.nodes = {"memory://pool1", "memory://pool2", "memory://pool3"}});
+    std::atomic<int> inside = 0, together = 0;
+    auto const stand = [&]() -> asio::awaitable<int> {
+        int terms = 0, events = 0;
+        elect_options options{.pause_min = 1ms, .pause_max = 2ms, .observe = [&](election_event) { ++events; }};
+        auto body = [&](lock&) -> asio::awaitable<elected> {
+            together += ++inside > 1;
+            ++events;
+            co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+            --inside;
+            if (++terms % 3 == 0)
+                throw std::runtime_error("now and then");
+            co_return terms < 10 ? elected::step_down : elected::done;
+        };
+        co_await elect(locks, "stock", std::move(options), std::move(body));
+        co_return terms;
+    };
+    std::vector<std::future<int>> all;
+    for (int i = 0; i < 8; ++i)
+        all.push_back(asio::co_spawn(pool, stand(), asio::use_future));
+    for (auto& a : all)
+        BOOST_TEST(a.get() >= 10);
+    BOOST_TEST(together == 0);
+    locks.async_shutdown(asio::use_future).get();
+    pool.join();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
