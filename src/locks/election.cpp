@@ -46,7 +46,7 @@ public:
     static asio::awaitable<void> run(std::shared_ptr<candidate>);
 
 private:
-    class ear;
+    class listener;
 
     struct term {
         std::uint64_t fencing_token = 0;
@@ -57,7 +57,7 @@ private:
     };
 
     /// A pause, and what the observer is told when it begins.
-    struct rest {
+    struct planned_pause {
         core::pause_range range;
         std::optional<election_event> why;
     };
@@ -65,12 +65,12 @@ private:
     static asio::awaitable<void> stand_until_done(std::shared_ptr<candidate>);
     static asio::awaitable<attempt_report> lead_once(std::shared_ptr<candidate>);
     static asio::awaitable<void> run_body(std::shared_ptr<candidate>, lock&);
-    static asio::awaitable<void> pause(std::shared_ptr<candidate>, rest);
+    static asio::awaitable<void> pause(std::shared_ptr<candidate>, planned_pause);
     static asio::awaitable<void> end_if_cancelled(std::shared_ptr<candidate>);
 
     bool done(attempt_report const& r) const { return !r.outcome && term_.returned == elected::done; }
-    std::optional<rest> judge(attempt_report);
-    rest failed(std::exception_ptr);
+    std::optional<planned_pause> judge(attempt_report);
+    planned_pause failed(std::exception_ptr);
     [[noreturn]] void end(error_code, std::string_view why) const;
 
     void stand();
@@ -92,9 +92,9 @@ private:
 };
 
 /// Hears on the manager's strand what the nodes have said to an acquisition that goes on: with a long wait it does not complete.
-class candidate::ear final : public queue_observer {
+class candidate::listener final : public queue_observer {
 public:
-    explicit ear(std::shared_ptr<candidate> const& c)
+    explicit listener(std::shared_ptr<candidate> const& c)
         : strand_(c->strand_), state_(*c->state_), name_(c->name_), options_(c->options_.lock), candidate_(c)
     {
     }
@@ -134,8 +134,8 @@ asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's coroutine lets through
     co_await asio::this_coro::throw_if_cancelled(false);
-    auto const hears = std::make_shared<ear>(self);
-    asio::dispatch(self->state_->strand(), [state = self->state_, name = self->name_, weak = std::weak_ptr<queue_observer>(hears)] {
+    auto const listening = std::make_shared<listener>(self);
+    asio::dispatch(self->state_->strand(), [state = self->state_, name = self->name_, weak = std::weak_ptr<queue_observer>(listening)] {
         state->waiters.observe(name, weak);
     });
     std::exception_ptr failure;
@@ -154,6 +154,7 @@ asio::awaitable<void> candidate::stand_until_done(std::shared_ptr<candidate> sel
     auto& c = *self;
     for (;;) {
         c.stand();
+        co_await end_if_cancelled(self);  // from within the observer
         auto outcome = co_await lead_once(self);
         if (c.done(outcome))
             co_return;
@@ -198,13 +199,13 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
 }
 
 // What comes before it stands again; nothing: that at once. Throws what ends it.
-std::optional<candidate::rest> candidate::judge(attempt_report r)
+std::optional<candidate::planned_pause> candidate::judge(attempt_report r)
 {
     if (term_.began && term_.lasted >= options_.stable)
         failures_ = 0;
     auto const pause_min = options_.pause_min;
     if (!r.outcome)
-        return term_.failure ? failed(term_.failure) : rest{{pause_min, pause_min}, event(kind::stepped_down)};
+        return term_.failure ? failed(term_.failure) : planned_pause{{pause_min, pause_min}, event(kind::stepped_down)};
     if (r.outcome == errc::not_held)
         return failed(std::make_exception_ptr(lock_error(std::move(r))));
     if (r.outcome == errc::lost) {
@@ -216,7 +217,7 @@ std::optional<candidate::rest> candidate::judge(attempt_report r)
     }
     if (lacks_nodes(r.outcome)) {
         nodes_have_said(r.outcome, std::move(r.message));
-        return rest{{pause_min, std::min(2 * pause_min, options_.pause_max)}, std::nullopt};
+        return planned_pause{{pause_min, std::min(2 * pause_min, options_.pause_max)}, std::nullopt};
     }
     if (r.outcome == asio::error::operation_aborted)
         end(r.outcome, "the manager was stopped");
@@ -225,15 +226,16 @@ std::optional<candidate::rest> candidate::judge(attempt_report r)
     throw lock_error(std::move(r));
 }
 
-candidate::rest candidate::failed(std::exception_ptr failure)
+candidate::planned_pause candidate::failed(std::exception_ptr failure)
 {
     auto e = event(kind::failed);
     e.exception = std::move(failure);
     return {core::pause_after_failure(++failures_, options_.pause_min, options_.pause_max), std::move(e)};
 }
 
-asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, rest r)
+asio::awaitable<void> candidate::pause(std::shared_ptr<candidate> self, planned_pause r)
 {
+    co_await end_if_cancelled(self);
     // If the manager was stopped no pause begins, and a body that threw because of that has not failed.
     auto begun = [on = self->strand_, weak = self->weak_from_this(), why = std::move(r.why)](std::chrono::milliseconds length) {
         if (!why)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -54,6 +55,8 @@ struct candidate {
             BOOST_TEST(e.name == "stock");
             told.push_back(std::move(e));
             when.push_back(w.now);
+            if (then)
+                then(told.back().what);
         };
         asio::co_spawn(w.context, with_all_cancellations(locks, std::move(options), std::move(body)),
                        asio::bind_cancellation_slot(cancel.slot(), [this](std::exception_ptr e) {
@@ -111,6 +114,7 @@ struct candidate {
     lock_world& w;
     std::vector<election_event> told;
     std::vector<clock::time_point> when;
+    std::function<void(kind)> then;  ///< called with each
     bool stood = false;
     bool ended = false;
     std::exception_ptr failure;
@@ -898,6 +902,40 @@ BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
     BOOST_TEST(done);
     BOOST_TEST(!failure);
     BOOST_TEST(told == 3);
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
+{
+    for (bool const cancels : {true, false}) {
+        for (auto const at : {kind::standing, kind::waiting_for_nodes, kind::elected, kind::lost, kind::failed, kind::stepped_down}) {
+            BOOST_TEST_CONTEXT(to_string(at) << (cancels ? ", cancels" : ", ends the manager")) {
+                lock_world w(3);
+                auto locks = w.connected();
+                candidate one(w);
+                one.then = [&](kind k) {
+                    if (k == at && cancels)
+                        one.cancel.emit(asio::cancellation_type::terminal);
+                    else if (k == at)
+                        locks.reset();
+                };
+                if (at == kind::waiting_for_nodes)
+                    w.each([](auto& n) { n.reachable = false; });
+                one.stand(*locks, {.lock = {.ttl = 1s}}, [&](lock&) -> asio::awaitable<elected> {
+                    if (at == kind::failed)
+                        throw std::runtime_error("out of hair dryers");
+                    if (at != kind::stepped_down)
+                        co_await work_for(w, 1h);
+                    co_return elected::step_down;
+                });
+                w.run_for(2s);
+                BOOST_TEST(one.count(at) == 1u);
+                BOOST_TEST(one.count(kind::elected) == (at == kind::standing || at == kind::waiting_for_nodes ? 0u : 1u));
+                BOOST_TEST(one.ended);
+                BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
+                BOOST_TEST(w.keys("lock:stock") == 0u);
+            }
+        }
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(nobody_need_observe_and_bodies_may_be_moved_only, one_manager)
