@@ -1,10 +1,7 @@
 #include "redis/reply.hpp"
 
 #include "core/fencing.hpp"
-#include "redis/secrets.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -14,62 +11,6 @@ namespace redlock::redis {
 namespace {
 
 using boost::redis::resp3::type;
-
-constexpr std::size_t words_max = 160;
-constexpr std::size_t short_secret = 4;
-constexpr std::size_t searched_max = 2048;  // for secrets, which may become shorter
-
-struct meaning {
-    std::string_view code;
-    errc error;
-};
-
-// Refusals by the server itself, before it has carried anything out.
-constexpr std::array refusals{
-    meaning{"NOAUTH", errc::authentication_failed},   meaning{"WRONGPASS", errc::authentication_failed},
-    meaning{"NOPERM", errc::permission_denied},       meaning{"NOPROTO", errc::unsupported_server},
-    meaning{"LOADING", errc::node_loading},           meaning{"READONLY", errc::node_read_only},
-    meaning{"MASTERDOWN", errc::node_read_only},      meaning{"BUSY", errc::node_busy},
-    meaning{"OOM", errc::node_out_of_memory},         meaning{"MISCONF", errc::node_refuses_writes},
-    meaning{"NOREPLICAS", errc::node_refuses_writes}, meaning{"MOVED", errc::wrong_cluster_node},
-    meaning{"ASK", errc::wrong_cluster_node},         meaning{"TRYAGAIN", errc::wrong_cluster_node},
-    meaning{"CLUSTERDOWN", errc::wrong_cluster_node}, meaning{"CROSSSLOT", errc::wrong_cluster_node},
-    meaning{"WRONGTYPE", errc::wrong_type},           meaning{"NOSCRIPT", errc::script_missing},
-};
-
-std::string_view first_word(std::string_view text)
-{
-    return text.substr(0, text.find(' '));
-}
-
-meaning const* find_refusal(std::string_view text)
-{
-    for (auto const& m : refusals) {
-        if (first_word(text) == m.code)
-            return &m;
-    }
-    // Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: -OOM …", or WRONGTYPE
-    // without the dash.
-    constexpr std::string_view wrapped = "ERR Error running script", where = "@user_script:";
-    if (auto const at = text.find(where); text.starts_with(wrapped) && at != text.npos) {
-        auto inner = text.substr(at + where.size());
-        auto const line_end = inner.find(": ");
-        inner = line_end == inner.npos ? std::string_view() : inner.substr(line_end + 2);
-        if (inner.starts_with('-'))
-            inner.remove_prefix(1);
-        for (auto const& m : refusals) {
-            if (first_word(inner) == m.code)
-                return &m;
-        }
-    }
-    return nullptr;
-}
-
-// Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script: …".
-bool is_forbidden_in_script(std::string_view text)
-{
-    return text.find("he user executing the script can't") != text.npos || text.find("ACL failure in script") != text.npos;
-}
 
 node_reply unexpected()
 {
@@ -271,42 +212,6 @@ std::string_view value_after(std::string_view text, std::string_view label, std:
         return {};
     auto const rest = text.substr(begin + label.size());
     return rest.substr(0, rest.find_first_of(end));
-}
-
-std::string presentable(std::string_view text, std::initializer_list<std::string_view> secrets)
-{
-    // "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' …" would give the password away.
-    text = text.substr(0, text.find(", with args beginning with"));
-    std::string words(text.substr(0, searched_max));
-    for (auto const& s : secrets) {
-        auto rest = without(words, s);
-        if (rest != words && s.size() < short_secret)  // the gaps would tell it
-            return "(its words are left out: the password, which is short, may be in them)";
-        words = std::move(rest);
-    }
-    words.resize(std::min(words.size(), words_max));
-    for (auto& c : words) {
-        if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
-            c = '?';
-    }
-    return words;
-}
-
-node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets)
-{
-    node_reply r;
-    r.text = presentable(text, secrets);
-    if (auto const* refusal = find_refusal(text)) {
-        r.error = refusal->error;
-        r.untouched = true;
-    } else if (is_forbidden_in_script(text)) {
-        r.error = errc::permission_denied;
-    } else {
-        r.error = errc::server_error;
-        // The command was not even understood, so it was not carried out.
-        r.untouched = text.substr(0, 19) == "ERR unknown command";
-    }
-    return r;
 }
 
 node_reply interpret(node_command const& c, std::span<reply const> replies, std::string_view password, bool checks_type)
