@@ -193,9 +193,9 @@ asio::awaitable<void> candidate::run_body(std::shared_ptr<candidate> self, lock&
         c.term_.failure = std::current_exception();  // with_lock is to say whether the lock was lost, whatever the body throws
     }
     c.term_.lasted = c.state_->now() - *c.term_.began;
-    auto const held = access::held(l);
-    if (held && c.term_.returned == elected::done && c.options_.at_least.count() > 0)
-        asio::dispatch(c.state_->strand(), [held, d = c.options_.at_least] { held->stay_for(d); });
+    auto const stake = access::stake_of(l);
+    if (stake && c.term_.returned == elected::done && c.options_.at_least.count() > 0)
+        asio::dispatch(c.state_->strand(), [stake, d = c.options_.at_least] { stake->lock.stay_for(d); });
 }
 
 // What comes before it stands again; nothing: that at once. Throws what ends it.
