@@ -85,7 +85,7 @@ private:
     elect_options const options_;
     leader_body const body_;
 
-    term term_;                ///< the latest
+    term term_;                 ///< the latest
     std::size_t failures_ = 0;  ///< in a row
     kind told_ = kind::ended;   ///< to the observer, at last
     error_code told_error_;
