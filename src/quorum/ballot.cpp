@@ -26,6 +26,8 @@ void ballot::mark_sent(std::uint32_t connection) noexcept
 {
     if (command().may_set_again() && sent_on_ == 0)
         ++round->grant()->on(node).repeats;
+    if (command().what == node_command::kind::extend && sent_on_ == 0)
+        ++round->grant()->on(node).extensions;
     if (command().grows)
         round->grant()->sent_again(node);
     if (round->trims_)
@@ -75,6 +77,8 @@ void ballot::complete(node_reply r)
         if (reply.vote == vote::unknown && !reply.untouched)
             round->grant()->repeat_unanswered(node, sent_on_);
     }
+    if (what == kind::extend && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
+        --round->grant()->on(node).extensions;
     finish(cast());
 }
 

@@ -31,6 +31,7 @@ public:
         bool untouched = false;     ///< the node certainly did not carry it out
         bool withdrawn = false;     ///< what was not sent yet will not be
         redlock::vote vote = redlock::vote::unknown;
+        std::uint16_t extensions = 0;  ///< sent, and not answered: they may let the key live for another ttl yet
         std::uint16_t repeats = 0;  ///< what may set a key again, renewals for instance, and is under way: sent, and not answered
 
         /// Whether it may have set a key, or do so later.

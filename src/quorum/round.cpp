@@ -110,7 +110,8 @@ clock::duration round::useful_for(ballot const& b) const
     if (command.what != node_command::kind::release)
         return clock::duration::zero();
     auto const acquired = grant_->on(b.node);
-    return quorum.key_lifetime(command.ttl) * (acquired.answered && !acquired.is_unknown() ? 1 : 2);
+    bool const all_answered = acquired.answered && !acquired.is_unknown() && acquired.extensions == 0;
+    return quorum.key_lifetime(command.ttl) * (all_answered ? 1 : 2);
 }
 
 void round::submit(std::size_t i)

@@ -50,6 +50,24 @@ BOOST_FIXTURE_TEST_CASE(rule_7_a_foreign_key_is_not_deleted, manager_of<3>)
     BOOST_TEST(w.keys_after(1ms) == 3u);
 }
 
+// It arrives when the release has been waiting for a connection for long, and lets the key live for another ttl.
+BOOST_FIXTURE_TEST_CASE(a_release_waits_for_as_long_as_an_extension_may_keep_the_key, connected_to<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 5s});
+    w.run_for(1ms);
+    w[0].request_delay = 3s;
+    BOOST_TEST(!w.extend(won.held, 5s));
+    w[0].break_connections();
+    w[0].reachable = false;
+    w[0].request_delay = 100us;
+    BOOST_TEST(!w.release(won.held));
+    w.run_for(6s);
+    BOOST_TEST(w.keys("lock:stock") == 1u);
+    w[0].reachable = true;
+    w.run_for(1s);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(destroying_a_lock_gives_it_back, manager_of<3>)
 {
     {
