@@ -40,7 +40,7 @@ struct acquire_options {
     /// by those who come later to share it; and who shares it is not kept out by more than one of those at a time. One resource only.
     ///
     /// What the manager shares already is given to up to `config::max_handovers` more, without asking the nodes, if at least half of
-    /// their `ttl` is left of it, and it is renewed if they want that; not to those with a `max_hold`. They have the same token, and the
+    /// their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`. They have the same token, and the
     /// same loss.
     redlock::mode mode = mode::exclusive;
 

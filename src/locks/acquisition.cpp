@@ -151,6 +151,8 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
     if (until) {
         (held_until ? history_.queued : history_.yielded) = true;
+        if (held_until && shares())
+            place_->kept_out(now);
         tell_those_behind(errc::contended, {});
     }
     return until;
@@ -197,7 +199,7 @@ std::shared_ptr<round> acquisition::next_round()
     }
     if (growing_)
         r->grow();
-    r->command.passes = passes_writers_;
+    r->command.passes = passes_writers();
     if (state.settings.fencing)
         r->command.fence = shares() ? 1 : propose();
     ++history_.rounds;

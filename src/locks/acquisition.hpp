@@ -61,6 +61,7 @@ private:
     std::uint64_t propose();
     void learn(std::uint64_t counter);
     bool was_kept_out_by_a_holder() const;
+    bool passes_writers() const noexcept { return shares() && place_ && place_->kept_out() >= called_; }
     bool will_be_notified() const;
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
     std::chrono::milliseconds remaining() const;
@@ -94,7 +95,6 @@ private:
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     std::size_t conflicts_ = 0;             ///< of tokens
     std::size_t lost_rounds_ = 0;           ///< to others, races included
-    bool passes_writers_ = false;           ///< of one that shares: it has waited for a holder, so it is its turn
     lock_handle won_;
     bool cancelled_ = false;
     bool last_round_ = false;               ///< cancelled, unless the present one wins

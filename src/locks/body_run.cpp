@@ -64,7 +64,7 @@ void body_run::acquired(reported_error ec, lock_handle won)
         return complete(cancellation());
     }
     auto const& stake = access::stake_of(held());
-    asio::dispatch(stake->lock.state->strand(), [stake] { stake->lock.runs_body(); });
+    asio::dispatch(stake->lock.state->strand(), [stake] { stake->lock.runs_body(*stake); });
     // Without the signal: it ends with the lock, and not before.
     start_wait_lost(stake, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](error_code why) {
         self->wait_ended(*stake, why);
@@ -106,7 +106,7 @@ void body_run::ended(std::exception_ptr failure)
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
         return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
     start_release(stake, on_strand<error_handler>([self = shared_from_this(), stake](error_code ec) {
-        if (stake && self->why_.empty())
+        if (stake && self->why_.empty() && stake->lock.lost())
             self->why_ = stake->lock.lost_because();
         self->released(ec);
     }));

@@ -62,7 +62,7 @@ held_lock::condition held_lock::give_up(condition to) noexcept
 
 bool held_lock::renews() const noexcept
 {
-    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || has_body());
+    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || bodies_ != 0);
 }
 
 void held_lock::keep()
@@ -155,7 +155,8 @@ void held_lock::renewed(error_code ec)
 
 void held_lock::stay_for(std::chrono::milliseconds d)
 {
-    if (!check())
+    // The release may have begun on another thread; it comes after this.
+    if (!lost() && state->now() < lost_at())
         grant_->stays_until = core::later(started_, d);
 }
 
@@ -205,9 +206,10 @@ void held_lock::told_to_stop() noexcept
     }
 }
 
-void held_lock::runs_body()
+void held_lock::runs_body(stake& by)
 {
-    has_body_ = true;
+    ++bodies_;
+    by.runs_body();
     if (condition_.load(std::memory_order_acquire) == condition::held && !state->shutdown.open())
         keep();
 }
@@ -229,9 +231,9 @@ void held_lock::may_be_gone(std::size_t node)
 // keep it a little longer, and who waits to have it alone is waiting for the last.
 std::shared_ptr<stake> held_lock::join(acquire_options const& options, std::size_t joins_max)
 {
-    bool const is_kept = options.renew == renewal::none || renew_;
+    bool const is_kept_alike = (options.renew == renewal::automatic) == (renew_ != nullptr);
     bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
-    if (grant_->mode != mode::shared || wanted_ || joins_ >= joins_max || !is_kept || !lasts || !held())
+    if (grant_->mode != mode::shared || wanted_ || joins_ >= joins_max || !is_kept_alike || !lasts || !held())
         return {};
     auto more = another();
     joins_ += more ? 1 : 0;

@@ -34,9 +34,15 @@ public:
     enum class end : std::uint8_t { before, one_of_several, last };
     end give_back() noexcept;
 
+    /// A body runs by it, until it is given back.
+    void runs_body() noexcept;
+
 private:
+    void end_body() noexcept;
+
     std::shared_ptr<held_lock> const keep_;  // not of the first
     std::atomic<bool> given_back_{false};
+    std::atomic<bool> has_body_{false};
 };
 
 /** A lock that was won: what its handles and the manager share.
@@ -73,7 +79,7 @@ public:
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
-    /// Of one that was lost: why, for people. Any thread that knows of the loss.
+    /// Of one that was @ref lost: why, for people. Any thread.
     std::string const& lost_because() const noexcept { return trouble_; }
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
     void stay_for(std::chrono::milliseconds d);
@@ -109,7 +115,10 @@ public:
     void end_waits_of(stake const&) noexcept;  ///< it was given back
 
     /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
-    void runs_body();
+    void runs_body(stake& by);
+    void body_is_over() noexcept { --bodies_; }  ///< any thread
+
+    bool lost() const noexcept { return condition_.load(std::memory_order_acquire) == condition::lost; }
 
 private:
     void ring();
@@ -117,7 +126,6 @@ private:
     void give_away_when_over();
     void end_waits(error_code) noexcept;
     std::shared_ptr<wait> take_wait() noexcept;
-    bool has_body() const noexcept { return has_body_ && !first_.given_back(); }
     bool renews() const noexcept;
     clock::time_point valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept;
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }
@@ -136,12 +144,12 @@ private:
     bool const wanted_;              ///< somebody waited to have it alone when it was won
     bool renewing_ = false;
     bool gone_meanwhile_ = false;    ///< a node has said so
-    bool has_body_ = false;
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_log
     std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
     stake first_{*this};
     std::atomic<std::size_t> stakes_{1};
+    std::atomic<std::size_t> bodies_{0};
     std::atomic<condition> condition_{condition::held};
     std::atomic<clock::rep> valid_until_;
     alarm alarm_;

@@ -15,9 +15,24 @@ bool stake::held() const noexcept
 
 stake::end stake::give_back() noexcept
 {
-    if (given_back_.exchange(true, std::memory_order_acq_rel))
+    if (given_back_.exchange(true))
         return end::before;
+    end_body();
     return lock.one_less() ? end::last : end::one_of_several;
+}
+
+// On another thread it may be given back at the same time: one of both ends it, whichever comes second.
+void stake::runs_body() noexcept
+{
+    has_body_ = true;
+    if (given_back())
+        end_body();
+}
+
+void stake::end_body() noexcept
+{
+    if (has_body_.exchange(false))
+        lock.body_is_over();
 }
 
 // From none it never becomes one again: who gave back the last may have told the nodes.

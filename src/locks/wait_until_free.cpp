@@ -54,7 +54,8 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
     auto const ended = state.now();
     auto again = ended + core::pause_after(a.history_.rounds, state.runtime.random()[0]);
     a.lost_rounds_ += lost == errc::contended ? 1 : 0;
-    a.passes_writers_ = a.passes_writers_ || (a.shares() && a.was_kept_out_by_a_holder());
+    if (a.place_ && a.shares() && a.was_kept_out_by_a_holder())
+        a.place_->kept_out(ended);
     if (lost == errc::quarantined) {
         again = std::max(again, state.quorum.nodes.quarantine_over());
     } else if (lost == errc::contended && !a.estimate_) {
@@ -128,7 +129,8 @@ bool acquisition::awaits(core::watched of, std::size_t node, std::string_view re
     return false;
 }
 
-// Of one that shares: somebody had it alone. Next time those who wait for that come after us: else readers would wait for ever.
+// Of one that shares: somebody had it alone. Those who wait for that come after us, and after all who queue with us: else readers would
+// wait for ever.
 bool acquisition::was_kept_out_by_a_holder() const
 {
     return std::any_of(round_->ballots.begin(), round_->ballots.end(),

@@ -112,7 +112,7 @@ bool waiters::others_queue(std::span<std::string const> resources) const
 bool waiters::wanted_alone(std::string_view resource) const
 {
     auto const* const q = find(resource);
-    return q && std::any_of(q->begin(), q->end(), [](auto* w) { return !w->shares(); });
+    return q && std::any_of(q->begin(), q->end(), [](auto* w) { return !w->shares() && !w->stopped(); });
 }
 
 void waiters::changed(core::watched of, std::size_t node, std::string_view resource)

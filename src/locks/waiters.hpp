@@ -70,6 +70,7 @@ class waiters {
     struct queue : std::list<waiter*> {
         std::optional<error_code> met;
         std::shared_ptr<round> asked;
+        clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
     };
 
     queue const* find(std::string_view resource) const;
@@ -96,6 +97,10 @@ public:
         /// What the first has met at last, and which round that was. Nothing: nobody has asked yet.
         std::optional<error_code> met() const { return latest().met; }
         std::shared_ptr<round> const& asked() const { return latest().asked; }
+        /// Somebody has the lock alone, and so keeps out all who queue for it now.
+        void kept_out(clock::time_point now) noexcept { places_.front().queue.kept_out = now; }
+        /// Of one resource: when that was so at last.
+        clock::time_point kept_out() const noexcept { return places_.front().queue.kept_out; }
 
     private:
         struct in_queue {

@@ -90,7 +90,9 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     if (who.size() < wanted_max) {
         auto const* const e = find(key, now);
         who[std::string(c.contender)] = c.is_shared();
-        until = std::max(until, core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life));
+        auto const life = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
+        if (!c.is_shared() || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
+            until = std::max(until, life);
     }
 }
 

@@ -171,9 +171,9 @@ inline constexpr script share_script{
     "local left = redis.call('PTTL', KEYS[1]) "
     "if ARGV[3] ~= '' and #wishes < 200 and type(redis.pcall('HSET', KEYS[3], ARGV[3], 'r')) == 'number' then "
     "local life = tonumber(ARGV[4]) + math.max(left, 0) "
-    "if redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end end "
+    "if not waits and redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end end "
     "return {left, turn, 0}",
-    "e98cc3b293c431fe56f4e7903faadc4fa59c4b2e"};
+    "cb8180d6c2b906d054b597455a5ea3f43d436eba"};
 
 /// Keys: the lock, its readers; our tombstone, to heal. Arguments: value, ttl in milliseconds, 1 to heal, 1 if it was upgraded. Answers 1 if it is
 /// ours, 2 if it was missing and has been set, or if it is shared and should not be; 0 otherwise. Neither of the ttls is ever shortened.

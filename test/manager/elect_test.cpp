@@ -566,6 +566,7 @@ BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager
     BOOST_TEST(refusal_of({.lock = {.ttl = 5ms}})
                == "redlock: cannot stand for \"stock\": lock.ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
     BOOST_TEST(refusal_of({.pause_min = 0ms}).find("pause_min is 0 ms, but must be 1 ms to pause_max, which is 60000 ms") != std::string::npos);
+    BOOST_TEST(refusal_of({.lock = {.mode = mode::shared}}).find("lock.mode is shared") != std::string::npos);
     BOOST_TEST(refusal_of({.at_least = 11s}).find("at_least is 11000 ms, but must be 0 to lock.ttl, which is 10000 ms") != std::string::npos);
 }
 
@@ -1001,6 +1002,26 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
     BOOST_TEST(together == 0);
     locks.async_shutdown(asio::use_future).get();
     pool.join();
+}
+
+// The end of the body and the strand of the manager are on different threads, or seem so.
+BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too)
+{
+    auto const server = memory_server::at("at-least");
+    asio::thread_pool bodies(1), pool(1);
+    lock_manager locks(pool, {.nodes = {"memory://at-least"}});
+    for (int i = 0; i < 20; ++i) {
+        auto const name = "job:" + std::to_string(i);
+        auto const body = [&](lock&) -> asio::awaitable<elected> {
+            co_await asio::post(bodies, asio::use_awaitable);
+            co_return elected::done;
+        };
+        asio::co_spawn(bodies, elect(locks, name, {.lock = {.ttl = 30s}, .at_least = 30s}, body), asio::use_future).get();
+        BOOST_TEST_REQUIRE(server->value("lock:" + name).has_value());
+    }
+    pool.stop();
+    pool.join();
+    bodies.join();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

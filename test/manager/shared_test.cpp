@@ -1,7 +1,10 @@
 // Locks that are shared: any number of readers, or one writer.
 
+#include "support/virtual_work.hpp"
 #include "support/virtual_world.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -259,6 +262,70 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_one_who_was_let_in_before_a_writer, readers
         BOOST_TEST((next.ec == errc::contended));
     }
     BOOST_TEST(locks->stats().joined == 0u);
+}
+
+// With a body that joined, and one that is left: each is judged by its own handle.
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_has_ended_keeps_nothing_at_the_managers_end, readers_and_writers)
+{
+    auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
+    bool ran = false;
+    auto const body = [&](lock& l) -> asio::awaitable<void> {
+        ran = l.token() == plain.held.token();
+        co_return;
+    };
+    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body), asio::detached);
+    w.run_for(10s);
+    BOOST_TEST(ran);
+    BOOST_TEST(plain.held.held());
+    bool over = false;
+    locks->async_shutdown([&](error_code) { over = true; });
+    w.run_for(4s);
+    BOOST_TEST(over);
+    BOOST_TEST(!plain.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_managers_end, readers_and_writers)
+{
+    auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
+    bool ended = false;
+    std::exception_ptr failure;
+    auto const body = [&](lock&) -> asio::awaitable<void> {
+        co_await stubborn_work(w, 20s);
+        ended = true;
+    };
+    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body), [&](std::exception_ptr e) { failure = e; });
+    w.run_for(1s);
+    plain.held = {};
+    locks->async_shutdown([](error_code) {});
+    w.run_for(15s);
+    BOOST_TEST(!ended);
+    BOOST_TEST((write(*second).ec == errc::contended));
+    w.run_for(10s);
+    BOOST_TEST(ended);
+    BOOST_TEST(write(*second).held.held());
+}
+
+// Of those who were kept out together none waits for another writer.
+BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_together, readers_and_writers)
+{
+    auto alone = write(*third, {.ttl = 30s});
+    std::deque<lock_world::outcome> readers(5);
+    for (auto& r : readers)
+        start(r, *locks, mode::shared);
+    w.run_for(1s);
+    lock_world::outcome writer;
+    start(writer, *second, mode::exclusive);
+    w.run_for(1s);
+    BOOST_TEST(!w.release(alone.held));
+    w.run_for(1s);
+    auto const done = static_cast<std::size_t>(std::count_if(readers.begin(), readers.end(), [](auto& r) { return r.done; }));
+    BOOST_TEST((writer.done ? done == 0 : done == readers.size()), done);
+    if (writer.done) {
+        BOOST_TEST(!w.release(writer.held));
+        w.run_for(1s);
+        BOOST_TEST(std::all_of(readers.begin(), readers.end(), [](auto& r) { return r.held.held(); }));
+    }
 }
 
 // Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by the next one.
