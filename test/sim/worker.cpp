@@ -196,7 +196,9 @@ void worker::acquired(call const& c, error_code ec, lock l)
         bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || !undisturbed || met_by_another;
         if (!excusable && ec != errc::contended)
             world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
-        if (!excusable && resources_ == resource_set(private_resource_))
+        // A release that must bring its script along comes behind the next acquisition, which is denied there.
+        bool const overtaken = world_.conditions.flush_every > 0ms;
+        if (!excusable && !overtaken && resources_ == resource_set(private_resource_))
             world_.blame("{}: {} is its own, but \"{}\"", name_, resources_text_, text(ec));
         return done();
     }
