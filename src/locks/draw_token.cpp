@@ -12,8 +12,8 @@ namespace redlock::detail {
 // Who shares a lock takes the number that a quorum of the nodes has; where there is none, it proposes one that it need not have for
 // itself. It is not below any token that was complete before, and below any that is drawn later.
 //
-// Who has it alone draws one. Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one of
-// them, where it must be higher. Only nodes that have granted count, so that tokens follow the locks.
+// Who has it alone draws one. Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later
+// acquisition meets one of them, where it must be higher. Only nodes that have granted count, so that tokens follow the locks.
 task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;

@@ -282,12 +282,12 @@ void held_lock::end_waits(error_code ec) noexcept
 
 void held_lock::end_waits_of(stake const& s) noexcept
 {
-    for (auto it = waits_.begin(); it != waits_.end();) {
-        auto& w = static_cast<wait&>(*it++);
-        if (w.stake_.get() != &s)
-            continue;
-        waits_.erase(waits_.iterator_to(w));
-        std::exchange(w.kept_, nullptr)->end(asio::error::operation_aborted);
+    auto const is_of = [&s](operation& o) { return static_cast<wait&>(o).stake_.get() == &s; };
+    // Who is told may end the others.
+    for (auto it = waits_.end(); (it = std::find_if(waits_.begin(), waits_.end(), is_of)) != waits_.end();) {
+        auto const w = std::move(static_cast<wait&>(*it).kept_);
+        waits_.erase(it);
+        w->end(asio::error::operation_aborted);
     }
 }
 

@@ -163,8 +163,10 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
 {
     auto const& key = c.key();
     auto const ttl = static_cast<std::int64_t>(c.ttl.count());
+    bool const needs_tombstone = c.heal || how.tombstone;
     core::put_readers_key(readers_key_, key);
-    core::put_tombstone_key(tombstone_key_, key, c.value);
+    if (needs_tombstone)
+        core::put_tombstone_key(tombstone_key_, key, c.value);
     switch (c.what) {
     case node_command::kind::acquire:
         core::put_wanted_key(wanted_key_, key);
@@ -180,7 +182,10 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
         propose(c);
         break;
     case node_command::kind::extend:
-        push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, c.heal ? "1"sv : "0"sv, "0"sv);
+        if (c.heal)
+            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, "0"sv);
+        else
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, "0"sv);
         break;
     case node_command::kind::release:
         if (how.tombstone)

@@ -1,5 +1,7 @@
 #include "support/virtual_world.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -132,6 +134,23 @@ BOOST_FIXTURE_TEST_CASE(who_waits_by_one_that_is_given_back_is_told_of_that, sha
     other = {};
     w.run_for(1ms);
     BOOST_TEST((second == error_code(asio::error::operation_aborted)));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_told_that_a_handle_is_given_back_may_end_the_other_waits, shared_lock)
+{
+    asio::cancellation_signal next;
+    int told = 0;
+    one.async_wait_lost([&](error_code) {
+        ++told;
+        next.emit(asio::cancellation_type::terminal);
+    });
+    one.async_wait_lost(asio::bind_cancellation_slot(next.slot(), [&](error_code) { ++told; }));
+    one.async_wait_lost([&](error_code) { ++told; });
+    w.run_for(1ms);
+    BOOST_TEST(!w.release(one));
+    w.run_for(1ms);
+    BOOST_TEST(told == 3);
+    BOOST_TEST(other.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(renewal_goes_on_until_the_last, manager_of<3>)

@@ -179,6 +179,22 @@ BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
     BOOST_TEST(r.get_commands() == 2u);
 }
 
+// Access lists judge the names of keys, also of those that are not used.
+BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave_it)
+{
+    encoder e;
+    auto const names_it = [&](test_command& o, manner how) {
+        o.mode = redlock::mode::shared;
+        return e.encode(o, how).payload().find(":=gone") != std::string_view::npos;
+    };
+    test_command extend(kind::extend, "key", "value", std::chrono::seconds(1)), release(kind::release, "key", "value");
+    BOOST_TEST(!names_it(extend, {}));
+    BOOST_TEST(!names_it(release, {}));
+    BOOST_TEST(names_it(release, {.tombstone = true}));
+    extend.heal = true;
+    BOOST_TEST(names_it(extend, {}));
+}
+
 BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
 {
     using namespace std::chrono_literals;
