@@ -27,6 +27,8 @@ namespace detail {
 using error_handler = completion<void(error_code)>;
 
 REDLOCK_API void start_extend(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler);
+REDLOCK_API void start_upgrade(std::shared_ptr<stake>, error_handler);
+REDLOCK_API void start_downgrade(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
 REDLOCK_API std::shared_ptr<stake> another(std::shared_ptr<stake> const&);
@@ -71,7 +73,7 @@ public:
     /// All that was locked, in the order of their bytes, each once. It lives as long as the lock is not empty, or another.
     std::span<std::string const> resources() const noexcept;
 
-    /// Whom it keeps out; exclusive if empty.
+    /// Whom it keeps out now; exclusive if empty. One that is shared becomes exclusive by an upgrade, and shared again by a downgrade.
     redlock::mode mode() const noexcept;
 
     /// The value of the keys on the servers, or, of one that is shared, in the list beside the key: 128 random bits in hexadecimal, ':', and the owner's label.
@@ -183,6 +185,71 @@ public:
         auto start = [ttl](auto const& stake, detail::error_handler handler) {
             detail::start_extend(stake, ttl, std::move(handler));
         };
+        return initiate<CompletionToken>(start, token);
+    }
+
+    /** Has a lock that is shared for itself alone, without a moment in which nobody holds it. Tries once: two that wait to be the last who
+        reads would wait for each other.
+
+        Then it is as any exclusive lock: @ref mode says so, renewals keep it so, and with `config::fencing` it has a new, higher
+        @ref fencing_token. Its validity counts from the start of the upgrade: @ref valid_until may come earlier than it was.
+
+        Once in its life: after a downgrade it is not upgraded again. Release it, and acquire another.
+
+        @par Completes
+        - without an error: nobody else holds it, in either mode;
+        - with an error: it is shared as before, unless the error says otherwise. Some nodes may keep others from it all the same: try
+          again, downgrade it, or release it.
+
+        @par Completion signature
+        `void(error_code)`
+
+        @par Errors
+        - @ref errc::contended : others share it, too; or it has several handles, as those have that joined what the manager shares.
+        - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
+        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition.
+        - @ref errc::not_held : released before, or empty.
+        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, or is being upgraded.
+        - @ref errc::unsupported : a node cannot do it. Nothing was sent.
+        - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager's shutdown has completed.
+
+        @par Cancellation
+        Terminal and partial: completes at once. It is shared as before; see above of what some nodes may do.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_upgrade(CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& stake, detail::error_handler handler) { detail::start_upgrade(stake, std::move(handler)); };
+        return initiate<CompletionToken>(start, token);
+    }
+
+    /** Shares again what has been upgraded: others may share it, too.
+
+        It counts as shared from the call on, whatever becomes of the operation: @ref mode says so. It keeps its @ref fencing_token,
+        its @ref valid_until, and its place: nobody has it alone in between.
+
+        @par Completes
+        - without an error: a majority of the nodes lets others share it;
+        - with an error: others may be kept out still, until it is called again or the lock is released.
+
+        @par Completion signature
+        `void(error_code)`
+
+        @par Errors
+        - @ref errc::no_quorum : too few nodes answered. Try again.
+        - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
+        - @ref errc::not_held : released before, or empty.
+        - @ref errc::invalid_argument : it was not acquired shared.
+        - @ref errc::unsupported : a node cannot do it.
+        - `asio::error::operation_aborted` : cancelled, or the manager's shutdown has completed.
+
+        @par Cancellation
+        Terminal and partial: completes at once; the servers may share it all the same.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_downgrade(CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& stake, detail::error_handler handler) { detail::start_downgrade(stake, std::move(handler)); };
         return initiate<CompletionToken>(start, token);
     }
 

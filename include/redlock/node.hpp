@@ -61,11 +61,12 @@ struct node_reply {
     /// `remaining` is how long that wish lasts at the most, and `watched` is about its end, too.
     bool behind_writer = false;
 
-    // Of several keys only.
+    // Of several keys, and of an upgrade.
 
     /// A denied acquisition that contends: the keys that others have, in their order. `remaining` and `handed_on` say nothing then.
     std::vector<taken_key, detail::recycler<taken_key>> taken{};
-    /// An acquisition that grows: how many keys, from the first on, are held by the value now. A release: how many it has deleted.
+    /// An acquisition that grows: how many keys, from the first on, are held by the value now. A release: how many it has deleted. Of one
+    /// key, a denied upgrade: 1 if the value shares it still, and others do; `remaining` is for how long at the most, if nobody extends.
     std::uint32_t ours = 0;
 };
 
@@ -123,6 +124,9 @@ struct node_command {
                   ///< key with this value, if @ref node_operation::leaves_tombstone.
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for the others: granted once @ref node::ready is true. Nothing is sent for it.
+        upgrade,    ///< Of a key that the value shares, and nobody else does: have the key hold the value alone, for ttl at least, and
+                    ///< no shorter than it had. Granted, too, if it does already: then raise its time to live. @ref fence as to acquire.
+        downgrade,  ///< Of a key that holds the value alone: share it again, for as long as it has to live. Granted, too, if it is shared.
     };
 
     /// Whether the lock goes on to waiters of the same manager. Waiters of others hear of the end of that only.
@@ -141,13 +145,16 @@ struct node_command {
     bool passes = false;         ///< Of a shared acquisition: those who wait to have the key alone do not keep it out.
     handovers handed_on = handovers::unsaid;
     bool heal = false;           ///< Of an extension: see there.
+    /// Of the extension of a shared lock: it has been upgraded. Where the value is one of those that share the key it is extended, but not
+    /// granted; where the key is missing it is set to the value alone.
+    bool alone = false;
     bool watch = false;          ///< Of an acquisition that contends and is denied: notify of the next change of each key that is taken.
     /// Of an acquisition of several keys that contends: those from the first on, up to one that is taken, are set, or, if they hold
     /// the value from before, have their time to live raised; unless there is a tombstone. Granted if that is all of them.
     bool grows = false;
     key_view keys{};             ///< One of an inspection, one or several of the others; nothing to connect.
     std::string_view value{};
-    std::string_view contender{};  ///< Of an acquisition: who asks, the same for all of one manager; empty: it does not contend.
+    std::string_view contender{};  ///< Of an acquisition or an upgrade: who asks, the same for all of one manager; empty: it does not contend.
     std::chrono::milliseconds ttl{0};
     /// To acquire or raise with fencing: the token that is proposed. Otherwise 0. Who shares a lock raises nothing for itself: a granted
     /// acquisition answers with the counter as it is, and to raise is to set it to this if it is lower, and no more.
@@ -161,6 +168,9 @@ struct node_command {
 
     /// Whether it may set a key that the value has held before.
     bool may_set_again() const noexcept { return heal || grows; }
+
+    /// Whether it may prolong the life of a key that the value has.
+    bool prolongs() const noexcept { return what == kind::extend || what == kind::upgrade; }
 
     /// Whether an acquisition asks if others have been denied the same key lately, and for how long it is denied itself.
     bool contends() const noexcept { return !contender.empty(); }
@@ -225,7 +235,7 @@ public:
     virtual node_limits limits() const { return {}; }
 
     /// Whether it knows how to carry out commands such as @p command, whose keys are examples. It is asked once, before @ref start, about
-    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, about several keys, and about sharing. What it cannot
+    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, about several keys, about sharing and upgrades. What it cannot
     /// do the manager refuses with `errc::unsupported`, naming the node, before anything is sent.
     virtual bool can(node_command const& command) const noexcept { return !command.has_several_keys() && !command.is_shared(); }
 

@@ -1,6 +1,7 @@
-// How an acquisition comes to its fencing token.
+// How who has won a lock comes to a fencing token.
 
-#include "core/fencing.hpp"
+#include "locks/fencing_token.hpp"
+
 #include "locks/acquisition.hpp"
 #include "locks/explain.hpp"
 
@@ -9,52 +10,65 @@
 
 namespace redlock::detail {
 
-// Who shares a lock takes the number that a quorum of the nodes has; where there is none, it proposes one that it need not have for
-// itself. It is not below any token that was complete before, and below any that is drawn later.
-//
-// Who has it alone draws one. Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later
-// acquisition meets one of them, where it must be higher. Only nodes that have granted count, so that tokens follow the locks.
-task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
+raised_counters counters_of(round const& won)
 {
-    auto& a = *self;
-    auto& state = *a.state_;
-    auto const needed = state.quorum.nodes.quorum();
-    auto& token = a.round_->grant()->fence;
     boost::container::small_vector<std::uint64_t, 9> raised;
-    for (auto const& b : a.round_->ballots) {
+    for (auto const& b : won.ballots) {
         if (b.has_granted() && b.reply.fence != 0)
             raised.push_back(b.reply.fence);
     }
-    token = core::common_counter(raised, needed);
-    auto const highest = raised.empty() ? 0 : *std::max_element(raised.begin(), raised.end());
-    if (highest > a.round_->command.fence)
-        a.learn(highest);
-    if (token != 0)
-        co_return drawn();
+    return {.token = core::common_counter(raised, won.quorum.nodes.quorum()),
+            .highest = raised.empty() ? 0 : *std::max_element(raised.begin(), raised.end())};
+}
 
-    // Another client's clock is ahead of ours, or it asked at the same moment. So the nodes count on from what they have.
-    auto const raise = make_recycled<round>(state.quorum, node_command::kind::raise, a.round_->grant(), a.options_.ttl);
-    raise->command.fence = a.propose();
-    for (auto const& b : a.round_->ballots) {
+std::shared_ptr<round> make_raise(round const& won, std::uint64_t proposal, mode m)
+{
+    auto raise = make_recycled<round>(won.quorum, node_command::kind::raise, won.grant(), won.command.ttl);
+    raise->command.mode = m;
+    raise->command.fence = proposal;
+    for (auto const& b : won.ballots) {
         if (!b.has_granted())
             raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
-    ++a.second_rounds_;
-    bump(state.count.second_rounds);
-    a.raise_ = raise;
-    co_await raise->gather();
-    a.raise_.reset();
+    return raise;
+}
 
+core::fence_tally counters_after(round const& raise)
+{
     core::fence_tally counters;
-    for (auto const& b : raise->ballots) {
+    for (auto const& b : raise.ballots) {
         if (b.has_granted())
             counters.add(b.reply.fence);
     }
+    return counters;
+}
+
+// Who shares a lock takes the number that a quorum of the nodes has; where there is none, it proposes one that it need not have for
+// itself. It is not below any token that was complete before, and below any that is drawn later. Who has it alone draws one.
+task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
+{
+    auto& a = *self;
+    auto const raised = counters_of(*a.round_);
+    auto& token = a.round_->grant()->fence;
+    token = raised.token;
+    if (raised.highest > a.round_->command.fence)
+        a.learn(raised.highest);
+    if (raised.token != 0)
+        co_return drawn();
+
+    a.raise_ = make_raise(*a.round_, a.propose(), a.options_.mode);
+    ++a.second_rounds_;
+    bump(a.state_->count.second_rounds);
+    auto const raise = a.raise_;
+    co_await raise->gather();
+    a.raise_.reset();
+
+    auto const counters = counters_after(*raise);
     token = counters.highest();
-    a.learn(token);
+    a.learn(counters.highest());
     if (auto const ec = a.outcome_of(*raise))
         co_return drawn{.ec = ec};
-    bool const conflict = counters.agreed() < needed;
+    bool const conflict = counters.agreed() < a.state_->quorum.nodes.quorum();
     co_return drawn{.ec = conflict ? make_error_code(errc::contended) : error_code(), .conflict = conflict};
 }
 

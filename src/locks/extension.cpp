@@ -51,18 +51,24 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 
     held.may_live_for(self->ttl_);
     auto const& grant = held.grant();
-    auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
-    extension->command.heal = self->renewal_ && state.settings.heal;
-    for (std::size_t i = 0; i < grant->nodes(); ++i) {
-        if (extension->command.heal)
-            grant->ask_again(i);
-        if (!grant->may_hold(i))
-            extension->skip(i, vote::denied);
-    }
-    self->round_ = extension;
-    co_await extension->gather();
+    // What was granted to one who shares it says nothing of one who has it alone meanwhile.
+    held_lock::form form;
+    do {
+        form = held.held_as();
+        auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
+        extension->command.heal = self->renewal_ && state.settings.heal;
+        extension->command.alone = form == held_lock::form::upgraded;
+        for (std::size_t i = 0; i < grant->nodes(); ++i) {
+            if (extension->command.heal)
+                grant->ask_again(i);
+            if (!grant->may_hold(i))
+                extension->skip(i, vote::denied);
+        }
+        self->round_ = extension;
+        co_await extension->gather();
+    } while (form != held.held_as() && !self->cancelled_);
 
-    auto const ec = held.conclude(*extension);
+    auto const ec = held.conclude(*self->round_);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : ec;
 }
 

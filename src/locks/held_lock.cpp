@@ -112,22 +112,29 @@ error_code held_lock::conclude(round const& extension)
             trouble_ = "the nodes promise it for too short a time";
             return errc::no_quorum;
         }
-        if (until > valid_until()) {
-            valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
-            margin_ = core::stop_margin(
-                std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - extension.started)));
-        }
+        if (until > valid_until())
+            set_valid_until(until, extension.started, promised);
         if (extension.command.ttl >= ttl_)
             promised_ = std::clamp(promised, period_min, std::max(ttl_, period_min));
         keep();
         return {};
     }
-    if (extension.votes.refused()) {
-        lose("a majority of the nodes does not have it any more");
-        return errc::lost;
-    }
+    if (extension.votes.refused())
+        return lose_to_refusal();
     trouble_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
     return errc::no_quorum;
+}
+
+void held_lock::set_valid_until(clock::time_point until, clock::time_point started, std::chrono::milliseconds promised)
+{
+    valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
+    margin_ = core::stop_margin(std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - started)));
+}
+
+error_code held_lock::lose_to_refusal()
+{
+    lose("a majority of the nodes does not have it any more");
+    return errc::lost;
 }
 
 void held_lock::renewed(error_code ec)
@@ -233,7 +240,7 @@ std::shared_ptr<stake> held_lock::join(acquire_options const& options, std::size
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == (renew_ != nullptr);
     bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
-    if (grant_->mode != mode::shared || wanted_ || joins_ >= joins_max || !is_kept_alike || !lasts || !held())
+    if (mode() != redlock::mode::shared || upgrading_ || wanted_ || joins_ >= joins_max || !is_kept_alike || !lasts || !held())
         return {};
     auto more = another();
     joins_ += more ? 1 : 0;

@@ -65,7 +65,13 @@ public:
     bool one_more() noexcept;  ///< @return false if there is none any more
     bool one_less() noexcept { return stakes_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
     clock::time_point valid_until() const noexcept override;
+    redlock::mode mode() const noexcept override;
     std::shared_ptr<manager_state> const state;
+
+    /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so may what takes it back.
+    enum class form : std::uint8_t { as_acquired, upgraded, downgraded };
+    form held_as() const noexcept { return form_.load(std::memory_order_acquire); }
+    bool change(form from, form to) noexcept { return form_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
 
     /// It moves down only.
     enum class condition : std::uint8_t { held, lost, released };
@@ -79,6 +85,14 @@ public:
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
+
+    // To have it alone: mode_change.cpp.
+    error_code begin_upgrade();
+    void end_upgrade() noexcept { upgrading_ = false; }
+    std::chrono::milliseconds ttl_of_upgrade() const;
+    error_code conclude_upgrade(round const&, std::uint64_t token);
+    error_code conclude_downgrade(round const&);
+    error_code lose_to_refusal();
     /// Of one that was @ref lost: why, for people. Any thread.
     std::string const& lost_because() const noexcept { return trouble_; }
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
@@ -123,6 +137,7 @@ public:
 private:
     void ring();
     void lose(std::string_view why);
+    void set_valid_until(clock::time_point, clock::time_point started, std::chrono::milliseconds promised);
     void give_away_when_over();
     void end_waits(error_code) noexcept;
     std::shared_ptr<wait> take_wait() noexcept;
@@ -143,6 +158,7 @@ private:
     std::size_t joins_ = 0;
     bool const wanted_;              ///< somebody waited to have it alone when it was won
     bool renewing_ = false;
+    bool upgrading_ = false;
     bool gone_meanwhile_ = false;    ///< a node has said so
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_log
@@ -151,6 +167,7 @@ private:
     std::atomic<std::size_t> stakes_{1};
     std::atomic<std::size_t> bodies_{0};
     std::atomic<condition> condition_{condition::held};
+    std::atomic<form> form_{form::as_acquired};
     std::atomic<clock::rep> valid_until_;
     alarm alarm_;
     boost::intrusive::list<operation, boost::intrusive::constant_time_size<false>> waits_;

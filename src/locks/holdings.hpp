@@ -37,7 +37,7 @@ public:
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
-    redlock::mode mode() const noexcept { return grant()->mode; }
+    virtual redlock::mode mode() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
     /// One more handle, if it is shared and may be joined by somebody with these @p options: null if not.
     virtual std::shared_ptr<stake> join(acquire_options const& options, std::size_t joins_max) = 0;

@@ -55,7 +55,7 @@ std::span<std::string const> lock_handle::resources() const noexcept
 
 mode lock_handle::mode() const noexcept
 {
-    return stake_ ? stake_->lock.grant()->mode : mode::exclusive;
+    return stake_ ? stake_->lock.mode() : mode::exclusive;
 }
 
 std::string const& lock_handle::token() const noexcept
@@ -65,7 +65,7 @@ std::string const& lock_handle::token() const noexcept
 
 std::uint64_t lock_handle::fencing_token() const noexcept
 {
-    return stake_ ? stake_->lock.grant()->fence : 0;
+    return stake_ ? stake_->lock.grant()->fence.load() : 0;
 }
 
 namespace detail {

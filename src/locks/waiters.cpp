@@ -178,6 +178,12 @@ bool waiters::freed(std::string const& resource, clock::time_point now)
     return follows;
 }
 
+void waiters::shared_again(std::string_view resource)
+{
+    if (auto const* const q = find(resource))
+        q->front()->wake();
+}
+
 std::optional<clock::time_point> waiters::yields_until(std::span<std::string const> resources, clock::time_point now) const
 {
     std::optional<clock::time_point> until;

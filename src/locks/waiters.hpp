@@ -150,6 +150,9 @@ public:
     /// The lock of @p resource is given back, or lost: wakes the first that waits. @return whether one of this manager follows
     bool freed(std::string const& resource, clock::time_point now);
 
+    /// The lock of @p resource is held still, but shared from now on.
+    void shared_again(std::string_view resource);
+
     /// Until when this manager yields one of @p resources to others, the last of them; nothing if it does not.
     std::optional<clock::time_point> yields_until(std::span<std::string const> resources, clock::time_point now) const;
 

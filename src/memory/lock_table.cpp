@@ -89,9 +89,10 @@ void lock_table::note_denied(std::string const& key, node_command const& c, cloc
     auto& [who, until] = wanted[key];
     if (who.size() < wanted_max) {
         auto const* const e = find(key, now);
-        who[std::string(c.contender)] = c.is_shared();
+        bool const to_share = c.is_shared() && c.what == node_command::kind::acquire;
+        who[std::string(c.contender)] = to_share;
         auto const life = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
-        if (!c.is_shared() || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
+        if (!to_share || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
             until = std::max(until, life);
     }
 }
@@ -183,6 +184,10 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             if (auto const* const e = find(c.key(), now))
                 return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};
             return {.vote = vote::denied};
+        case node_command::kind::upgrade:
+            return upgrade(c, now, who);
+        case node_command::kind::downgrade:
+            return downgrade(c, now);
         case node_command::kind::connect:
             break;
         }

@@ -60,6 +60,9 @@ private:
     node_reply share(node_command const&, clock::time_point now, void const* who);
     node_reply extend_shared(node_command const&, clock::time_point now);
     node_reply release_shared(node_command const&, clock::time_point now);
+    node_reply upgrade(node_command const&, clock::time_point now, void const* who);
+    node_reply have_alone(node_command const&, clock::time_point now, void const* who);
+    node_reply downgrade(node_command const&, clock::time_point now);
     void enter(node_command const&, clock::time_point now);
     clock::time_point* reader(node_command const&, clock::time_point now);
     bool others_want_it_alone(node_command const&, clock::time_point now) const;

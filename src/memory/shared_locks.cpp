@@ -97,11 +97,58 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
     if (e && e->value != core::shared_word)
         return {.vote = vote::denied};
     bool const missing = !e || !reader(c, now);
-    node_reply r{.vote = missing ? vote::denied : vote::granted};
-    r.healed = missing && c.heal && !is_dead(c, now);
-    if (!missing || r.healed)
+    node_reply r{.vote = missing || c.alone ? vote::denied : vote::granted};
+    r.healed = missing && c.heal && !is_dead(c, now) && !(e && c.alone);
+    if (r.healed && c.alone)
+        raise_ttl_or_set(c.key(), c, now);
+    else if (!missing || r.healed)
         enter(c, now);
     return r;
+}
+
+node_reply lock_table::upgrade(node_command const& c, clock::time_point now, void const* who)
+{
+    auto r = have_alone(c, now, who);
+    bool const raised = raise_counters(c);
+    r.fence = r.vote == vote::granted && raised ? c.fence : 0;
+    return r;
+}
+
+node_reply lock_table::have_alone(node_command const& c, clock::time_point now, void const* who)
+{
+    auto* const e = find(c.key(), now);
+    if (e && e->value == c.value) {
+        raise_ttl_or_set(c.key(), c, now);
+        return {.vote = vote::granted};
+    }
+    auto const* const own_end = e && e->value == core::shared_word ? reader(c, now) : nullptr;
+    if (!own_end)
+        return {.vote = vote::denied};
+    auto& all = readers[c.key()];
+    std::erase_if(all, [now](auto& one) { return one.second <= now; });
+    if (all.size() == 1) {
+        *e = {std::string(c.value), std::max(*own_end, now + std::min(c.ttl, session))};
+        readers.erase(c.key());
+        forget_wish(c.key(), c.contender, who);
+        return {.vote = vote::granted};
+    }
+    node_reply r{.vote = vote::denied, .remaining = e->expires == clock::time_point::max() ? std::chrono::milliseconds(-1) : from_to(now, e->expires)};
+    r.ours = 1;
+    if (c.contends())
+        note_denied(c.key(), c, now);
+    return r;
+}
+
+node_reply lock_table::downgrade(node_command const& c, clock::time_point now)
+{
+    auto* const e = find(c.key(), now);
+    if (e && e->value == core::shared_word)
+        return {.vote = reader(c, now) ? vote::granted : vote::denied};
+    if (!e || e->value != c.value || e->expires == clock::time_point::max())
+        return {.vote = vote::denied};
+    readers[c.key()] = {{std::string(c.value), e->expires}};
+    e->value = core::shared_word;
+    return {.vote = vote::granted};
 }
 
 node_reply lock_table::release_shared(node_command const& c, clock::time_point now)

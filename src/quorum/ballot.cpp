@@ -26,7 +26,7 @@ void ballot::mark_sent(std::uint32_t connection) noexcept
 {
     if (command().may_set_again() && sent_on_ == 0)
         ++round->grant()->on(node).repeats;
-    if (command().what == node_command::kind::extend && sent_on_ == 0)
+    if (command().prolongs() && sent_on_ == 0)
         ++round->grant()->on(node).extensions;
     if (command().grows)
         round->grant()->sent_again(node);
@@ -50,7 +50,7 @@ void ballot::complete(node_reply r)
         round_trip_us = static_cast<std::uint32_t>((q.runtime.now() - round->started) / std::chrono::microseconds(1));
     if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
         reply = {.error = errc::unexpected_reply};
-    if (what == kind::acquire && (reply.fence < command().fence || reply.fence >= core::fence_end))
+    if ((what == kind::acquire || what == kind::upgrade) && (reply.fence < command().fence || reply.fence >= core::fence_end))
         reply.fence = 0;  // it is no token, so it was not raised for us
     // What is no key of the command cannot be one that is taken.
     std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
@@ -61,7 +61,7 @@ void ballot::complete(node_reply r)
         trace_->vote = reply.vote;
     }
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
-    bool const votes = what == kind::acquire || what == kind::raise || what == kind::extend;
+    bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
     auto const trimmed_on = round->grant()->trimmed_on(node);
     revocable = votes && reply.vote == vote::granted && trimmed_on != 0 && trimmed_on != sent_on_ && q.nodes[node].may_still_execute(trimmed_on);
@@ -77,7 +77,7 @@ void ballot::complete(node_reply r)
         if (reply.vote == vote::unknown && !reply.untouched)
             round->grant()->repeat_unanswered(node, sent_on_);
     }
-    if (what == kind::extend && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
+    if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         --round->grant()->on(node).extensions;
     finish(cast());
 }

@@ -5,6 +5,7 @@
 #include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -77,7 +78,7 @@ public:
     key_list const keys;
     std::string const value;
     redlock::mode const mode;
-    std::uint64_t fence = 0;  ///< the fencing token, once it is decided; 0: without fencing
+    std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: without fencing. Any thread
     clock::time_point stays_until = clock::time_point::min();  ///< until then the keys are kept, though nobody needs them any more
     bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
 

@@ -29,6 +29,14 @@ bool can_share(node const& n, config const& settings)
            && (!settings.fencing || n.can({.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}));
 }
 
+bool can_change_modes(node const& n, config const& settings)
+{
+    std::array const one{settings.prefix + "a"};
+    using kind = node_command::kind;
+    return n.can({.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = settings.fencing})
+           && n.can({.what = kind::downgrade, .mode = mode::shared, .keys = one});
+}
+
 }  // namespace
 
 node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log)
@@ -56,6 +64,7 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
         if (shared_lack_.empty() && !can_share(*n, settings))
             shared_lack_ = fmt::format("{} cannot share locks (acquire_options::mode)", n->name());
+        can_upgrade_ = can_upgrade_ && can_change_modes(*n, settings);
     }
 }
 
@@ -153,7 +162,7 @@ clock::time_point node_set::quarantine_over() const
 void node_set::heard(std::size_t i, node_command::kind what, node_reply const& reply, vote counts_as)
 {
     auto& k = known_[i];
-    if (what == node_command::kind::acquire || what == node_command::kind::extend)
+    if (what == node_command::kind::acquire || what == node_command::kind::extend || what == node_command::kind::upgrade)
         bump(counts_as == vote::granted ? k.granted : counts_as == vote::denied ? k.denied : k.unknown);
     if (reply.healed)
         bump(healed_);

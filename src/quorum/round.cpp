@@ -18,7 +18,8 @@ constexpr clock::duration grace = std::chrono::milliseconds(5);
 
 bool asks_for_quorum(node_command::kind what)
 {
-    return what == node_command::kind::acquire || what == node_command::kind::raise;
+    using kind = node_command::kind;
+    return what == kind::acquire || what == kind::raise || what == kind::upgrade;
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ script const* script_for_several(node_command const& c)
         return &release_all_script;
     case node_command::kind::inspect:
     case node_command::kind::connect:
+    case node_command::kind::upgrade:
+    case node_command::kind::downgrade:
         break;
     }
     return nullptr;
@@ -40,6 +42,10 @@ script const* script_for_shared(node_command const& c)
         return &extend_shared_script;
     case node_command::kind::release:
         return &release_shared_script;
+    case node_command::kind::upgrade:
+        return &upgrade_script;
+    case node_command::kind::downgrade:
+        return &downgrade_script;
     case node_command::kind::raise:
     case node_command::kind::inspect:
     case node_command::kind::connect:
@@ -69,6 +75,8 @@ script const* script_for(node_command const& c, manner how)
         return &inspect_script;
     case node_command::kind::raise:
     case node_command::kind::connect:
+    case node_command::kind::upgrade:
+    case node_command::kind::downgrade:
         break;
     }
     return nullptr;
@@ -79,7 +87,7 @@ std::size_t commands_for(node_command const& c)
     if (c.has_several_keys())
         return 1;
     if (c.is_shared())
-        return c.what == node_command::kind::acquire && c.fence != 0 ? 2 : 1;
+        return (c.what == node_command::kind::acquire || c.what == node_command::kind::upgrade) && c.fence != 0 ? 2 : 1;
     return c.what == node_command::kind::raise || (c.what == node_command::kind::acquire && c.fence != 0) ? 2 : 1;
 }
 
@@ -154,6 +162,8 @@ void encoder::encode_several(node_command const& c, manner how, script const& s)
         break;
     case node_command::kind::inspect:
     case node_command::kind::connect:
+    case node_command::kind::upgrade:
+    case node_command::kind::downgrade:
         break;
     }
     call_.push_to(request_);
@@ -183,15 +193,25 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
         break;
     case node_command::kind::extend:
         if (c.heal)
-            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, "0"sv);
+            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, c.alone ? "1"sv : "0"sv);
         else
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, "0"sv);
+            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, c.alone ? "1"sv : "0"sv);
         break;
     case node_command::kind::release:
         if (how.tombstone)
             push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, core::tombstone_life.count());
         else
             push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
+        break;
+    case node_command::kind::upgrade:
+        core::put_wanted_key(wanted_key_, key);
+        push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, wanted_key_, c.value, ttl, c.contender,
+                     static_cast<std::int64_t>(core::wanted_life.count()));
+        if (c.fence != 0)
+            propose(c, "CH"sv);
+        break;
+    case node_command::kind::downgrade:
+        push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
         break;
     case node_command::kind::inspect:
     case node_command::kind::connect:
@@ -266,6 +286,8 @@ void encoder::encode_one(node_command const& c, manner how, script const* s)
         push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key());
         break;
     case node_command::kind::connect:
+    case node_command::kind::upgrade:
+    case node_command::kind::downgrade:
         break;
     }
 }

@@ -81,7 +81,7 @@ std::size_t greeting::scripts_at() const noexcept
 
 std::size_t greeting::trial_at() const noexcept
 {
-    return scripts_at() + all_scripts.size();
+    return scripts_at() + greeted_scripts.size();
 }
 
 void greeting::ask(boost::redis::request& r, std::string_view life) const
@@ -97,7 +97,7 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     if (selects_database())
         r.push("SELECT", std::to_string(server_.database));
-    for (auto const& script : all_scripts)
+    for (auto const& script : greeted_scripts)
         r.push("SCRIPT", "LOAD", script.source);
 
     auto const counter = prefix_ + "=trial";
@@ -207,8 +207,8 @@ bool greeting::answers_questions(std::span<reply const> replies) const
     for (auto const info : {server_info, memory_info, persistence_info})
         good = good && is(info, type::verbatim_string, type::blob_string);
     good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
-    for (std::size_t i = 0; i < all_scripts.size(); ++i)
-        good = good && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == all_scripts[i].sha1);
+    for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
+        good = good && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
     return good && (!selects_database() || is(questions, type::simple_string));
 }
 

@@ -131,6 +131,8 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
     }
     case node_command::kind::inspect:
     case node_command::kind::connect:
+    case node_command::kind::upgrade:
+    case node_command::kind::downgrade:
         break;
     }
     return unexpected();
@@ -188,6 +190,20 @@ node_reply interpret_share(reply const& r)
     return result;
 }
 
+// Others share it, too, or it is not ours any more.
+node_reply interpret_upgrade(reply const& r)
+{
+    long long left = 0;
+    if (r.type == type::number && (r.text == "1" || r.text == "0"))
+        return decided(r.text == "1");
+    if (r.type != type::array || r.elements.size() != 1 || !read_number(r.elements[0], left))
+        return unexpected();
+    auto result = decided(false);
+    result.ours = 1;
+    result.remaining = std::chrono::milliseconds(left);
+    return result;
+}
+
 node_reply interpret_inspection(reply const& r)
 {
     if (r.type == type::null)
@@ -220,7 +236,8 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     if (r.is_error()) {
         auto refusal = interpret_error(r.text, {password, c.value});
         // What is no string is not our value.
-        bool const compares = c.what == node_command::kind::extend || c.what == node_command::kind::release;
+        using kind = node_command::kind;
+        bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade || c.what == kind::downgrade;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
     if (c.has_several_keys())
@@ -240,16 +257,21 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
             return interpret_minimum(c, r);
         return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::doublean);
     case node_command::kind::extend:
-        if (c.heal && r.type == type::number && r.text == "2") {
+        if ((c.heal || c.alone) && r.type == type::number && r.text == "2") {
             auto result = decided(false);
-            result.healed = true;
+            result.healed = c.heal;
             return result;
         }
         [[fallthrough]];
     case node_command::kind::release:
+    case node_command::kind::downgrade:
         if (r.type == type::number && (r.text == "1" || r.text == "0"))
             return decided(r.text == "1");
         return unexpected();
+    case node_command::kind::upgrade: {
+        auto result = interpret_upgrade(r);
+        return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password) : result;
+    }
     case node_command::kind::inspect:
         return interpret_inspection(r);
     case node_command::kind::connect:

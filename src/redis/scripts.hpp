@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -208,8 +209,52 @@ inline constexpr script release_shared_script{
     "return freed",
     "e76207b98b763bbb597e9d6700c5ece1be8e3c4b"};
 
-inline constexpr std::array all_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
+/// Keys: the lock, its readers, the list of who has been denied. Arguments: value, ttl in milliseconds, who waits for it (empty: it does not), how
+/// long that is remembered after the lock's own end in milliseconds. Answers 1 if we have it alone, 0 if it is not ours; if others share it, too, an array of how long
+/// they do at the most in milliseconds. The ttl is never shortened.
+inline constexpr script upgrade_script{
+    "local held, ttl = redis.call('GET', KEYS[1]), tonumber(ARGV[2]) "
+    "local left = redis.call('PTTL', KEYS[1]) "
+    "if held == ARGV[1] then "
+    "if left >= 0 and left < ttl then redis.call('PEXPIRE', KEYS[1], ttl) end return 1 end "
+    "if held ~= ':=shared' then return 0 end "
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.ceil(t[2] / 1000) "
+    "local ends = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or 0) "
+    "if ends < now then return 0 end "
+    "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. now) "
+    "if redis.call('ZCARD', KEYS[2]) == 1 then "
+    "redis.call('DEL', KEYS[2]) "
+    "redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(ttl, ends - now)) "
+    "redis.pcall('HDEL', KEYS[3], ARGV[3]) return 1 end "
+    "local others = redis.pcall('HLEN', KEYS[3]) "
+    "if ARGV[3] ~= '' and type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[3], ARGV[3], '1')) == 'number' then "
+    "local life = tonumber(ARGV[4]) + math.max(left, 0) "
+    "if redis.call('PTTL', KEYS[3]) < life then redis.pcall('PEXPIRE', KEYS[3], life) end end "
+    "return {left}",
+    "02c77213481935a6868fb902e4001d5aa905d40a"};
+
+/// Keys: the lock, its readers. Argument: value. Answers 1 if we share it now, with the ttl as it was, or did before; 0 if it is not ours, or
+/// has no end, which somebody else must have taken from it.
+inline constexpr script downgrade_script{
+    "local held, left = redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]) "
+    "local t = redis.call('TIME') local now = t[1] * 1000 + math.ceil(t[2] / 1000) "
+    "if held == ':=shared' then return tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or 0) >= now and 1 or 0 end "
+    "if held ~= ARGV[1] or left < 0 then return 0 end "
+    "redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '+inf') "
+    "redis.call('ZADD', KEYS[2], now + left, ARGV[1]) "
+    "redis.call('SET', KEYS[1], ':=shared', 'KEEPTTL') redis.call('PEXPIRE', KEYS[2], left + 1000) return 1",
+    "fddfc2f16186c77d147506aef99010a130815c32"};
+
+/// What each connection loads first. The rare ones are sent along when a server does not know them.
+inline constexpr std::array greeted_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
                                         acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
                                         share_script,       extend_shared_script, release_shared_script};
+inline constexpr std::array rare_scripts{upgrade_script, downgrade_script};
+
+inline constexpr auto all_scripts = [] {
+    std::array<script, greeted_scripts.size() + rare_scripts.size()> all;
+    std::copy(rare_scripts.begin(), rare_scripts.end(), std::copy(greeted_scripts.begin(), greeted_scripts.end(), all.begin()));
+    return all;
+}();
 
 }  // namespace redlock::redis

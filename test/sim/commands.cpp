@@ -67,9 +67,15 @@ public:
         if (is(redis::share_script))
             return share(k[0], args);
         if (is(redis::extend_shared_script)) {
-            auto const r = apply({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0],
-                                  .ttl = time(args[1])});
+            auto const r = apply({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .alone = args[3] == "1", .keys = keys(k[0]),
+                                  .value = args[0], .ttl = time(args[1])});
             return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
+        }
+        if (is(redis::upgrade_script))
+            return upgrade(k[0], args);
+        if (is(redis::downgrade_script)) {
+            auto const r = apply({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
+            return number(r.vote == vote::granted ? 1 : 0);
         }
         if (is(redis::release_shared_script)) {
             auto const r = apply({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]}, count > 2);
@@ -126,6 +132,12 @@ private:
     class world& world() { return server_.world(); }
 
     static key_view keys(std::string const& key) { return {&key, 1}; }
+
+    reply upgrade(std::string const& key, std::span<std::string const> args)
+    {
+        auto const r = apply({.what = kind::upgrade, .mode = mode::shared, .keys = keys(key), .value = args[0], .contender = args[2], .ttl = time(args[1])});
+        return r.ours ? list(type::array, {fmt::to_string(r.remaining.count())}) : number(r.vote == vote::granted ? 1 : 0);
+    }
 
     reply contend(std::string const& key, std::span<std::string const> args)
     {
@@ -208,7 +220,7 @@ private:
     node_reply apply(node_command const& c, bool tombstone = false)
     {
         // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
-        bool const sets = c.what == kind::acquire || c.what == kind::extend;
+        bool const sets = c.what == kind::acquire || c.prolongs();
         auto const seen = server_.clock_now() - (sets ? world().random.between(0ms, 1ms) : 0ms);
         auto const now = sets ? clock::time_point(std::chrono::floor<std::chrono::milliseconds>(seen)) : seen;
         auto answer = server_.keys.carry_out(c, now, tombstone, from_.get());
@@ -220,7 +232,9 @@ private:
         }
         world().tell("{} {} {} {}: {}", server_.name, c.what == kind::acquire  ? "acquire"
                                                      : c.what == kind::extend  ? "extend"
-                                                     : c.what == kind::release ? "release" : "inspect",
+                                                     : c.what == kind::release ? "release"
+                                                     : c.what == kind::upgrade ? "upgrade"
+                                                     : c.what == kind::downgrade ? "downgrade" : "inspect",
                      c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }

@@ -174,6 +174,7 @@ public:
     bool fences = true;                     ///< otherwise it says that it cannot
     bool locks_several = true;              ///< likewise
     bool shares = true;                     ///< likewise
+    bool upgrades = true;                   ///< likewise
     bool notifies = true;                   ///< of changes to keys that are watched
     error_code refusal;                     ///< answers everything with this error, without carrying it out
     bool sends_again = false;               ///< what it refuses goes again, behind what was sent meanwhile
@@ -246,7 +247,8 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool can(node_command const& c) const noexcept override
     {
-        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several) && (!c.is_shared() || server_.shares);
+        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several) && (!c.is_shared() || server_.shares)
+               && (c.what != node_command::kind::upgrade || server_.upgrades);
     }
     node_limits limits() const override { return server_.limits; }
     bool notifies() const noexcept override { return server_.reachable && server_.notifies; }
@@ -502,6 +504,16 @@ public:
     error_code extend(lock& l, std::chrono::milliseconds ttl)
     {
         return wait_for([&](auto done) { l.async_extend(ttl, std::move(done)); });
+    }
+
+    error_code upgrade(lock& l)
+    {
+        return wait_for([&](auto done) { l.async_upgrade(std::move(done)); });
+    }
+
+    error_code downgrade(lock& l)
+    {
+        return wait_for([&](auto done) { l.async_downgrade(std::move(done)); });
     }
 
     error_code shutdown(lock_manager& m)

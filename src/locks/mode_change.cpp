@@ -1,0 +1,255 @@
+// How who shares a lock has it alone for a while, and shares it again.
+
+#include "core/renewal.hpp"
+#include "core/validity.hpp"
+#include "locks/explain.hpp"
+#include "locks/fencing_token.hpp"
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace redlock::detail {
+
+redlock::mode held_lock::mode() const noexcept
+{
+    return grant_->mode == mode::shared && held_as() != form::upgraded ? mode::shared : mode::exclusive;
+}
+
+// Who has been downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take back the second. And
+// of several handles one alone cannot know what the others do.
+error_code held_lock::begin_upgrade()
+{
+    if (auto const ec = check())
+        return ec;
+    if (grant_->mode != mode::shared || held_as() != form::as_acquired || upgrading_)
+        return errc::invalid_argument;
+    if (stakes_.load(std::memory_order_acquire) != 1)
+        return errc::contended;
+    upgrading_ = true;
+    return {};
+}
+
+// The nodes shorten nothing; nor does what is counted on.
+std::chrono::milliseconds held_lock::ttl_of_upgrade() const
+{
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(valid_until() - state->now());
+    return std::clamp(left, ttl_, std::max(ttl_, state->settings.max_ttl));
+}
+
+// The old validity was that of a reader, also where it was longer: only what nodes said to this question is about having it alone.
+error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token)
+{
+    if (auto const ec = check())
+        return ec;
+    auto const promised = upgrade.promised();
+    auto const until = valid_until(upgrade.started, promised);
+    if (state->now() >= until - core::stop_margin(promised))
+        return errc::validity_exhausted;
+    if (token != 0)
+        grant_->fence = token;
+    set_valid_until(until, upgrade.started, promised);  // first: who sees that it is held alone must not count on more
+    if (!change(form::as_acquired, form::upgraded)) {   // it was downgraded meanwhile
+        keep();
+        return asio::error::operation_aborted;
+    }
+    if (renew_)
+        renew_at_ = std::min(renew_at_, core::renewal_due(upgrade.started, promised, state->runtime.random()[0]));
+    keep();
+    return {};
+}
+
+error_code held_lock::conclude_downgrade(round const& downgrade)
+{
+    if (auto const ec = check())
+        return ec;
+    if (downgrade.votes.refused())
+        return lose_to_refusal();
+    return downgrade.votes.verdict() == core::verdict::won ? error_code() : make_error_code(errc::no_quorum);
+}
+
+namespace {
+
+/// One call of `lock::async_upgrade` or `lock::async_downgrade`.
+class mode_change final : public shared_operation<mode_change> {
+public:
+    mode_change(std::shared_ptr<held_lock> held, completion<void(error_code)> handler)
+        : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held))
+    {
+    }
+
+    static task<error_code> upgrade(std::shared_ptr<mode_change>);
+    static task<error_code> downgrade(std::shared_ptr<mode_change>);
+
+    void complete(error_code ec) { done(cancelled_ ? make_error_code(asio::error::operation_aborted) : ec); }
+    void stop() override {}  // it ends in time
+
+    void cancel(asio::cancellation_type type) override
+    {
+        if (!may_leave_traces(type))
+            return;
+        cancelled_ = true;
+        if (round_)
+            round_->end_wait();
+    }
+
+    void abandon() override
+    {
+        if (round_)
+            round_->abandon();
+    }
+
+    completion<void(error_code)> done;
+
+private:
+    static task<error_code> have_alone(std::shared_ptr<mode_change>);
+    static task<std::uint64_t> draw_token(std::shared_ptr<mode_change>, std::shared_ptr<round> upgrade);
+
+    std::shared_ptr<round> ask(node_command::kind);
+    error_code outcome_of(round const& upgrade) const;
+
+    std::shared_ptr<held_lock> const held_;
+    std::shared_ptr<round> round_;
+    bool cancelled_ = false;
+};
+
+// The nodes that have it not count as having said no.
+std::shared_ptr<round> mode_change::ask(node_command::kind what)
+{
+    auto const& grant = held_->grant();
+    auto question = make_recycled<round>(held_->state->quorum, what, grant, held_->ttl_of_upgrade());
+    for (std::size_t i = 0; i < grant->nodes(); ++i) {
+        if (!grant->may_hold(i))
+            question->skip(i, vote::denied);
+    }
+    round_ = question;
+    return question;
+}
+
+task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    held.state->operations.enter(*self);
+    if (self->cancelled_ || held.state->shutdown.closed())
+        co_return asio::error::operation_aborted;
+    if (auto const ec = held.begin_upgrade())
+        co_return ec;
+    auto const end = [](held_lock* h) { h->end_upgrade(); };
+    std::unique_ptr<held_lock, decltype(end)> const under_way(&held);
+    co_return co_await have_alone(self);
+}
+
+task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    auto const upgrade = self->ask(node_command::kind::upgrade);
+    held.may_live_for(upgrade->command.ttl);
+    if (state.settings.fencing)
+        upgrade->command.fence = state.proposals.next();
+    co_await upgrade->gather();
+    if (auto const ec = self->outcome_of(*upgrade))
+        co_return ec;
+
+    std::uint64_t token = 0;
+    if (state.settings.fencing) {
+        token = co_await draw_token(self, upgrade);
+        if (token == 0)
+            co_return errc::no_quorum;
+    }
+    co_return held.conclude_upgrade(*upgrade, token);
+}
+
+error_code mode_change::outcome_of(round const& upgrade) const
+{
+    if (cancelled_)
+        return asio::error::operation_aborted;
+    if (upgrade.votes.verdict() == core::verdict::won)
+        return {};
+    auto const is_gone = [](ballot const& b) { return b.skipped || (b.answered && b.reply.vote == vote::denied && b.reply.ours == 0); };
+    auto const gone = std::count_if(upgrade.ballots.begin(), upgrade.ballots.end(), is_gone);
+    if (static_cast<std::size_t>(gone) > upgrade.ballots.size() - core::majority(upgrade.ballots.size())) {
+        auto const ec = held_->check();
+        return ec ? ec : held_->lose_to_refusal();
+    }
+    if (upgrade.votes.contended())
+        return errc::contended;
+    return upgrade.votes.lost_for_want_of(upgrade.quarantined()) ? errc::quarantined : errc::no_quorum;
+}
+
+// 0: there is none. Nobody else can win the lock meanwhile, but others raise the counters as they ask for it.
+task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self, std::shared_ptr<round> upgrade)
+{
+    auto& state = *self->held_->state;
+    auto const raised = counters_of(*upgrade);
+    auto token = raised.token;
+    auto highest = raised.highest;
+    for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
+        if (highest != 0)
+            state.proposals.learn(highest, shown_name(self->held_->resources));
+        auto const raise = make_raise(*upgrade, std::min(std::max(state.proposals.next(), highest + 1), core::fence_end - 1), mode::exclusive);
+        self->round_ = raise;
+        bump(state.count.second_rounds);
+        co_await raise->gather();
+        if (self->cancelled_ || raise->votes.verdict() != core::verdict::won)
+            co_return 0;
+        auto const counters = counters_after(*raise);
+        highest = counters.highest();
+        token = counters.agreed() >= state.quorum.nodes.quorum() ? highest : 0;
+    }
+    co_return token;
+}
+
+// It is shared from the call on; the nodes are told.
+task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
+{
+    auto& held = *self->held_;
+    auto& state = *held.state;
+    state.operations.enter(*self);
+    state.waiters.shared_again(held.resources.names().front());
+    if (self->cancelled_ || state.shutdown.closed())
+        co_return asio::error::operation_aborted;
+    if (auto const ec = held.check())
+        co_return ec;
+    auto const question = self->ask(node_command::kind::downgrade);
+    co_await question->gather();
+    co_return held.conclude_downgrade(*question);
+}
+
+error_code check_mode_change(std::shared_ptr<stake> const& s)
+{
+    if (!s || s->given_back() || s->lock.state->abandoned())
+        return errc::not_held;
+    if (s->lock.grant()->mode != mode::shared)
+        return errc::invalid_argument;
+    return s->lock.state->quorum.nodes.can_upgrade() ? error_code() : make_error_code(errc::unsupported);
+}
+
+}  // namespace
+
+void start_upgrade(std::shared_ptr<stake> s, error_handler done)
+{
+    if (auto const ec = check_mode_change(s))
+        return done(ec);
+    auto change = make_recycled<mode_change>(s->lock.shared_from_this(), std::move(done));
+    change->done.on_cancel(change);
+    s->lock.state->operations.run(change, mode_change::upgrade(change));
+}
+
+void start_downgrade(std::shared_ptr<stake> s, error_handler done)
+{
+    using form = held_lock::form;
+    if (auto const ec = check_mode_change(s))
+        return done(ec);
+    auto& held = s->lock;
+    if (!held.change(form::as_acquired, form::downgraded))
+        held.change(form::upgraded, form::downgraded);
+    auto change = make_recycled<mode_change>(held.shared_from_this(), std::move(done));
+    change->done.on_cancel(change);
+    held.state->operations.run(change, mode_change::downgrade(change));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,496 @@
+// Who shares a lock has it alone for a while, and shares it again.
+
+#include "support/virtual_work.hpp"
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+
+BOOST_AUTO_TEST_SUITE(upgrading)
+
+namespace {
+
+struct readers : manager_of<3> {
+    std::unique_ptr<lock_manager> second = w.manager(), third = w.manager();
+
+    lock_world::outcome read(lock_manager& by, acquire_options o = {})
+    {
+        o.mode = mode::shared;
+        return w.acquire(by, "stock", o);
+    }
+
+    lock_world::outcome write(lock_manager& by, acquire_options o = {}) { return w.acquire(by, "stock", o); }
+
+    /// On how many servers it has the lock alone.
+    std::size_t alone(lock const& l)
+    {
+        return static_cast<std::size_t>(std::count_if(w.servers.begin(), w.servers.end(), [&](auto& s) {
+            auto const* const e = s->find("lock:stock");
+            return e && e->value == l.token();
+        }));
+    }
+};
+
+struct fenced_readers : readers {
+    fenced_readers()
+    {
+        locks = w.manager({.fencing = true});
+        second = w.manager({.fencing = true});
+    }
+};
+
+/// One call whose outcome is waited for later.
+struct call {
+    std::optional<error_code> ec;
+    int calls = 0;
+    asio::cancellation_signal cancel;
+
+    auto done()
+    {
+        return asio::bind_cancellation_slot(cancel.slot(), [this](error_code e) {
+            ec = e;
+            ++calls;
+        });
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(the_only_reader_has_it_alone_then, readers)
+{
+    auto one = read(*locks);
+    auto const token = one.held.token();
+
+    BOOST_TEST(!w.upgrade(one.held));
+
+    BOOST_TEST(one.held.held());
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+    BOOST_TEST(one.held.token() == token);
+    w.run_for(1ms);
+    BOOST_TEST(alone(one.held) == 3u);
+    BOOST_TEST((read(*second).ec == errc::contended));
+    BOOST_TEST((write(*second).ec == errc::contended));
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(w.keys_after(1ms) == 0u);
+    BOOST_TEST(write(*second).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(as_long_as_others_read_it_stays_shared, readers)
+{
+    auto one = read(*locks), two = read(*second);
+
+    BOOST_TEST((w.upgrade(one.held) == errc::contended));
+
+    BOOST_TEST((one.held.mode() == mode::shared));
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(read(*third).held.held());
+    w.run_for(1ms);
+    BOOST_TEST(!w.release(two.held));
+    w.run_for(1ms);
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+}
+
+BOOST_FIXTURE_TEST_CASE(two_that_want_it_at_the_same_moment_are_both_refused_or_one_has_it, readers)
+{
+    auto one = read(*locks), two = read(*second);
+    call a, b;
+    one.held.async_upgrade(a.done());
+    two.held.async_upgrade(b.done());
+    w.run_to([&] { return a.ec && b.ec; });
+    BOOST_TEST((*a.ec == errc::contended));
+    BOOST_TEST((*b.ec == errc::contended));
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(two.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_joined_is_another_reader, readers)
+{
+    auto one = read(*locks), joined = read(*locks);
+    BOOST_TEST(joined.held.token() == one.held.token());
+    auto const asked = w[0].requests.size();
+
+    BOOST_TEST((w.upgrade(one.held) == errc::contended));
+
+    BOOST_TEST(w[0].requests.size() == asked);
+    BOOST_TEST(!w.release(joined.held));
+    BOOST_TEST(!w.upgrade(one.held));
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_joins_one_that_is_being_upgraded, readers)
+{
+    auto one = read(*locks);
+    call c;
+    one.held.async_upgrade(c.done());
+    auto beside = read(*locks);
+    BOOST_TEST(c.ec.has_value());
+    BOOST_TEST((beside.held.held() && one.held.mode() == mode::exclusive) == false);
+    BOOST_TEST(locks->stats().joined == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(its_validity_counts_from_the_start_of_the_upgrade, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(4s);
+    auto const before = w.now;
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((one.held.valid_until() == before + 10s - 102ms));
+    BOOST_TEST(w.keys_after(9s) == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(it_is_not_valid_for_less_than_it_was, readers)
+{
+    auto one = read(*locks, {.ttl = 2s});
+    BOOST_TEST(!w.extend(one.held, 20s));
+    auto const before = one.held.valid_until();
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((one.held.valid_until() >= before - 210ms));  // the drift of what is left, again
+    w.run_for(15s);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST((read(*second).ec == errc::contended));
+}
+
+// What a reader was granted says nothing of a writer: the votes may be from nodes where it reads.
+BOOST_FIXTURE_TEST_CASE(an_extension_that_an_upgrade_overtakes_is_asked_again, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    call extended, upgraded;
+    one.held.async_upgrade(upgraded.done());
+    w.run_for(5ms);
+    one.held.async_extend(30s, extended.done());
+    w.run_to([&] { return upgraded.ec.has_value(); });
+    BOOST_TEST(!*upgraded.ec);
+    BOOST_TEST(!extended.ec.has_value());
+    auto const until = one.held.valid_until();
+    w.run_to([&] { return extended.ec.has_value(); });
+    BOOST_TEST(!*extended.ec);
+    BOOST_TEST(w[0].count(kind::extend) == 2u);
+    BOOST_TEST((one.held.valid_until() > until));
+}
+
+BOOST_FIXTURE_TEST_CASE(renewals_keep_it_alone, readers)
+{
+    auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
+    BOOST_TEST(!w.upgrade(one.held));
+    w[2].entries.clear();
+    w[2].readers.clear();
+    w.run_for(10min);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(alone(one.held) == 3u);  // set again where it was forgotten, and not as a reader
+    BOOST_TEST((read(*second).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_a_reader_on_a_majority_again_has_lost_it, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    BOOST_TEST(!w.upgrade(one.held));
+    w.run_for(1ms);
+    for (std::size_t i = 0; i < 2; ++i) {
+        w[i].entries["lock:stock"].value = ":=shared";
+        w[i].readers["lock:stock"] = {{one.held.token(), w.now + 10s}};
+    }
+    BOOST_TEST((w.extend(one.held, 10s) == errc::lost));
+    BOOST_TEST(!one.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(after_a_downgrade_others_read_too_and_nobody_writes_in_between, readers)
+{
+    auto one = read(*locks, {.ttl = 10s, .renew = renewal::automatic});
+    BOOST_TEST(!w.upgrade(one.held));
+    auto reader = w.start(*second, "stock", {.wait = 1min, .renew = renewal::automatic, .mode = mode::shared});
+    auto writer = w.start(*third, "stock", {.wait = 1min});
+    w.run_for(1s);
+    BOOST_TEST(!reader.done);
+    auto const until = one.held.valid_until();
+
+    BOOST_TEST(!w.downgrade(one.held));
+
+    BOOST_TEST((one.held.mode() == mode::shared));
+    BOOST_TEST((one.held.valid_until() == until));
+    BOOST_TEST(one.held.held());
+    w.run_for(100ms);
+    BOOST_TEST(reader.held.held());
+    BOOST_TEST(!writer.done);
+    w.run_for(30s);
+    BOOST_TEST(one.held.held());  // renewed as one of several
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(!w.release(reader.held));
+    w.run_to([&] { return writer.done; });
+    BOOST_TEST(writer.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reader_of_the_same_manager_comes_when_it_is_shared_again, readers)
+{
+    auto one = read(*locks, {.ttl = 30s});
+    BOOST_TEST(!w.upgrade(one.held));
+    auto waits = w.start(*locks, "stock", {.ttl = 10s, .wait = 20s, .mode = mode::shared});
+    w.run_for(5s);
+    BOOST_TEST(!waits.done);
+    BOOST_TEST(!w.downgrade(one.held));
+    w.run_for(10ms);
+    BOOST_TEST(waits.held.held());
+    BOOST_TEST(locks->stats().joined == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(it_is_upgraded_once, readers)
+{
+    auto one = read(*locks);
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((w.upgrade(one.held) == errc::invalid_argument));
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+    BOOST_TEST(!w.downgrade(one.held));
+    BOOST_TEST((w.upgrade(one.held) == errc::invalid_argument));
+    BOOST_TEST(!w.downgrade(one.held));  // it is so already
+    BOOST_TEST(one.held.held());
+
+    auto next = read(*second);
+    call a, b;
+    BOOST_TEST(!w.release(one.held));
+    next.held.async_upgrade(a.done());
+    next.held.async_upgrade(b.done());
+    w.run_to([&] { return a.ec && b.ec; });
+    BOOST_TEST(!*a.ec);
+    BOOST_TEST((*b.ec == errc::invalid_argument));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_upgraded_is_refused_before_anything_is_sent, readers)
+{
+    auto alone = write(*locks);
+    auto const asked = w[0].requests.size();
+    BOOST_TEST((w.upgrade(alone.held) == errc::invalid_argument));
+    BOOST_TEST((w.downgrade(alone.held) == errc::invalid_argument));
+    BOOST_TEST(w[0].requests.size() == asked);
+    BOOST_TEST(!w.release(alone.held));
+    BOOST_TEST((w.upgrade(alone.held) == errc::not_held));
+    BOOST_TEST((w.downgrade(alone.held) == errc::not_held));
+    lock none;
+    BOOST_TEST((w.upgrade(none) == errc::not_held));
+
+    w[1].upgrades = false;
+    auto const poor = w.manager();
+    auto one = w.acquire(*poor, "other", {.mode = mode::shared});
+    BOOST_TEST((w.upgrade(one.held) == errc::unsupported));
+    BOOST_TEST((w.downgrade(one.held) == errc::unsupported));
+    BOOST_TEST((one.held.mode() == mode::shared));
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_majority_it_stays_shared_and_may_be_tried_again, readers)
+{
+    auto one = read(*locks, {.ttl = 20s});
+    w.run_for(1ms);
+    w[0].hung = w[1].hung = true;
+    BOOST_TEST((w.upgrade(one.held) == errc::no_quorum));
+    BOOST_TEST((one.held.mode() == mode::shared));
+    BOOST_TEST(one.held.held());
+    w[0].hung = w[1].hung = false;
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_upgrade_that_fails_may_be_taken_back, readers)
+{
+    auto one = read(*locks, {.ttl = 20s});
+    w.run_for(1ms);
+    w[0].mute = w[1].mute = true;
+    BOOST_TEST((w.upgrade(one.held) == errc::no_quorum));
+    w[0].mute = w[1].mute = false;
+    BOOST_TEST((read(*second).ec == errc::contended));
+    BOOST_TEST(!w.downgrade(one.held));
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(read(*second).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_may_have_forgotten_a_reader_does_not_count, readers)
+{
+    auto one = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
+    w.run_for(1ms);
+    for (std::size_t i = 0; i < 2; ++i) {
+        w[i].restart();
+        w[i].readers.clear();
+        w[i].break_connections();
+        w.run_for(10s);  // renewed, and entered again
+    }
+    BOOST_TEST(one.held.held());
+    BOOST_TEST((w.upgrade(one.held) == errc::quarantined));
+    BOOST_TEST((one.held.mode() == mode::shared));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_not_known_any_more_has_lost_the_lock, readers)
+{
+    auto one = read(*locks);
+    w.run_for(1ms);
+    for (std::size_t i = 0; i < 2; ++i)
+        w[i].entries.clear();
+    BOOST_TEST((w.upgrade(one.held) == errc::lost));
+    BOOST_TEST(!one.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_would_be_over_at_once_is_no_upgrade, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    auto const until = one.held.valid_until();
+    w.each([](auto& s) {
+        s.session = 10ms;
+        s.reply_delay = 7ms;
+    });
+    BOOST_TEST((w.upgrade(one.held) == errc::validity_exhausted));
+    BOOST_TEST((one.held.mode() == mode::shared));
+    BOOST_TEST((one.held.valid_until() == until));
+}
+
+BOOST_FIXTURE_TEST_CASE(votes_that_come_when_the_reader_was_lost_do_not_count, readers)
+{
+    auto const slow = w.manager({.node_timeout = 980ms});
+    auto one = read(*slow, {.ttl = 1s});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 960ms; });
+    BOOST_TEST((w.upgrade(one.held) == errc::lost));
+    BOOST_TEST((one.held.mode() == mode::shared));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_release_that_overtakes_an_upgrade_leaves_nothing_behind, readers)
+{
+    for (auto const after : {0us, 50us, 150us, 250us}) {
+        auto one = read(*locks);
+        w.run_for(1ms);
+        call c;
+        one.held.async_upgrade(c.done());
+        w.run_for(after);
+        BOOST_TEST(!w.release(one.held));
+        w.run_to([&] { return c.ec.has_value(); });
+        BOOST_TEST(w.keys_after(10ms) == 0u);
+        BOOST_TEST(c.calls == 1);
+        BOOST_TEST(locks->stats().held == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_downgrade_that_overtakes_an_upgrade_wins, readers)
+{
+    for (auto const after : {0us, 50us, 150us}) {
+        auto one = read(*locks);
+        w.run_for(1ms);
+        call up, down;
+        one.held.async_upgrade(up.done());
+        w.run_for(after);
+        one.held.async_downgrade(down.done());
+        BOOST_TEST((one.held.mode() == mode::shared));
+        w.run_to([&] { return up.ec && down.ec; });
+        BOOST_TEST(up.ec->failed());
+        BOOST_TEST(!*down.ec);
+        BOOST_TEST((one.held.mode() == mode::shared));
+        auto beside = read(*second);
+        BOOST_TEST(beside.held.held());
+        BOOST_TEST(!w.release(beside.held));
+        BOOST_TEST(!w.release(one.held));
+        w.run_for(1ms);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(who_cancels_is_told_at_once_and_keeps_it_shared, readers)
+{
+    for (auto const after : {0us, 50us, 150us}) {
+        auto one = read(*locks);
+        w.run_for(1ms);
+        w.each([](auto& s) { s.reply_delay = 30ms; });
+        call c;
+        one.held.async_upgrade(c.done());
+        w.run_for(after);
+        c.cancel.emit(asio::cancellation_type::partial);
+        w.run_for(1ms);
+        BOOST_TEST((c.ec == asio::error::operation_aborted));
+        BOOST_TEST((one.held.mode() == mode::shared));
+        BOOST_TEST(one.held.held());
+        w.each([](auto& s) { s.reply_delay = 100us; });
+        w.run_for(50ms);
+        BOOST_TEST(!w.release(one.held));
+        BOOST_TEST(w.keys_after(1ms) == 0u);
+        BOOST_TEST(c.calls == 1);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_total_cancellation_comes_too_late_for_it, readers)
+{
+    auto one = read(*locks);
+    call c;
+    one.held.async_upgrade(c.done());
+    w.run_for(50us);
+    c.cancel.emit(asio::cancellation_type::total);
+    w.run_to([&] { return c.ec.has_value(); });
+    BOOST_TEST(!*c.ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_shutdown_lets_it_end, readers)
+{
+    auto one = read(*locks);
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    call up, down, closed;
+    one.held.async_upgrade(up.done());
+    locks->async_shutdown(closed.done());
+    w.run_to([&] { return up.ec.has_value(); });
+    BOOST_TEST(!*up.ec);
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+    one.held.async_downgrade(down.done());
+    w.run_to([&] { return down.ec.has_value(); });
+    BOOST_TEST(!*down.ec);
+    BOOST_TEST(!w.release(one.held));
+    w.run_to([&] { return closed.ec.has_value(); });
+    BOOST_TEST(w.keys_after(1ms) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_it_alone_has_a_higher_number, fenced_readers)
+{
+    auto one = read(*locks);
+    auto const as_reader = one.held.fencing_token();
+    BOOST_TEST(!w.upgrade(one.held));
+    auto const as_writer = one.held.fencing_token();
+    BOOST_TEST(as_writer > as_reader);
+    BOOST_TEST(!w.downgrade(one.held));
+    BOOST_TEST(one.held.fencing_token() == as_writer);
+    auto beside = read(*second);
+    BOOST_TEST(beside.held.fencing_token() == as_writer);
+    BOOST_TEST(!w.release(beside.held));
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(write(*second).held.fencing_token() > as_writer);
+}
+
+BOOST_FIXTURE_TEST_CASE(counters_that_are_ahead_are_counted_on_from, fenced_readers)
+{
+    auto one = read(*locks);
+    w.run_for(1ms);
+    std::uint64_t const ahead = one.held.fencing_token() + 4'000'000'000;
+    for (std::size_t i = 0; i < 3; ++i)
+        w[i].counters["lock:stock"] = ahead + i;
+    auto const rounds = locks->stats().second_rounds;
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST(one.held.fencing_token() > ahead);
+    BOOST_TEST(locks->stats().second_rounds > rounds);
+    w.run_for(1ms);
+    auto const as_high = [&](auto& s) { return s->counters["lock:stock"] >= one.held.fencing_token(); };
+    BOOST_TEST(std::count_if(w.servers.begin(), w.servers.end(), as_high) >= 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_number_there_is_no_upgrade, fenced_readers)
+{
+    auto one = read(*locks);
+    w.run_for(1ms);
+    auto const number = one.held.fencing_token();
+    w.each([](auto& s) { s.draws_tokens = false; });
+    BOOST_TEST(w.upgrade(one.held).failed());
+    BOOST_TEST((one.held.mode() == mode::shared));
+    BOOST_TEST(one.held.fencing_token() == number);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
