@@ -160,7 +160,8 @@ public:
     basic_lock share() const { return detail::access::make_handle(detail::another(detail::access::stake_of(*this))); }
 
     /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter. The lock is still lost
-        when `acquire_options::max_hold` is over.
+        when `acquire_options::max_hold` is over. It takes at most `config::node_timeout`; where the lock is upgraded or downgraded
+        meanwhile, the nodes are asked once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;

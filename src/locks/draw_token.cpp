@@ -53,7 +53,7 @@ task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> se
     token = raised.token;
     if (raised.highest > a.round_->command.fence)
         a.learn(raised.highest);
-    if (raised.token != 0)
+    if (token != 0)
         co_return drawn();
 
     a.raise_ = make_raise(*a.round_, a.propose(), a.options_.mode);

@@ -46,15 +46,15 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     state.operations.enter(*self);
     if (self->cancelled_ || state.shutdown.closed())
         co_return asio::error::operation_aborted;
-    if (auto const ec = held.check())
-        co_return ec;
 
-    held.may_live_for(self->ttl_);
     auto const& grant = held.grant();
     // What was granted to one who shares it says nothing of one who has it alone meanwhile.
     held_lock::form form;
     do {
+        if (auto const ec = held.check())
+            co_return ec;
         form = held.held_as();
+        held.may_live_for(self->ttl_);
         auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
         extension->command.heal = self->renewal_ && state.settings.heal;
         extension->command.alone = form == held_lock::form::upgraded;

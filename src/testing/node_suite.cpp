@@ -46,6 +46,8 @@ bool one_at_a_time(node_kind const& k) { return !k.locks_several; }
 bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
 bool no_sharing(node_kind const& k) { return !k.shares; }
 bool sharing(node_kind const& k) { return k.shares; }
+bool upgrades(node_kind const& k) { return k.shares && k.upgrades; }
+bool no_upgrades(node_kind const& k) { return !upgrades(k); }
 bool sharing_with_tokens(node_kind const& k) { return k.shares && k.fences; }
 bool sharing_and_healing(node_kind const& k) { return k.shares && k.heals; }
 bool sharing_and_contention(node_kind const& k) { return k.shares && k.contends; }
@@ -506,6 +508,12 @@ constexpr node_case all[] = {
          expect(!k.make()->can({.what = kind::acquire, .mode = mode::shared, .keys = keys}), "a node whose keys nobody shares says that it can");
      }},
 
+    {"it says that it upgrades nothing that is shared", no_upgrades,
+     [](node_kind const& k) {
+         std::array const keys{new_key(k)};
+         expect(!k.make()->can({.what = kind::upgrade, .mode = mode::shared, .keys = keys}), "a node that upgrades nothing says that it can");
+     }},
+
     // Several keys at once
     {"several keys are set together, or none of them", several,
      [](node_kind const& k) {
@@ -626,6 +634,44 @@ constexpr node_case all[] = {
          expect(!c.ask(heal, key, "r1").healed && c.acquires(key, "w"), "who had left was entered again");
          expect(!c.ask(heal, key, "r2").healed, "somebody was entered beside one who has the key alone");
          c.releases(key, "w");
+     }},
+    {"who shares a key has it alone if nobody else does, and shares it again", upgrades,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         c.vote_of(shared(kind::acquire), key, "r1");
+         c.vote_of(shared(kind::acquire), key, "r2");
+         std::array const keys{key};
+         expect(c.node().can({.what = kind::upgrade, .mode = mode::shared, .keys = keys}) && c.node().can({.what = kind::downgrade, .mode = mode::shared, .keys = keys}), "a node that upgrades says that it does not");
+         auto const denied = c.ask(shared(kind::upgrade), key, "r1");
+         expect(denied.vote == vote::denied && denied.ours == 1 && denied.remaining > 0ms, "a key that others share was given to one, or it is not told that it shares it still");
+         expect(c.ask(shared(kind::upgrade), key, "r3").ours == 0, "who does not share a key is told that it does");
+         c.vote_of(shared(kind::release), key, "r2");
+         expect(c.vote_of(shared(kind::upgrade), key, "r1") && c.inspect(key).text == "r1", "the only one that shares a key does not get it alone");
+         expect(c.vote_of(shared(kind::upgrade), key, "r1"), "who has a key alone is not told so when it asks again");
+         expect(!other.vote_of(shared(kind::acquire), key, "r2") && !other.acquires(key, "w"), "others got a key that one has alone");
+         auto alone = shared(kind::extend);
+         alone.alone = true;
+         expect(c.vote_of(alone, key, "r1") && c.vote_of(shared(kind::extend), key, "r1"), "who has a key alone could not extend");
+         expect(c.vote_of(shared(kind::downgrade), key, "r1") && c.vote_of(shared(kind::downgrade), key, "r1"), "a key was not shared again");
+         expect(!c.vote_of(alone, key, "r1"), "who shares a key counts as having it alone");
+         expect(other.vote_of(shared(kind::acquire), key, "r2") && !other.acquires(key, "w"), "a key that is shared again is not shared");
+         expect(c.vote_of(shared(kind::release), key, "r1") && other.vote_of(shared(kind::release), key, "r2"), "who shares a key again could not leave");
+         expect(!c.vote_of(shared(kind::upgrade), key, "r1") && !c.vote_of(shared(kind::downgrade), key, "r1"), "who has left got the key");
+         expect(c.acquires(key, "w") && c.releases(key, "w"), "a key stayed behind");
+     }},
+    {"who has a key alone may leave, and is set again as such", upgrades,
+     [](node_kind const& k) {
+         client c(k);
+         auto const key = new_key(k);
+         c.vote_of(shared(kind::acquire), key, "r1");
+         c.vote_of(shared(kind::upgrade), key, "r1");
+         expect(c.vote_of(shared(kind::release), key, "r1") && c.inspect(key).vote == vote::denied, "who had a key alone could not leave");
+         auto heal = shared(kind::extend);
+         heal.alone = heal.heal = true;
+         auto const healed = c.ask(heal, key, "r2");
+         expect(healed.vote == vote::denied && (!healed.healed || c.inspect(key).text == "r2"), "who had a key alone was set again as one of several");
+         c.vote_of(shared(kind::release), key, "r2");
      }},
     {"who waits to have a key alone is passed by those only who may", sharing_and_contention,
      [](node_kind const& k) {

@@ -179,6 +179,41 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_an_upgrade_overtakes_is_asked_again, r
     BOOST_TEST((one.held.valid_until() > until));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_a_reader_was_granted_meanwhile_is_not_the_writers, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    call upgraded;
+    auto const begun = w.now;
+    one.held.async_upgrade(upgraded.done());
+    w.run_for(5ms);
+    w.each([](auto& s) { s.reply_delay = 100us; });
+    BOOST_TEST(!w.extend(one.held, 30s));
+    BOOST_TEST((one.held.valid_until() > begun + 25s));
+    BOOST_TEST(!upgraded.ec.has_value());
+    w.run_to([&] { return upgraded.ec.has_value(); });
+    BOOST_TEST(!*upgraded.ec);
+    BOOST_TEST((one.held.valid_until() == begun + 10s - 102ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(an_extension_is_not_asked_again_of_a_lock_that_was_released, readers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    call extended, upgraded;
+    one.held.async_upgrade(upgraded.done());
+    w.run_for(5ms);
+    one.held.async_extend(30s, extended.done());
+    w.run_to([&] { return upgraded.ec.has_value(); });
+    BOOST_TEST(!w.release(one.held));
+    w.run_to([&] { return extended.ec.has_value(); });
+    BOOST_TEST((*extended.ec == errc::not_held));
+    BOOST_TEST(w[0].count(kind::extend) == 1u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(renewals_keep_it_alone, readers)
 {
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});

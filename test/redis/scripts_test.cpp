@@ -80,16 +80,18 @@ struct step : node_command {
 std::vector<command> commands_for(step const& o, redis::encoder& encoder)
 {
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).payload());
-    if (o.contends() || (o.is_shared() && o.what == node_command::kind::acquire))
+    if (o.contends() || o.what == node_command::kind::upgrade || (o.is_shared() && o.what == node_command::kind::acquire))
         all.front()[3 + std::stoul(all.front()[2]) + 3] = "1000000";
     return all;
 }
 
 // The answer to the last command; of a denial without the times.
-std::string words_for(step const& o, node_reply const& r, bool raised)
+std::string words_for(step const& o, node_reply const& r, bool raised, bool shares)
 {
     using kind = node_command::kind;
     bool const granted = r.vote == vote::granted;
+    if (o.what == kind::upgrade)
+        return o.fence != 0 ? raised ? "1" : "0" : granted ? "1" : r.ours == 1 ? "others" : "0";
     if (o.is_shared() && o.what == kind::raise)
         return "as it is";  // its answer does not tell; the counter is compared
     if (o.is_shared() && o.what == kind::acquire)
@@ -97,7 +99,7 @@ std::string words_for(step const& o, node_reply const& r, bool raised)
     if (o.what == kind::raise)
         return std::to_string(r.fence);
     if (o.what == kind::extend)
-        return r.healed ? "2" : granted ? "1" : "0";
+        return r.healed || (o.alone && !granted && shares) ? "2" : granted ? "1" : "0";
     if (o.what == kind::release && o.has_several_keys())
         return std::to_string(r.ours);
     if (o.contends() && !granted) {
@@ -120,6 +122,11 @@ std::string words_for(step const& o, node_reply const& r, bool raised)
 // The answer of a server in the same words. Each time to live is an hour, or, of hand-overs, a thousand seconds.
 std::string in_words(step const& o, std::string const& answer)
 {
+    if (o.what == node_command::kind::upgrade && answer != "0" && answer != "1") {
+        auto const left = std::stol(answer);
+        BOOST_REQUIRE((left > 3'500'000 && left <= 3'600'000));
+        return "others";
+    }
     if (o.is_shared() && o.what == node_command::kind::raise && (answer == "0" || answer == "1"))
         return "as it is";
     if (o.is_shared() && o.what == node_command::kind::acquire && answer.find('\n') != answer.npos) {
@@ -161,7 +168,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     detail::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
-    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0;
+    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0;
     for (int i = 0; i < 30'000; ++i) {
         step o;
         std::vector<std::string> keys;
@@ -173,19 +180,24 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         o.value = values[below(3)];
         o.ttl = std::chrono::hours(1);
         node_command::kind const kinds[] = {node_command::kind::acquire, node_command::kind::raise, node_command::kind::extend,
-                                              node_command::kind::release, node_command::kind::release};
-        o.what = kinds[below(5)];
+                                              node_command::kind::release, node_command::kind::release, node_command::kind::upgrade,
+                                              node_command::kind::downgrade};
+        o.what = kinds[below(o.has_several_keys() ? 5 : 7)];
         bool const acquires = o.what == node_command::kind::acquire;
-        if (!o.has_several_keys() && below(2) == 0)
+        bool const upgrades = o.what == node_command::kind::upgrade;
+        if (!o.has_several_keys() && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
             o.mode = mode::shared;
-        if (o.what == node_command::kind::raise || (acquires && below(3) != 0))
+        if (o.what == node_command::kind::raise || ((acquires || upgrades) && below(3) != 0))
             o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
         std::string const contender = "c" + std::to_string(below(3));
         if (acquires && (o.fence == 0 || o.has_several_keys() || o.is_shared()) && below(2) == 0)
             o.contender = contender;
+        if (upgrades && below(2) == 0)
+            o.contender = contender;
         o.passes = acquires && o.is_shared() && below(2) == 0;
         o.grows = o.contends() && o.has_several_keys() && below(2) == 0;
         o.heal = o.what == node_command::kind::extend && below(2) == 0;
+        o.alone = o.what == node_command::kind::extend && o.is_shared() && below(3) == 0;
         o.tombstone = o.what == node_command::kind::release && below(20) == 0;
         if (o.is_shared())
             o.handed_on = handovers::unsaid;
@@ -199,7 +211,12 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         }
         auto const before = table.counters[o.key()];
         auto const reply = table.carry_out(o, now, o.tombstone);
-        auto const expected = words_for(o, reply, table.counters[o.key()] > before);
+        auto const* const left = table.find(o.key(), now);
+        bool const shares = left && left->value == core::shared_word && table.readers[o.key()].contains(o.value);
+        auto const expected = words_for(o, reply, table.counters[o.key()] > before, shares);
+        upgraded += upgrades && reply.vote == vote::granted;
+        together += upgrades && reply.ours == 1;
+        downgraded += o.what == node_command::kind::downgrade && reply.vote == vote::granted;
         std::string actual, counter;
         for (auto const& command : commands_for(o, encoder))
             (command.front() == "ZSCORE" ? counter : actual) = client.ask(command);
@@ -225,6 +242,9 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     BOOST_TEST(grown > 100u);
     BOOST_TEST(shared > 500u);
     BOOST_TEST(behind > 100u);
+    BOOST_TEST(upgraded > 100u);
+    BOOST_TEST(together > 50u);
+    BOOST_TEST(downgraded > 100u);
 }
 
 BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)

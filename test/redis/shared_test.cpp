@@ -109,6 +109,36 @@ BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_w
     BOOST_TEST(!r.release(next.held));
 }
 
+BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while)
+{
+    two_managers t({.fencing = true});
+    auto& r = t.r;
+    auto one = r.acquire(t.locks, "stock", {.ttl = 60s, .mode = mode::shared}), two = r.acquire(t.other, "stock", reading);
+    auto const number = one.held.fencing_token();
+    BOOST_TEST((r.upgrade(one.held) == errc::contended));
+    BOOST_TEST(!r.release(two.held));
+    for (error_code ec = errc::contended; ec == errc::contended; ec = r.upgrade(one.held)) {
+    }
+    BOOST_TEST((one.held.mode() == mode::exclusive));
+    BOOST_TEST(one.held.fencing_token() > number);
+    BOOST_TEST((r.acquire(t.other, "stock", reading).ec == errc::contended));
+    BOOST_TEST((r.acquire(t.other, "stock").ec == errc::contended));
+    BOOST_TEST(!r.extend(one.held, 55s));
+
+    real_servers::outcome waits;
+    r.start_acquire(waits, t.other, "stock", {.ttl = 30s, .wait = 60s, .mode = mode::shared});
+    BOOST_TEST(!r.downgrade(one.held));
+    BOOST_TEST(r.run_to([&] { return waits.done; }));
+    BOOST_TEST(waits.held.held());
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(waits.held.fencing_token() >= one.held.fencing_token());
+    BOOST_TEST((r.acquire(t.other, "stock").ec == errc::contended));
+    BOOST_TEST(!r.extend(one.held, 55s));
+    BOOST_TEST(!r.release(one.held));
+    BOOST_TEST(!r.release(waits.held));
+    BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+}
+
 BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_keys)
 {
     real_servers r(1);
@@ -119,6 +149,9 @@ BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_k
     auto won = r.acquire(locks, "stock", reading);
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));
+    BOOST_TEST(!r.upgrade(won.held));
+    BOOST_TEST(!r.extend(won.held, 20s));
+    BOOST_TEST(!r.downgrade(won.held));
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(r.keys("lock:stock") == 0u);
 

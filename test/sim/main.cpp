@@ -42,7 +42,7 @@ struct settings {
 };
 
 struct summary {
-    std::atomic<std::uint64_t> worlds{0}, acquired{0}, faults{0}, overlaps{0}, disorders{0};
+    std::atomic<std::uint64_t> worlds{0}, acquired{0}, upgraded{0}, faults{0}, overlaps{0}, disorders{0};
     std::atomic<std::int64_t> milliseconds{0};
 };
 
@@ -85,6 +85,7 @@ private:
             auto& s = summaries_[n % kinds];
             ++s.worlds;
             s.acquired += o.acquired;
+            s.upgraded += o.upgraded;
             s.faults += o.faults;
             s.overlaps += o.overlaps > 0;
             s.disorders += o.disorders > 0;
@@ -130,6 +131,10 @@ private:
             if (rate < p.progress_min) {
                 ++failures_;
                 fmt::print("{}: too little progress; {} acquisitions a minute are wanted\n", p.name, p.progress_min);
+            }
+            if (p.locks == lock_kind::shared && s.upgraded == 0) {
+                ++failures_;
+                fmt::print("{}: no reader ever had a lock alone\n", p.name);
             }
             if (!p.exclusive && s.overlaps == 0) {
                 ++failures_;

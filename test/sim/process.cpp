@@ -247,7 +247,7 @@ void process::checks_submission(node_operation const& o)
         for (auto const& key : o.command().keys)
             asked_[key] = world_.now;
     }
-    if (o.command().what != node_command::kind::extend || !undisturbed_for(1s))
+    if (!o.command().prolongs() || !undisturbed_for(1s))
         return;
     auto const r = released_.find(std::string(o.command().value));
     if (r != released_.end() && world_.now > r->second + 1ms)

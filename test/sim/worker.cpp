@@ -242,6 +242,8 @@ void worker::use()
     process_.after(world_.random.spread(1ms, options_.ttl), [this] {
         if (stopping_ || steps_left_-- == 0)
             let_go();
+        else if (options_.mode == mode::shared && world_.random.chance(0.4))
+            shares() ? upgrade([this] { use(); }) : downgrade([this] { use(); });
         else if (world_.random.chance(0.5))
             extend([this] { use(); });
         else
@@ -253,7 +255,8 @@ void worker::extend(std::function<void()> next)
 {
     auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
     bool const was_held = held_.held();
-    auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()), process_.settings().node_timeout);
+    auto const rounds = options_.mode == mode::shared ? 3 : 1;  // once more after each upgrade and downgrade
+    auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()), rounds * process_.settings().node_timeout);
     held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
         end(*c);
         world_.tell("{} extended {}: {}", name_, resources_text_, text(ec));
@@ -262,6 +265,46 @@ void worker::extend(std::function<void()> next)
         world_.check_exclusion();
         next();
     });
+}
+
+void worker::upgrade(std::function<void()> next)
+{
+    bool const was_held = held_.held();
+    auto const limit = process_.settings().node_timeout * static_cast<int>(1 + world_.fencing * world_.servers.size());
+    auto const c = begin("upgrades " + resources_text_, limit);
+    cancel_ = std::make_shared<asio::cancellation_signal>();
+    held_.async_upgrade(asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
+        end(*c);
+        cancel_.reset();
+        world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));
+        if (!ec && !was_held)
+            world_.blame("{}: {} was not held, and was upgraded", name_, resources_text_);
+        if (!ec)
+            ++world_.result.upgraded;
+        if (!ec && world_.fencing)
+            for (auto const& r : resources_)
+                world_.note_token(r, name_, c->begun, held_.fencing_token(), false);
+        if (ec && !held_.empty() && !shares())
+            world_.blame("{}: has {} alone in spite of \"{}\"", name_, resources_text_, text(ec));
+        world_.check_exclusion();
+        next();
+    }));
+    if (world_.random.chance(0.1))
+        cancel_some_time(10ms);
+    if (world_.random.chance(0.2))  // a renewal at the same time
+        extend([] {});
+}
+
+void worker::downgrade(std::function<void()> next)
+{
+    auto const c = begin("downgrades " + resources_text_, process_.settings().node_timeout);
+    held_.async_downgrade([this, c, next = std::move(next)](error_code ec) {
+        end(*c);
+        world_.tell("{} downgraded {}: {}", name_, resources_text_, text(ec));
+        next();
+    });
+    if (!shares())
+        world_.blame("{}: has {} alone after the call of the downgrade", name_, resources_text_);
 }
 
 void worker::let_go()

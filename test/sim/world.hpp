@@ -33,6 +33,7 @@ struct outcome {
     std::uint64_t disorders = 0;    ///< fencing tokens out of order, where that is not promised
     std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
     std::uint64_t acquired = 0;
+    std::uint64_t upgraded = 0;   ///< of what was shared
     std::uint64_t faults = 0;
     clock::duration time{0};        ///< virtual
     std::string trace;              ///< if it was asked for

@@ -111,6 +111,16 @@ public:
         return wait([&](auto done) { l.async_extend(ttl, std::move(done)); });
     }
 
+    error_code upgrade(lock& l)
+    {
+        return wait([&](auto done) { l.async_upgrade(std::move(done)); });
+    }
+
+    error_code downgrade(lock& l)
+    {
+        return wait([&](auto done) { l.async_downgrade(std::move(done)); });
+    }
+
     error_code shutdown(lock_manager& m)
     {
         return wait([&](auto done) { m.async_shutdown(std::move(done)); });

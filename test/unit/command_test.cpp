@@ -195,6 +195,27 @@ BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave
     BOOST_TEST(names_it(extend, {}));
 }
 
+BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
+{
+    encoder e;
+    test_command upgrade(kind::upgrade, "key", "value", std::chrono::seconds(5)), downgrade(kind::downgrade, "key", "value");
+    upgrade.mode = downgrade.mode = redlock::mode::shared;
+    auto const plain = expected("EVALSHA", redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}", "key:=wanted:{key}", "value", "5000", "", "1000");
+    BOOST_TEST(e.encode(upgrade, {}).payload() == plain);
+    upgrade.fence = 7;
+    BOOST_TEST(e.encode(upgrade, {}).payload() == plain + expected("ZADD", "key:=fence:{key}", "GT", "CH", "7", "token"));
+    BOOST_TEST(redis::commands_for(upgrade) == 2u);
+    BOOST_TEST(e.encode(downgrade, {}).payload() == expected("EVALSHA", redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
+    test_command extend(kind::extend, "key", "value", std::chrono::seconds(5));
+    extend.mode = redlock::mode::shared;
+    auto const extended = [&](char const* alone) {
+        return expected("EVALSHA", redis::extend_shared_script.sha1, "2", "key", "key:=shared:{key}", "value", "5000", "0", alone);
+    };
+    BOOST_TEST(e.encode(extend, {}).payload() == extended("0"));
+    extend.alone = true;
+    BOOST_TEST(e.encode(extend, {}).payload() == extended("1"));
+}
+
 BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
 {
     using namespace std::chrono_literals;

@@ -179,13 +179,35 @@ BOOST_AUTO_TEST_CASE(a_healed_key_counts_as_denied)
     BOOST_TEST(!answer(kind::extend, make(type::number, "1"), 0, true).healed);
 }
 
+BOOST_AUTO_TEST_CASE(the_answers_to_an_upgrade)
+{
+    auto const r = answer(kind::upgrade, make(type::array, "", {"1234"}));
+    BOOST_TEST((r.vote == vote::denied));
+    BOOST_TEST(r.ours == 1u);
+    BOOST_TEST(r.remaining.count() == 1234);
+    BOOST_TEST((answer(kind::upgrade, make(type::number, "1")).vote == vote::granted));
+    auto const gone = answer(kind::upgrade, make(type::number, "0"));
+    BOOST_TEST((gone.vote == vote::denied));
+    BOOST_TEST(gone.ours == 0u);
+    BOOST_TEST((answer(kind::upgrade, make(type::simple_error, "WRONGTYPE no")).vote == vote::denied));
+    BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "1"), 7).fence == 7u);
+    BOOST_TEST(answer_of_two(kind::upgrade, make(type::number, "1"), make(type::number, "0"), 7).fence == 0u);
+    BOOST_TEST((answer_of_two(kind::upgrade, make(type::array, "", {"1234"}), make(type::number, "1"), 7).vote == vote::denied));
+
+    auto extend = question(kind::extend);
+    extend.alone = true;
+    auto const reads = make(type::number, "2");
+    BOOST_TEST((redis::interpret(extend, {&reads, 1}).vote == vote::denied));
+    BOOST_TEST(!redis::interpret(extend, {&reads, 1}).healed);
+}
+
 BOOST_AUTO_TEST_CASE(anything_else_is_unknown_and_cleaned_up)
 {
     redis::reply const odd[] = {make(type::simple_string, "PONG"), make(type::number, "2"), make(type::blob_string, "OK"),
                                 make(type::array, "", {"a", "b", "c"}), make(type::map, "", {"a", "b"}),
                                 make(type::array, "", {"value", "soon"})};
     for (auto const& o : odd) {
-        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect}) {
+        for (auto k : {kind::acquire, kind::raise, kind::extend, kind::release, kind::inspect, kind::upgrade, kind::downgrade}) {
             auto const r = answer(k, o);
             BOOST_TEST((r.vote == vote::unknown));
             BOOST_TEST((r.error == errc::unexpected_reply));

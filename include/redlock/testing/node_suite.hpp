@@ -26,6 +26,7 @@ struct node_kind {
     bool contends = true;  ///< It says for how long an acquisition is denied, and whether others want the lock.
     bool locks_several = true;  ///< It locks several keys in one step.
     bool shares = true;    ///< It lets a key be shared.
+    bool upgrades = true;  ///< Of a key that is shared: it lets the only one who does have it alone, and share it again.
 };
 
 /// One thing that a node must do.
