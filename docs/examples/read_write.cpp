@@ -59,6 +59,22 @@ asio::awaitable<int> raise_all(redlock::lock_manager& locks, price_list& list)
 }
 //]
 
+//[upgrade
+asio::awaitable<bool> correct(redlock::lock_manager& locks, price_list& list)
+{
+    auto lock = co_await locks.async_acquire("prices", {.ttl = 5s, .wait = 30s, .mode = redlock::mode::shared});
+    if (list.prices["tea"] > 0)
+        co_return true;
+    // What was read is still true: nobody has written since.
+    auto const [ec] = co_await lock.async_upgrade(asio::as_tuple);
+    if (ec)
+        co_return false;  // others read, too: give way, and begin anew
+    list.prices["tea"] = 100;
+    co_await lock.async_downgrade();  // others may read what is being checked
+    co_return list.prices["tea"] > 0;
+}
+//]
+
 int main(int argc, char** argv)
 {
     std::vector<std::string> nodes(argv + 1, argv + argc);
@@ -82,6 +98,18 @@ int main(int argc, char** argv)
         });
     }
     context.run();
-    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn << " torn reports\n";
-    return torn == 0 && served == 40 && list.most_readers > 1 ? 0 : 1;
+
+    list.prices["tea"] = 0;
+    bool corrected = false;
+    redlock::lock_manager editor(context, {.nodes = nodes});
+    asio::co_spawn(context, correct(editor, list), [&](std::exception_ptr failure, bool done) {
+        if (failure)
+            std::rethrow_exception(failure);
+        corrected = done;
+        editor.async_shutdown([](redlock::error_code) {});
+    });
+    context.restart();
+    context.run();
+    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn << " torn reports, " << (corrected ? "" : "not ") << "corrected\n";
+    return corrected && torn == 0 && served == 40 && list.most_readers > 1 ? 0 : 1;
 }
