@@ -27,7 +27,7 @@ namespace detail {
 using error_handler = completion<void(error_code)>;
 
 REDLOCK_API void start_extend(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler);
-REDLOCK_API void start_upgrade(std::shared_ptr<stake>, error_handler);
+REDLOCK_API void start_upgrade(std::shared_ptr<stake>, std::chrono::milliseconds wait, error_handler);
 REDLOCK_API void start_downgrade(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
@@ -189,8 +189,8 @@ public:
         return initiate<CompletionToken>(start, token);
     }
 
-    /** Has a lock that is shared for itself alone, without a moment in which nobody holds it. Tries once: two that wait to be the last who
-        reads would wait for each other.
+    /** Has a lock that is shared for itself alone, without a moment in which nobody holds it. Tries once, unless it is @ref mode::upgradeable: two
+        that wait to be the last who reads would wait for each other.
 
         Then it is as any exclusive lock: @ref mode says so, renewals keep it so, and with `config::fencing` it has a new, higher
         @ref fencing_token. Its validity counts from the start of the upgrade: @ref valid_until may come earlier than it was.
@@ -210,18 +210,30 @@ public:
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition.
         - @ref errc::not_held : released before, or empty.
-        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, or is being upgraded.
+        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, or is being upgraded; or @p wait is negative, or
+          not zero though the lock is not upgradeable.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
-        - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager's shutdown has completed.
+        - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager is being stopped.
 
         @par Cancellation
-        Terminal and partial: completes at once. It is shared as before; see above of what some nodes may do.
+        Terminal and partial: completes at once. Total: while it waits, at once; otherwise this round is the last. It is shared as
+        before; see above of what some nodes may do.
+
+        @param wait For how long to ask again until the others have gone: zero tries once, @ref wait_forever until cancelled. Nobody comes to read
+        meanwhile; if it is over, others may be kept out until the lock is over, and a second.
     */
     template <class CompletionToken = default_completion_token>
+    auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [wait](auto const& stake, detail::error_handler handler) { detail::start_upgrade(stake, wait, std::move(handler)); };
+        return initiate<CompletionToken>(start, token);
+    }
+
+    /// The same, tried once.
+    template <asio::completion_token_for<void(error_code)> CompletionToken = default_completion_token>
     auto async_upgrade(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::error_handler handler) { detail::start_upgrade(stake, std::move(handler)); };
-        return initiate<CompletionToken>(start, token);
+        return async_upgrade<CompletionToken>(std::chrono::milliseconds(0), std::forward<CompletionToken>(token));
     }
 
     /** Shares again what has been upgraded: others may share it, too.

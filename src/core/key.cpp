@@ -55,7 +55,7 @@ bool has_hash_tag(std::string_view key) noexcept
 }
 
 constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn",
-                           readers_mark = ":=shared";
+                           readers_mark = ":=shared", upgrade_mark = ":=upgrade";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -69,7 +69,7 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -137,6 +137,13 @@ std::string readers_key(std::string_view key)
     return k;
 }
 
+std::string upgrade_key(std::string_view key)
+{
+    std::string k;
+    put(k, key, upgrade_mark);
+    return k;
+}
+
 namespace {
 
 // The lock's key if @p key is that and the mark; otherwise nothing.
@@ -161,6 +168,8 @@ std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept
         return {watched::handovers, lock};
     if (auto const lock = lock_of(key, wanted_mark); !lock.empty())
         return {watched::wishes, lock};
+    if (auto const lock = lock_of(key, readers_mark); !lock.empty())
+        return {watched::readers, lock};
     return {watched::lock, key};
 }
 

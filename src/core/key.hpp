@@ -39,11 +39,14 @@ void put_handovers_key(std::string& to, std::string_view key);
 std::string readers_key(std::string_view key);
 void put_readers_key(std::string& to, std::string_view key);
 
+/// The key of the lock whose holder may wait until it has the lock at @p key alone.
+std::string upgrade_key(std::string_view key);
+
 /// What the lock's key holds while it is shared. No value of ours begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 
-/// What nodes notify of: the lock itself, the hand-overs of a process, and who wants it.
-enum class watched : std::uint8_t { lock, handovers, wishes };
+/// What nodes notify of: the lock itself, the hand-overs of a process, who wants it, and who shares it.
+enum class watched : std::uint8_t { lock, handovers, wishes, readers };
 
 /// Which of them @p key is, and of which lock.
 std::pair<watched, std::string_view> what_changed(std::string_view key) noexcept;

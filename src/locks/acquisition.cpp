@@ -28,8 +28,15 @@ void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acq
         return a->complete(errc::invalid_argument);
     if (!s->quorum.nodes.lack(a->wants_several(), options.mode).empty())
         return a->complete(errc::unsupported);
+    if (options.mode == mode::upgradeable)
+        return start_upgradeable(std::move(s), a->resources, options, std::move(a->done), explains);
+    acquisition::start(std::move(a));
+}
+
+void acquisition::start(std::shared_ptr<acquisition> a)
+{
     a->done.on_cancel(a);
-    s->operations.run(a, options.wait.count() > 0 ? acquisition::run_in_queue(a) : acquisition::run(a));
+    a->state_->operations.run(a, a->options_.wait.count() > 0 ? run_in_queue(a) : run(a));
 }
 
 acquisition::acquisition(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler,
@@ -128,7 +135,7 @@ bool acquisition::is_behind_a_writer() const
 // What this manager shares already is there for one more.
 bool acquisition::join()
 {
-    bool const is_next = !place_ || place_->first();
+    bool const is_next = options_.mode == mode::shared && (!place_ || place_->first());
     auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, state_->settings.max_handovers) : nullptr;
     if (!joined)
         return false;
@@ -147,7 +154,7 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     if (!place_ || growing_ || now >= give_up_at_)
         return std::nullopt;  // what is kept would be over before it is asked for again
     // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
-    auto const held_until = state_->holdings.held_until(resources, options_.mode);
+    auto const held_until = state_->holdings.held_until(resources, mode_on_nodes());
     auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
     if (until) {
         (held_until ? history_.queued : history_.yielded) = true;
@@ -187,7 +194,7 @@ std::shared_ptr<round> acquisition::next_round()
     if (place_ && wants_several() && lost_rounds_ >= core::all_or_nothing && !growing_)
         growing_ = make_recycled<grant>(keys(), state.make_token(), state.quorum.nodes.size());
     auto r = growing_ ? make_recycled<round>(state.quorum, node_command::kind::acquire, growing_, options_.ttl)
-                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl, options_.mode);
+                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl, mode_on_nodes());
     r->timed = options_.report != nullptr;
     history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);

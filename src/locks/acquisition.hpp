@@ -13,6 +13,9 @@
 
 namespace redlock::detail {
 
+/// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a place among the readers.
+void start_upgradeable(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains);
+
 /// What the nodes have said in a round that was lost: from when on the locks may be free.
 void look_at(round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
@@ -20,6 +23,9 @@ void look_at(round const&, clock::time_point now, core::estimate<clock::time_poi
 class acquisition final : public shared_operation<acquisition>, public waiter {
 public:
     acquisition(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains);
+
+    /// What it asks for has been checked.
+    static void start(std::shared_ptr<acquisition>);
 
     // The task: in the queue, or without.
     static task<error_code> run_in_queue(std::shared_ptr<acquisition>);
@@ -31,7 +37,7 @@ public:
     void wake() override;
     bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
     bool wants_several() const noexcept override { return resources.size() > 1; }
-    bool shares() const noexcept override { return options_.mode == mode::shared; }
+    bool shares() const noexcept override { return options_.mode != mode::exclusive; }
     bool awaits(core::watched of, std::size_t node, std::string_view resource) const override;
     void may_be_free(std::size_t node, std::string_view resource) override;
 
@@ -56,6 +62,7 @@ private:
     bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
     std::shared_ptr<round> next_round();
+    mode mode_on_nodes() const noexcept { return shares() ? mode::shared : mode::exclusive; }
     key_list keys() const;
     error_code outcome_of(round const&) const;
     std::uint64_t propose();

@@ -41,7 +41,7 @@ std::string_view acquisition::first_taken() const
 std::chrono::milliseconds acquisition::remaining() const
 {
     auto const now = state_->now();
-    if (auto const until = state_->holdings.held_until(resources, options_.mode))
+    if (auto const until = state_->holdings.held_until(resources, mode_on_nodes()))
         return core::time_left(*until, now);
     if (!round_)
         return {};

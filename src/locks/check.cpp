@@ -113,7 +113,8 @@ std::string check(resource_set const& resources, acquire_options const& o, confi
     if (auto wrong = check_resources(resources, c.prefix); !wrong.empty())
         return wrong;
     if (o.mode != mode::exclusive && resources.size() > 1)
-        return fmt::format("mode is shared, but {} resources are named; share one, or lock all of them for yourself", resources.size());
+        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself",
+                           o.mode == mode::shared ? "shared" : "upgradeable", resources.size());
     return check(o, c);
 }
 
@@ -133,7 +134,7 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check(o.lock, c); !wrong.empty())
         return "lock." + wrong;
     if (o.lock.mode != mode::exclusive)
-        return "lock.mode is shared, but must be exclusive: one leads";
+        return "lock.mode is not exclusive, but must be: one leads";
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)

@@ -56,7 +56,7 @@ task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> se
     if (token != 0)
         co_return drawn();
 
-    a.raise_ = make_raise(*a.round_, a.propose(), a.options_.mode);
+    a.raise_ = make_raise(*a.round_, a.propose(), a.mode_on_nodes());
     ++a.second_rounds_;
     bump(a.state_->count.second_rounds);
     auto const raise = a.raise_;

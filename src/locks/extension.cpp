@@ -15,7 +15,15 @@ void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error
     auto const& state = *s->lock.state;
     if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
+    s->lock.extend_right(ttl);
     extension::start(s->lock.shared_from_this(), ttl, std::move(done));
+}
+
+// Nobody waits for it: without the right the lock is a reader as any other.
+void held_lock::extend_right(std::chrono::milliseconds ttl)
+{
+    if (auto const& right = access::stake_of(right_to_upgrade_))
+        extension::renew(right->lock.shared_from_this(), ttl);
 }
 
 void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)

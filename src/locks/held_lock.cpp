@@ -240,7 +240,7 @@ std::shared_ptr<stake> held_lock::join(acquire_options const& options, std::size
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == (renew_ != nullptr);
     bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
-    if (mode() != redlock::mode::shared || upgrading_ || wanted_ || joins_ >= joins_max || !is_kept_alike || !lasts || !held())
+    if (mode() == redlock::mode::exclusive || upgrading_ || wanted_ || joins_ >= joins_max || !is_kept_alike || !lasts || !held())
         return {};
     auto more = another();
     joins_ += more ? 1 : 0;
@@ -252,6 +252,7 @@ bool held_lock::let_go()
     if (!is_linked())
         return false;
     auto const self = shared_from_this();
+    give_back_right();
     bump(state->count.released);
     alarm_.clear();
     state->renewals.ended(renewal_fails_, false);

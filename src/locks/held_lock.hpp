@@ -16,6 +16,15 @@ namespace redlock::detail {
 
 class held_lock;
 
+/// An upgrade under way that waits for others to go.
+class waiting_upgrade {
+public:
+    virtual void others_changed() = 0;
+
+protected:
+    ~waiting_upgrade() = default;
+};
+
 /// What one handle has of a held lock. There may be several; the lock is given back with the last.
 class stake {
 public:
@@ -65,7 +74,7 @@ public:
     bool one_more() noexcept;  ///< @return false if there is none any more
     bool one_less() noexcept { return stakes_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
     clock::time_point valid_until() const noexcept override;
-    redlock::mode mode() const noexcept override;
+    redlock::mode mode() const noexcept;
     std::shared_ptr<manager_state> const state;
 
     /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so may what takes it back.
@@ -87,8 +96,15 @@ public:
     void renewed(error_code);
 
     // To have it alone: mode_change.cpp.
-    error_code begin_upgrade();
-    void end_upgrade() noexcept { upgrading_ = false; }
+    void may_be_upgraded(lock_handle right);   ///< once, before anybody else knows it: it may wait to be alone as long as it has this
+    bool is_upgradeable() const noexcept { return !right_to_upgrade_.empty(); }
+    bool may_wait_to_be_alone() const noexcept { return right_to_upgrade_.held(); }
+    bool has_other_handles() const noexcept { return stakes_.load(std::memory_order_acquire) > 1; }
+    error_code begin_upgrade(waiting_upgrade* waits);
+    void end_upgrade();
+    void others_changed() override;
+    bool keeps_readers_out() const noexcept override { return waiting_upgrade_ || mode() == redlock::mode::exclusive; }
+    void extend_right(std::chrono::milliseconds ttl);
     std::chrono::milliseconds ttl_of_upgrade() const;
     error_code conclude_upgrade(round const&, std::uint64_t token);
     error_code conclude_downgrade(round const&);
@@ -137,6 +153,7 @@ public:
 private:
     void ring();
     void lose(std::string_view why);
+    void give_back_right() noexcept;
     void set_valid_until(clock::time_point, clock::time_point started, std::chrono::milliseconds promised);
     void give_away_when_over();
     void end_waits(error_code) noexcept;
@@ -159,6 +176,8 @@ private:
     bool const wanted_;              ///< somebody waited to have it alone when it was won
     bool renewing_ = false;
     bool upgrading_ = false;
+    waiting_upgrade* waiting_upgrade_ = nullptr;
+    lock_handle right_to_upgrade_;   ///< empty: it does not wait for that
     bool gone_meanwhile_ = false;    ///< a node has said so
     bool free_ = false;              ///< lost or let go
     bool renewal_fails_ = false;     ///< for the @ref renewal_log

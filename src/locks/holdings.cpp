@@ -65,7 +65,7 @@ std::optional<clock::time_point> holdings::held_until(resource_set const& resour
     std::optional<clock::time_point> until;
     for (auto const& resource : resources) {
         auto const it = held_.find(resource);
-        if (it != held_.end() && it->second->held() && (wanted == mode::exclusive || it->second->mode() == mode::exclusive))
+        if (it != held_.end() && it->second->held() && (wanted == mode::exclusive || it->second->keeps_readers_out()))
             until = std::max(until, std::optional(it->second->valid_until()));
     }
     return until;
@@ -77,10 +77,15 @@ std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_optio
     return it == held_.end() ? nullptr : it->second->join(options, joins_max);
 }
 
-void holdings::changed(std::size_t node, std::string_view resource)
+void holdings::changed(core::watched of, std::size_t node, std::string_view resource)
 {
-    if (auto const it = held_.find(resource); it != held_.end())
+    auto const it = held_.find(resource);
+    if (it == held_.end())
+        return;
+    if (of == core::watched::lock)
         it->second->may_be_gone(node);
+    if (of == core::watched::lock || of == core::watched::readers)
+        it->second->others_changed();
 }
 
 void holdings::tell_to_stop() noexcept

@@ -37,11 +37,12 @@ public:
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
-    virtual redlock::mode mode() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
     /// One more handle, if it is shared and may be joined by somebody with these @p options: null if not.
     virtual std::shared_ptr<stake> join(acquire_options const& options, std::size_t joins_max) = 0;
     virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
+    virtual void others_changed() = 0;  ///< of those who share it some have come or gone
+    virtual bool keeps_readers_out() const noexcept = 0;  ///< of this manager
     virtual void told_to_stop() noexcept = 0;  ///< the manager ends: so are those told who wait for a loss
     virtual void abandon() = 0;                 ///< the execution context goes
 
@@ -73,8 +74,8 @@ public:
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
     std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, std::size_t joins_max) const;
 
-    /// The key of @p resource has changed on @p node.
-    void changed(std::size_t node, std::string_view resource);
+    /// This has changed @p of the lock of @p resource on @p node.
+    void changed(core::watched of, std::size_t node, std::string_view resource);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;

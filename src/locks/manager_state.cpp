@@ -125,8 +125,7 @@ void manager_state::changed(std::size_t node, std::string_view key)
         return;
     auto const resource = lock.substr(settings.prefix.size());
     waiters.changed(of, node, resource);
-    if (of == core::watched::lock)
-        holdings.changed(node, resource);
+    holdings.changed(of, node, resource);
 }
 
 void manager_state::shut_down(std::function<void(error_code)> done)

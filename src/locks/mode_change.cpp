@@ -1,5 +1,6 @@
 // How who shares a lock has it alone for a while, and shares it again.
 
+#include "core/backoff.hpp"
 #include "core/renewal.hpp"
 #include "core/validity.hpp"
 #include "locks/explain.hpp"
@@ -7,6 +8,7 @@
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -16,21 +18,47 @@ namespace redlock::detail {
 
 redlock::mode held_lock::mode() const noexcept
 {
-    return grant_->mode == mode::shared && held_as() != form::upgraded ? mode::shared : mode::exclusive;
+    if (grant_->mode == mode::exclusive || held_as() == form::upgraded)
+        return mode::exclusive;
+    return is_upgradeable() ? mode::upgradeable : mode::shared;
 }
 
-// Who has been downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take back the second. And
-// of several handles one alone cannot know what the others do.
-error_code held_lock::begin_upgrade()
+void held_lock::may_be_upgraded(lock_handle right)
+{
+    right_to_upgrade_ = std::move(right);
+}
+
+// Before the lock: who is told that it is free, and wants it in the same way, finds this free, too.
+void held_lock::give_back_right() noexcept
+{
+    auto const right = access::stake_of(right_to_upgrade_);
+    if (right && right->give_back() == stake::end::last && right->lock.give_up(condition::released) != condition::released)
+        state->holdings.give_away(right->lock);
+}
+
+// Who has been downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take back the second.
+error_code held_lock::begin_upgrade(waiting_upgrade* waits)
 {
     if (auto const ec = check())
         return ec;
-    if (grant_->mode != mode::shared || held_as() != form::as_acquired || upgrading_)
+    if (held_as() != form::as_acquired || upgrading_)
         return errc::invalid_argument;
-    if (stakes_.load(std::memory_order_acquire) != 1)
-        return errc::contended;
     upgrading_ = true;
+    waiting_upgrade_ = waits;
     return {};
+}
+
+void held_lock::end_upgrade()
+{
+    upgrading_ = false;
+    if (std::exchange(waiting_upgrade_, nullptr) && mode() != mode::exclusive)
+        state->waiters.shared_again(resources.names().front());
+}
+
+void held_lock::others_changed()
+{
+    if (waiting_upgrade_)
+        waiting_upgrade_->others_changed();
 }
 
 // The nodes shorten nothing; nor does what is counted on.
@@ -74,10 +102,15 @@ error_code held_lock::conclude_downgrade(round const& downgrade)
 namespace {
 
 /// One call of `lock::async_upgrade` or `lock::async_downgrade`.
-class mode_change final : public shared_operation<mode_change> {
+class mode_change final : public shared_operation<mode_change>, public waiting_upgrade {
 public:
-    mode_change(std::shared_ptr<held_lock> held, completion<void(error_code)> handler)
-        : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held))
+    mode_change(std::shared_ptr<held_lock> held, std::chrono::milliseconds wait, completion<void(error_code)> handler)
+        : shared_operation(held->state->strand()),
+          done(std::move(handler)),
+          held_(std::move(held)),
+          waits_(wait.count() > 0),
+          give_up_at_(core::later(held_->state->now(), wait)),
+          alarm_([this] { wake(); })
     {
     }
 
@@ -85,22 +118,10 @@ public:
     static task<error_code> downgrade(std::shared_ptr<mode_change>);
 
     void complete(error_code ec) { done(cancelled_ ? make_error_code(asio::error::operation_aborted) : ec); }
-    void stop() override {}  // it ends in time
-
-    void cancel(asio::cancellation_type type) override
-    {
-        if (!may_leave_traces(type))
-            return;
-        cancelled_ = true;
-        if (round_)
-            round_->end_wait();
-    }
-
-    void abandon() override
-    {
-        if (round_)
-            round_->abandon();
-    }
+    void others_changed() override;
+    void cancel(asio::cancellation_type) override;
+    void stop() override;
+    void abandon() override;
 
     completion<void(error_code)> done;
 
@@ -110,11 +131,64 @@ private:
 
     std::shared_ptr<round> ask(node_command::kind);
     error_code outcome_of(round const& upgrade) const;
+    clock::time_point ask_again_at();
+    void wake();
+    auto sleep(clock::time_point until)
+    {
+        return suspend_into(sleeper_, [this, until] { held_->state->runtime.set(alarm_, until); });
+    }
 
     std::shared_ptr<held_lock> const held_;
+    bool const waits_;
+    clock::time_point const give_up_at_;
     std::shared_ptr<round> round_;
+    std::size_t rounds_ = 0;
+    bool changed_ = false;    ///< who shares it, since the nodes were asked
     bool cancelled_ = false;
+    bool last_round_ = false;
+    suspended sleeper_;
+    alarm alarm_;
 };
+
+void mode_change::others_changed()
+{
+    changed_ = true;
+    wake();
+}
+
+void mode_change::wake()
+{
+    alarm_.clear();
+    if (sleeper_)
+        asio::post(held_->state->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
+}
+
+void mode_change::cancel(asio::cancellation_type type)
+{
+    if (sleeper_ || may_leave_traces(type)) {
+        cancelled_ = true;
+        wake();
+        if (round_)
+            round_->end_wait();
+    } else {
+        last_round_ = true;
+    }
+}
+
+// What has been asked ends in time.
+void mode_change::stop()
+{
+    last_round_ = true;
+    wake();
+}
+
+void mode_change::abandon()
+{
+    auto const self = shared_from_this();
+    auto const sleeper = std::move(sleeper_);
+    if (round_)
+        round_->abandon();
+}
 
 // The nodes that have it not count as having said no.
 std::shared_ptr<round> mode_change::ask(node_command::kind what)
@@ -132,14 +206,40 @@ std::shared_ptr<round> mode_change::ask(node_command::kind what)
 task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
 {
     auto& held = *self->held_;
-    held.state->operations.enter(*self);
-    if (self->cancelled_ || held.state->shutdown.closed())
+    auto& state = *held.state;
+    state.operations.enter(*self);
+    if (self->cancelled_ || state.shutdown.closed())
         co_return asio::error::operation_aborted;
-    if (auto const ec = held.begin_upgrade())
+    if (auto const ec = held.begin_upgrade(self->waits_ ? self.get() : nullptr))
         co_return ec;
     auto const end = [](held_lock* h) { h->end_upgrade(); };
     std::unique_ptr<held_lock, decltype(end)> const under_way(&held);
-    co_return co_await have_alone(self);
+    for (;;) {
+        self->changed_ = false;
+        // Of several handles one alone cannot know what the others do.
+        error_code ec = errc::contended;
+        if (!held.has_other_handles())
+            ec = co_await have_alone(self);
+        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_ || !held.may_wait_to_be_alone())
+            co_return ec;
+        co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
+        if (self->cancelled_ || self->last_round_)
+            co_return asio::error::operation_aborted;
+        if (auto const lost = held.check())
+            co_return lost;
+    }
+}
+
+// Where a quorum of the nodes will notify, no more often than it is renewed: a notice may get lost.
+clock::time_point mode_change::ask_again_at()
+{
+    auto& state = *held_->state;
+    auto const notifies = [](ballot const& b) { return b.answered && (b.reply.watched || b.reply.vote == vote::granted); };
+    bool const told = !round_ || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
+                                     >= state.quorum.nodes.quorum();
+    if (told && !changed_)
+        return state.now() + held_->ttl_of_upgrade() / 3;
+    return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
 }
 
 task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
@@ -150,6 +250,10 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
     held.may_live_for(upgrade->command.ttl);
     if (state.settings.fencing)
         upgrade->command.fence = state.proposals.next();
+    if (self->waits_) {
+        upgrade->command.contender = state.quorum.contender;
+        upgrade->watch();
+    }
     co_await upgrade->gather();
     if (auto const ec = self->outcome_of(*upgrade))
         co_return ec;
@@ -225,16 +329,18 @@ error_code check_mode_change(std::shared_ptr<stake> const& s)
         return errc::not_held;
     if (s->lock.grant()->mode != mode::shared)
         return errc::invalid_argument;
-    return s->lock.state->quorum.nodes.can_upgrade() ? error_code() : make_error_code(errc::unsupported);
+    return s->lock.state->quorum.nodes.lack(false, mode::upgradeable).empty() ? error_code() : make_error_code(errc::unsupported);
 }
 
 }  // namespace
 
-void start_upgrade(std::shared_ptr<stake> s, error_handler done)
+void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, error_handler done)
 {
     if (auto const ec = check_mode_change(s))
         return done(ec);
-    auto change = make_recycled<mode_change>(s->lock.shared_from_this(), std::move(done));
+    if (wait.count() < 0 || (wait.count() > 0 && !s->lock.is_upgradeable()))
+        return done(make_error_code(errc::invalid_argument));
+    auto change = make_recycled<mode_change>(s->lock.shared_from_this(), wait, std::move(done));
     change->done.on_cancel(change);
     s->lock.state->operations.run(change, mode_change::upgrade(change));
 }
@@ -247,7 +353,7 @@ void start_downgrade(std::shared_ptr<stake> s, error_handler done)
     auto& held = s->lock;
     if (!held.change(form::as_acquired, form::downgraded))
         held.change(form::upgraded, form::downgraded);
-    auto change = make_recycled<mode_change>(held.shared_from_this(), std::move(done));
+    auto change = make_recycled<mode_change>(held.shared_from_this(), std::chrono::milliseconds(0), std::move(done));
     change->done.on_cancel(change);
     held.state->operations.run(change, mode_change::downgrade(change));
 }

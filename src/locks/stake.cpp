@@ -57,7 +57,10 @@ std::shared_ptr<stake> held_lock::another()
 
 void tell_waits_of(std::shared_ptr<stake> const& s)
 {
-    asio::post(s->lock.state->strand(), [s] { s->lock.end_waits_of(*s); });
+    asio::post(s->lock.state->strand(), [s] {
+        s->lock.end_waits_of(*s);
+        s->lock.others_changed();
+    });
 }
 
 void give_back(std::shared_ptr<stake> const& s) noexcept

@@ -125,6 +125,8 @@ bool acquisition::awaits(core::watched of, std::size_t node, std::string_view re
         return handed_on;
     case core::watched::wishes:
         return !handed_on && reply.behind_writer;
+    case core::watched::readers:
+        return false;
     }
     return false;
 }

@@ -126,6 +126,10 @@ void lock_table::watch(std::string key, void const* who, std::function<void(std:
 void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who, std::function<void(std::string const&)> changed)
 {
     auto const watch_one = [&](std::string const& key, bool handed_on) { watch(handed_on ? core::handovers_key(key) : key, who, changed); };
+    if (c.what == node_command::kind::upgrade && denied.ours == 0)
+        return;
+    if (c.what == node_command::kind::upgrade)
+        watch(core::readers_key(c.key()), who, changed);
     if (denied.behind_writer)
         watch(core::wanted_key(c.key()), who, changed);
     if (!c.has_several_keys())
@@ -179,7 +183,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
         case node_command::kind::release:
             if (tombstone)
                 tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
-            return c.is_shared() ? release_shared(c, now) : release(c, now, who);
+            return c.is_shared() ? release_shared(c, now, who) : release(c, now, who);
         case node_command::kind::inspect:
             if (auto const* const e = find(c.key(), now))
                 return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};

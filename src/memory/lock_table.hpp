@@ -43,7 +43,7 @@ public:
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
     std::map<std::string, clock::time_point, std::less<>> handovers;
 
-    /// Calls @p changed with @p key, of a lock, of its hand-overs or of who wants it, when it changes next, once, however often @p who has asked.
+    /// Calls @p changed with @p key, of a lock, of its hand-overs, of who wants it or of who shares it, when it changes next, once, however often @p who has asked.
     void watch(std::string key, void const* who, std::function<void(std::string const&)> changed);
     void tell(std::string_view key, void const* except = nullptr);
 
@@ -59,7 +59,7 @@ private:
     node_reply release(node_command const&, clock::time_point now, void const* who);
     node_reply share(node_command const&, clock::time_point now, void const* who);
     node_reply extend_shared(node_command const&, clock::time_point now);
-    node_reply release_shared(node_command const&, clock::time_point now);
+    node_reply release_shared(node_command const&, clock::time_point now, void const* who);
     node_reply upgrade(node_command const&, clock::time_point now, void const* who);
     node_reply have_alone(node_command const&, clock::time_point now, void const* who);
     node_reply downgrade(node_command const&, clock::time_point now);

@@ -151,7 +151,7 @@ node_reply lock_table::downgrade(node_command const& c, clock::time_point now)
     return {.vote = vote::granted};
 }
 
-node_reply lock_table::release_shared(node_command const& c, clock::time_point now)
+node_reply lock_table::release_shared(node_command const& c, clock::time_point now, void const* who)
 {
     auto const* const e = find(c.key(), now);
     if (e && e->value == c.value) {
@@ -167,6 +167,8 @@ node_reply lock_table::release_shared(node_command const& c, clock::time_point n
         entries.erase(c.key());
         readers.erase(c.key());
     }
+    if (ours)
+        tell(core::readers_key(c.key()), who);
     return {.vote = ours ? vote::granted : vote::denied};
 }
 

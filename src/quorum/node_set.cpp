@@ -29,7 +29,7 @@ bool can_share(node const& n, config const& settings)
            && (!settings.fencing || n.can({.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}));
 }
 
-bool can_change_modes(node const& n, config const& settings)
+bool can_upgrade(node const& n, config const& settings)
 {
     std::array const one{settings.prefix + "a"};
     using kind = node_command::kind;
@@ -64,7 +64,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
         if (shared_lack_.empty() && !can_share(*n, settings))
             shared_lack_ = fmt::format("{} cannot share locks (acquire_options::mode)", n->name());
-        can_upgrade_ = can_upgrade_ && can_change_modes(*n, settings);
+        if (upgrade_lack_.empty() && !can_upgrade(*n, settings))
+            upgrade_lack_ = fmt::format("{} cannot upgrade locks that are shared", n->name());
     }
 }
 

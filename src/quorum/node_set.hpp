@@ -47,10 +47,10 @@ public:
     /// Which node cannot do what is needed, and what, for people; empty if each can. @p several: for a lock on several resources.
     std::string const& lack(bool several, mode m) const noexcept
     {
-        return !lack_.empty() ? lack_ : several ? several_lack_ : m == mode::shared ? shared_lack_ : lack_;
+        if (!lack_.empty() || m == mode::exclusive)
+            return lack_.empty() && several ? several_lack_ : lack_;
+        return m == mode::shared || !shared_lack_.empty() ? shared_lack_ : upgrade_lack_;
     }
-    /// Whether each of them can upgrade and downgrade what is shared.
-    bool can_upgrade() const noexcept { return can_upgrade_; }
     /// Why node @p i, which is not ready, does not vote: its latest trouble.
     std::pair<error_code, std::string> trouble_of(std::size_t i) const;
     std::vector<node_stats> stats() const;
@@ -97,8 +97,7 @@ private:
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds ttl_min_{0};
     std::string patient_, demanding_;  ///< the nodes that these two are of
-    std::string lack_, several_lack_, shared_lack_;
-    bool can_upgrade_ = true;
+    std::string lack_, several_lack_, shared_lack_, upgrade_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};

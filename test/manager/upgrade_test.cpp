@@ -528,4 +528,207 @@ BOOST_FIXTURE_TEST_CASE(without_a_number_there_is_no_upgrade, fenced_readers)
     BOOST_TEST(one.held.fencing_token() == number);
 }
 
+// Who may wait to be alone
+
+namespace {
+
+struct with_upgradeable : readers {
+    lock_world::outcome may_upgrade(lock_manager& by, acquire_options o = {})
+    {
+        o.mode = mode::upgradeable;
+        return w.acquire(by, "stock", o);
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(one_at_a_time_may_wait_to_be_alone_beside_any_number_of_readers, with_upgradeable)
+{
+    auto reader = read(*second);
+    auto one = may_upgrade(*locks);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST((one.held.mode() == mode::upgradeable));
+    BOOST_TEST(read(*third).held.held());
+    BOOST_TEST((may_upgrade(*third).ec == errc::contended));
+    BOOST_TEST((may_upgrade(*locks).ec == errc::contended));
+    BOOST_TEST((write(*third).ec == errc::contended));
+    BOOST_TEST(!w.release(one.held));
+    BOOST_TEST(may_upgrade(*third).held.held());  // at once: the right goes first
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_to_be_alone_is_told_when_the_last_reader_goes, with_upgradeable)
+{
+    for (auto* by : {second.get(), locks.get()}) {
+        auto one = may_upgrade(*locks, {.ttl = 30s});
+        auto reader = read(*by, {.ttl = 20s});
+        call c;
+        one.held.async_upgrade(1min, c.done());
+        w.run_for(2s);
+        BOOST_TEST(!c.ec.has_value());
+        BOOST_TEST((one.held.mode() == mode::upgradeable));
+        auto const asked = w[0].count(kind::upgrade);
+        BOOST_TEST(!w.release(reader.held));
+        auto const free = w.now;
+        w.run_to([&] { return c.ec.has_value(); });
+        BOOST_TEST(!*c.ec);
+        BOOST_TEST((w.now - free < 30ms));
+        BOOST_TEST(asked <= 3u);  // it does not poll
+        BOOST_TEST((one.held.mode() == mode::exclusive));
+        BOOST_TEST(!w.release(one.held));
+        w.run_for(1ms);
+        BOOST_TEST(w.keys("lock:stock") == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(nobody_comes_to_read_before_one_who_waits_to_be_alone, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s, .renew = renewal::automatic});
+    auto reader = read(*second, {.ttl = 20s, .renew = renewal::automatic});
+    call c;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(100ms);
+    BOOST_TEST((read(*third).ec == errc::contended));
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    auto own = w.start(*locks, "stock", {.wait = 10min, .mode = mode::shared});
+    auto other = w.start(*third, "stock", {.wait = 10min, .mode = mode::shared});
+    w.run_for(2min);
+    BOOST_TEST(!own.done);
+    BOOST_TEST(!other.done);
+    BOOST_TEST(!w.release(reader.held));
+    w.run_to([&] { return c.ec.has_value(); });
+    BOOST_TEST(!*c.ec);
+    BOOST_TEST(!w.downgrade(one.held));
+    w.run_for(100ms);
+    BOOST_TEST(own.held.held());
+    BOOST_TEST(other.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_keeps_an_upgrade_waiting_until_its_ttl_is_over, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 6s, .renew = renewal::automatic});
+    auto dies = read(*second, {.ttl = 10s});
+    auto const begun = w.now;
+    BOOST_TEST(!w.upgrade(one.held, 1min));
+    BOOST_TEST((w.now - begun > 9s));
+    BOOST_TEST((w.now - begun < 13s));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_waited_long_enough_is_a_reader_still, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s});
+    auto const begun = w.now;
+    BOOST_TEST((w.upgrade(one.held, 2s) == errc::contended));
+    BOOST_TEST((w.now - begun >= 2s));
+    BOOST_TEST((w.now - begun < 2200ms));
+    BOOST_TEST((one.held.mode() == mode::upgradeable));
+    BOOST_TEST(one.held.held());
+    auto own = w.start(*locks, "stock", {.ttl = 5s, .wait = 1s, .mode = mode::shared});  // its own manager's may read again
+    w.run_for(100ms);
+    BOOST_TEST(own.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_may_not_be_upgraded_does_not_wait_for_it, with_upgradeable)
+{
+    auto reader = read(*locks);
+    BOOST_TEST((w.upgrade(reader.held, 1s) == errc::invalid_argument));
+    auto one = may_upgrade(*second);
+    BOOST_TEST((w.upgrade(one.held, -1ms) == errc::invalid_argument));
+    BOOST_TEST((w.acquire(*locks, {"a", "b"}, {.mode = mode::upgradeable}).ec == errc::invalid_argument));
+    w[1].upgrades = false;
+    auto const poor = w.manager();
+    BOOST_TEST((may_upgrade(*poor).ec == errc::unsupported));
+    BOOST_TEST(read(*poor).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_to_be_alone_is_cancelled_at_once, with_upgradeable)
+{
+    for (auto const type : {asio::cancellation_type::total, asio::cancellation_type::partial, asio::cancellation_type::terminal}) {
+        auto one = may_upgrade(*locks, {.ttl = 30s});
+        auto reader = read(*second, {.ttl = 30s});
+        call c;
+        one.held.async_upgrade(wait_forever, c.done());
+        w.run_for(1s);
+        c.cancel.emit(type);
+        w.run_for(1us);
+        BOOST_TEST((c.ec == asio::error::operation_aborted));
+        BOOST_TEST(one.held.held());
+        BOOST_TEST(!w.release(reader.held));
+        BOOST_TEST(!w.release(one.held));
+        w.run_for(1min);
+        BOOST_TEST(c.calls == 1);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(an_acquisition_that_is_cancelled_leaves_neither_lock_nor_right, with_upgradeable)
+{
+    for (auto const after : {0us, 100us, 250us, 350us, 450us, 600us, 100'000us}) {
+        auto writer = after > 1ms ? write(*second, {.ttl = 30s}) : lock_world::outcome();
+        asio::cancellation_signal cancel;
+        auto one = w.start(*locks, "stock", {.wait = 1min, .mode = mode::upgradeable}, cancel.slot());
+        w.run_for(after);
+        cancel.emit(asio::cancellation_type::terminal);
+        w.run_to([&] { return one.done; });
+        BOOST_TEST(one.calls == 1);
+        BOOST_TEST((one.ec == asio::error::operation_aborted || one.held.held()));
+        one.held = {};
+        writer.held = {};
+        w.run_for(20ms);
+        BOOST_TEST(may_upgrade(*third).held.held());
+        w.run_for(20ms);
+        BOOST_TEST(locks->stats().held == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_wait_to_be_alone, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s});
+    call c, closed;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(1s);
+    locks->async_shutdown(closed.done());
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == asio::error::operation_aborted));
+    BOOST_TEST(!w.release(one.held));
+    w.run_to([&] { return closed.ec.has_value(); });
+    BOOST_TEST(may_upgrade(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_end_of_the_world_ends_a_wait_to_be_alone_without_a_word, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s});
+    auto const c = std::make_shared<call>();
+    one.held.async_upgrade(wait_forever, [c](error_code) { ++c->calls; });
+    w.run_for(1s);
+    BOOST_TEST(c->calls == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_right_is_extended_with_the_lock, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 5s});
+    BOOST_TEST(!w.extend(one.held, 30s));
+    w.run_for(15s);
+    BOOST_TEST((may_upgrade(*second).ec == errc::contended));
+    auto renewed = w.acquire(*locks, "other", {.ttl = 2s, .renew = renewal::automatic, .mode = mode::upgradeable});
+    w.run_for(1min);
+    BOOST_TEST(renewed.held.held());
+    BOOST_TEST((w.acquire(*second, "other", {.mode = mode::upgradeable}).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_the_right_is_next, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto next = w.start(*second, "stock", {.wait = 1min, .mode = mode::upgradeable});
+    w.run_for(1s);
+    BOOST_TEST(!next.done);
+    BOOST_TEST(!w.upgrade(one.held));
+    w.run_for(1s);
+    BOOST_TEST(!w.release(one.held));
+    w.run_to([&] { return next.done; });
+    BOOST_TEST(next.held.held());
+    BOOST_TEST((next.held.mode() == mode::upgradeable));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

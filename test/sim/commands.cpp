@@ -136,6 +136,10 @@ private:
     reply upgrade(std::string const& key, std::span<std::string const> args)
     {
         auto const r = apply({.what = kind::upgrade, .mode = mode::shared, .keys = keys(key), .value = args[0], .contender = args[2], .ttl = time(args[1])});
+        if (r.ours && from_->tracks_next) {
+            server_.watch(core::readers_key(key), from_);
+            server_.watch(key, from_);
+        }
         return r.ours ? list(type::array, {fmt::to_string(r.remaining.count())}) : number(r.vote == vote::granted ? 1 : 0);
     }
 

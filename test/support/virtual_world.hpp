@@ -506,9 +506,9 @@ public:
         return wait_for([&](auto done) { l.async_extend(ttl, std::move(done)); });
     }
 
-    error_code upgrade(lock& l)
+    error_code upgrade(lock& l, std::chrono::milliseconds wait = {})
     {
-        return wait_for([&](auto done) { l.async_upgrade(std::move(done)); });
+        return wait_for([&](auto done) { l.async_upgrade(wait, std::move(done)); });
     }
 
     error_code downgrade(lock& l)

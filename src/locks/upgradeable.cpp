@@ -1,0 +1,105 @@
+// How one acquires what may be upgraded.
+
+#include "core/key.hpp"
+#include "core/validity.hpp"
+#include "locks/acquisition.hpp"
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+// Two readers that both wait to be the last would wait for each other. So who may wait has a lock for that, as any other: one at a time. It is
+// taken first, and given back first.
+class upgradeable final : public cancellable, public std::enable_shared_from_this<upgradeable> {
+public:
+    upgradeable(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains)
+        : done(std::move(handler)),
+          state_(std::move(s)),
+          resources_(std::move(names)),
+          options_(options),
+          explains_(explains),
+          give_up_at_(core::later(state_->now(), options.wait))
+    {
+    }
+
+    void begin()
+    {
+        auto right = core::upgrade_key(state_->settings.prefix + resources_.names().front()).substr(state_->settings.prefix.size());
+        auto how = options_;
+        how.mode = mode::exclusive;
+        acquire(std::move(right), how, [](upgradeable& self, reported_error ec, lock_handle won) { self.has_right(std::move(ec), std::move(won)); });
+    }
+
+    void request_cancel(asio::cancellation_type type) override
+    {
+        asio::dispatch(state_->strand(), [self = shared_from_this(), type] {
+            self->cancelled_ = true;
+            self->signal_.emit(type);
+        });
+    }
+
+    acquire_handler done;
+
+private:
+    using step = void (*)(upgradeable&, reported_error, lock_handle);
+
+    void acquire(resource_set names, acquire_options const& how, step next)
+    {
+        auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
+            next(*self, std::move(ec), std::move(won));
+        }));
+        acquisition::start(make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_));
+    }
+
+    void has_right(reported_error ec, lock_handle won)
+    {
+        if (ec)
+            return done(std::move(ec), lock_handle());
+        if (cancelled_)
+            return done(reported_error(asio::error::operation_aborted), lock_handle());
+        right_ = std::move(won);
+        auto how = options_;
+        if (options_.wait != wait_forever)
+            how.wait = core::time_left(give_up_at_, state_->now());
+        acquire(resources_, how, [](upgradeable& self, reported_error failure, lock_handle reader) { self.is_reader(std::move(failure), std::move(reader)); });
+    }
+
+    void is_reader(reported_error ec, lock_handle won)
+    {
+        if (ec)
+            right_ = {};
+        else
+            access::stake_of(won)->lock.may_be_upgraded(std::move(right_));
+        done(std::move(ec), std::move(won));
+    }
+
+    std::shared_ptr<manager_state> const state_;
+    resource_set const resources_;
+    acquire_options const options_;
+    bool const explains_;
+    clock::time_point const give_up_at_;
+    bool cancelled_ = false;
+    lock_handle right_;
+    asio::cancellation_signal signal_;
+};
+
+}  // namespace
+
+void start_upgradeable(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
+{
+    auto u = std::make_shared<upgradeable>(s, std::move(resources), options, std::move(handler), explains);
+    u->done.on_cancel(u);
+    asio::dispatch(s->strand(), [u] { u->begin(); });
+}
+
+}  // namespace redlock::detail
