@@ -127,6 +127,8 @@ struct node_command {
         upgrade,    ///< Of a key that the value shares, and nobody else does: have the key hold the value alone, for ttl at least, and
                     ///< no shorter than it had. Granted, too, if it does already: then raise its time to live. @ref fence as to acquire.
         downgrade,  ///< Of a key that holds the value alone: share it again, for as long as it has to live. Granted, too, if it is shared.
+        withdraw,   ///< The contender does not wait any more, for any of the keys: forget that it was denied. Nobody waits for the answer; a
+                    ///< node that remembers nobody grants.
     };
 
     /// Whether the lock goes on to waiters of the same manager. Waiters of others hear of the end of that only.
@@ -154,7 +156,7 @@ struct node_command {
     bool grows = false;
     key_view keys{};             ///< One of an inspection, one or several of the others; nothing to connect.
     std::string_view value{};
-    std::string_view contender{};  ///< Of an acquisition or an upgrade: who asks, the same for all of one manager; empty: it does not contend.
+    std::string_view contender{};  ///< Of an acquisition, an upgrade or a withdrawal: who asks, the same for all of one manager; empty: it does not contend.
     std::chrono::milliseconds ttl{0};
     /// To acquire or raise with fencing: the token that is proposed. Otherwise 0. Who shares a lock raises nothing for itself: a granted
     /// acquisition answers with the counter as it is, and to raise is to set it to this if it is lower, and no more.

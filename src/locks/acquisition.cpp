@@ -64,6 +64,8 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
+    if (ec && self->lost_rounds_ > 0 && !self->shares() && !state.waiters.others_queue(self->resources.names()))
+        self->withdraw();
     co_return ec;
 }
 
@@ -267,6 +269,14 @@ void acquisition::keep_what_is_ours()
     state_->cleaner.trim(growing_, ours, kept, options_.ttl);
     for (auto& b : round_->ballots)
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
+}
+
+// The nodes have noted that this manager wants it, and keep readers from it. None of its acquisitions waits any more.
+void acquisition::withdraw()
+{
+    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, keys(), std::string(), options_.ttl);
+    nobody->command.contender = state_->quorum.contender;
+    nobody->send();
 }
 
 void acquisition::clean_up()

@@ -75,6 +75,7 @@ private:
     void tell_those_behind(error_code outcome, std::shared_ptr<round> asked);
     void hand_out(clock::time_point decided);
     void keep_what_is_ours();
+    void withdraw();
     void clean_up();
     auto sleep(clock::time_point until)
     {

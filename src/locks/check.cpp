@@ -134,7 +134,7 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check(o.lock, c); !wrong.empty())
         return "lock." + wrong;
     if (o.lock.mode != mode::exclusive)
-        return "lock.mode is not exclusive, but must be: one leads";
+        return fmt::format("lock.mode is {}, but must be exclusive: one leads", o.lock.mode == mode::shared ? "shared" : "upgradeable");
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)

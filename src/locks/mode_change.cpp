@@ -132,6 +132,7 @@ private:
     std::shared_ptr<round> ask(node_command::kind);
     error_code outcome_of(round const& upgrade) const;
     clock::time_point ask_again_at();
+    error_code gave_up(error_code);
     void wake();
     auto sleep(clock::time_point until)
     {
@@ -221,13 +222,25 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
         if (!held.has_other_handles())
             ec = co_await have_alone(self);
         if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_ || !held.may_wait_to_be_alone())
-            co_return ec;
+            co_return self->gave_up(ec);
         co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
         if (self->cancelled_ || self->last_round_)
-            co_return asio::error::operation_aborted;
+            co_return self->gave_up(asio::error::operation_aborted);
         if (auto const lost = held.check())
-            co_return lost;
+            co_return self->gave_up(lost);
     }
+}
+
+// The nodes have noted that it waits, and keep others from reading.
+error_code mode_change::gave_up(error_code ec)
+{
+    auto& quorum = held_->state->quorum;
+    if (!ec || !waits_ || !round_ || held_->state->waiters.wanted_alone(held_->resources.names().front()))
+        return ec;
+    auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(), held_->ttl_of_upgrade());
+    nobody->command.contender = quorum.contender;
+    nobody->send();
+    return ec;
 }
 
 // Where a quorum of the nodes will notify, no more often than it is renewed: a notice may get lost.

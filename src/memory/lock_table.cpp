@@ -192,6 +192,10 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
             return upgrade(c, now, who);
         case node_command::kind::downgrade:
             return downgrade(c, now);
+        case node_command::kind::withdraw:
+            for (auto const& key : c.keys)
+                forget_wish(key, c.contender, who);
+            break;
         case node_command::kind::connect:
             break;
         }

@@ -28,6 +28,7 @@ script const* script_for_several(node_command const& c)
     case node_command::kind::connect:
     case node_command::kind::upgrade:
     case node_command::kind::downgrade:
+    case node_command::kind::withdraw:
         break;
     }
     return nullptr;
@@ -49,6 +50,7 @@ script const* script_for_shared(node_command const& c)
     case node_command::kind::raise:
     case node_command::kind::inspect:
     case node_command::kind::connect:
+    case node_command::kind::withdraw:
         break;
     }
     return nullptr;
@@ -58,6 +60,8 @@ script const* script_for_shared(node_command const& c)
 
 script const* script_for(node_command const& c, manner how)
 {
+    if (c.what == node_command::kind::withdraw)
+        return nullptr;
     if (c.is_shared())
         return script_for_shared(c);
     if (c.has_several_keys())
@@ -77,6 +81,7 @@ script const* script_for(node_command const& c, manner how)
     case node_command::kind::connect:
     case node_command::kind::upgrade:
     case node_command::kind::downgrade:
+    case node_command::kind::withdraw:
         break;
     }
     return nullptr;
@@ -84,6 +89,8 @@ script const* script_for(node_command const& c, manner how)
 
 std::size_t commands_for(node_command const& c)
 {
+    if (c.what == node_command::kind::withdraw)
+        return c.keys.size();
     if (c.has_several_keys())
         return 1;
     if (c.is_shared())
@@ -105,6 +112,14 @@ void encoder::propose(node_command const& c, Options const&... options)
 {
     core::put_fence_key(fence_key_, c.key());
     push_command(request_, "ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
+}
+
+void encoder::withdraw(node_command const& c)
+{
+    for (auto const& key : c.keys) {
+        core::put_wanted_key(wanted_key_, key);
+        push_command(request_, "HDEL", wanted_key_, c.contender);
+    }
 }
 
 void encoder::encode_several(node_command const& c, manner how, script const& s)
@@ -164,6 +179,7 @@ void encoder::encode_several(node_command const& c, manner how, script const& s)
     case node_command::kind::connect:
     case node_command::kind::upgrade:
     case node_command::kind::downgrade:
+    case node_command::kind::withdraw:
         break;
     }
     call_.push_to(request_);
@@ -215,6 +231,7 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
         break;
     case node_command::kind::inspect:
     case node_command::kind::connect:
+    case node_command::kind::withdraw:
         break;
     }
 }
@@ -230,7 +247,9 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
     if (how.tracking)
         push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
-    if (c.is_shared())
+    if (c.what == node_command::kind::withdraw)
+        withdraw(c);
+    else if (c.is_shared())
         encode_shared(c, how, s);
     else if (c.has_several_keys())
         encode_several(c, how, *s);
@@ -288,6 +307,7 @@ void encoder::encode_one(node_command const& c, manner how, script const* s)
     case node_command::kind::connect:
     case node_command::kind::upgrade:
     case node_command::kind::downgrade:
+    case node_command::kind::withdraw:
         break;
     }
 }

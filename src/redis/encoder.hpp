@@ -42,6 +42,7 @@ public:
     void forget() noexcept { encoded_ = {}; }
 
 private:
+    void withdraw(node_command const&);
     void contend(node_command const&, std::string_view script);
     void encode_one(node_command const&, manner, script const*);
     void encode_shared(node_command const&, manner, script const*);

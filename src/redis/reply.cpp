@@ -133,6 +133,7 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
     case node_command::kind::connect:
     case node_command::kind::upgrade:
     case node_command::kind::downgrade:
+    case node_command::kind::withdraw:
         break;
     }
     return unexpected();
@@ -240,6 +241,8 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         bool const compares = c.what == kind::extend || c.what == kind::release || c.what == kind::upgrade || c.what == kind::downgrade;
         return compares && refusal.error == errc::wrong_type ? decided(false) : refusal;
     }
+    if (c.what == node_command::kind::withdraw)
+        return r.type == type::number ? decided(true) : unexpected();
     if (c.has_several_keys())
         return interpret_for_several(c, r);
     switch (c.what) {
@@ -275,6 +278,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::inspect:
         return interpret_inspection(r);
     case node_command::kind::connect:
+    case node_command::kind::withdraw:
         break;
     }
     return unexpected();

@@ -492,6 +492,19 @@ constexpr node_case all[] = {
              other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), end) > 0; }, "a node does not notify of the end of hand-overs");
      }},
 
+    {"who does not wait any more keeps nobody from sharing", sharing_and_contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         c.vote_of(shared(kind::acquire), key, "r1");
+         other.ask(contending("writer"), key, "w");
+         expect(!c.vote_of(shared(kind::acquire), key, "r2"), "who comes late passes one who waits to have the key alone");
+         other.vote_of({.what = kind::withdraw, .contender = "writer"}, key, {});
+         expect(c.vote_of(shared(kind::acquire), key, "r2"), "who does not wait any more keeps others from sharing");
+         c.vote_of(shared(kind::release), key, "r1");
+         c.vote_of(shared(kind::release), key, "r2");
+     }},
+
     // What it leaves out
     {"it says that it draws no tokens", no_tokens,
      [](node_kind const& k) {

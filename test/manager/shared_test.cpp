@@ -479,6 +479,22 @@ BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for
     BOOST_TEST((w.now - began < 4s));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_writer_that_gives_up_keeps_no_reader_out, readers_and_writers)
+{
+    auto reader = read(*locks, {.ttl = 30s});
+    asio::cancellation_signal cancel;
+    auto gives_up = w.start(*second, "stock", {.wait = 1s});
+    auto is_cancelled = w.start(*second, "stock", {.wait = 1min}, cancel.slot());
+    w.run_for(500ms);
+    BOOST_TEST((read(*third).ec == errc::contended));
+    w.run_for(1s);
+    BOOST_TEST((gives_up.ec == errc::contended));
+    BOOST_TEST((read(*third).ec == errc::contended));  // the other one waits still
+    cancel.emit(asio::cancellation_type::total);
+    w.run_for(10ms);
+    BOOST_TEST(read(*third).held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(who_is_kept_out_by_a_wish_is_woken_when_that_goes, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 1min});

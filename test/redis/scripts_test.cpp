@@ -80,6 +80,8 @@ struct step : node_command {
 std::vector<command> commands_for(step const& o, redis::encoder& encoder)
 {
     auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).payload());
+    if (o.what == node_command::kind::withdraw)
+        return all;
     if (o.contends() || o.what == node_command::kind::upgrade || (o.is_shared() && o.what == node_command::kind::acquire))
         all.front()[3 + std::stoul(all.front()[2]) + 3] = "1000000";
     return all;
@@ -90,6 +92,8 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
 {
     using kind = node_command::kind;
     bool const granted = r.vote == vote::granted;
+    if (o.what == kind::withdraw)
+        return "as it is";  // whether there was a wish is seen by who is asked next
     if (o.what == kind::upgrade)
         return o.fence != 0 ? raised ? "1" : "0" : granted ? "1" : r.ours == 1 ? "others" : "0";
     if (o.is_shared() && o.what == kind::raise)
@@ -122,6 +126,8 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
 // The answer of a server in the same words. Each time to live is an hour, or, of hand-overs, a thousand seconds.
 std::string in_words(step const& o, std::string const& answer)
 {
+    if (o.what == node_command::kind::withdraw && (answer == "0" || answer == "1"))
+        return "as it is";
     if (o.what == node_command::kind::upgrade && answer != "0" && answer != "1") {
         auto const left = std::stol(answer);
         BOOST_REQUIRE((left > 3'500'000 && left <= 3'600'000));
@@ -182,17 +188,17 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         node_command::kind const kinds[] = {node_command::kind::acquire, node_command::kind::raise, node_command::kind::extend,
                                               node_command::kind::release, node_command::kind::release, node_command::kind::upgrade,
                                               node_command::kind::downgrade};
-        o.what = kinds[below(o.has_several_keys() ? 5 : 7)];
+        o.what = below(20) == 0 ? node_command::kind::withdraw : kinds[below(o.has_several_keys() ? 5 : 7)];
         bool const acquires = o.what == node_command::kind::acquire;
         bool const upgrades = o.what == node_command::kind::upgrade;
-        if (!o.has_several_keys() && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
+        if (o.what != node_command::kind::withdraw && !o.has_several_keys() && (upgrades || o.what == node_command::kind::downgrade || below(2) == 0))
             o.mode = mode::shared;
         if (o.what == node_command::kind::raise || ((acquires || upgrades) && below(3) != 0))
             o.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
         std::string const contender = "c" + std::to_string(below(3));
         if (acquires && (o.fence == 0 || o.has_several_keys() || o.is_shared()) && below(2) == 0)
             o.contender = contender;
-        if (upgrades && below(2) == 0)
+        if ((upgrades && below(2) == 0) || o.what == node_command::kind::withdraw)
             o.contender = contender;
         o.passes = acquires && o.is_shared() && below(2) == 0;
         o.grows = o.contends() && o.has_several_keys() && below(2) == 0;
@@ -201,7 +207,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         o.tombstone = o.what == node_command::kind::release && below(20) == 0;
         if (o.is_shared())
             o.handed_on = handovers::unsaid;
-        else if (o.contends())
+        else if (acquires && o.contends())
             o.handed_on = below(2) == 0 && !o.has_several_keys() ? handovers::follow : handovers::end;
         else if (o.what == node_command::kind::release && !o.tombstone && !o.has_several_keys() && below(2) == 0)
             o.handed_on = handovers::end;
@@ -241,7 +247,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     BOOST_TEST(granted_sets > 100u);
     BOOST_TEST(grown > 100u);
     BOOST_TEST(shared > 500u);
-    BOOST_TEST(behind > 100u);
+    BOOST_TEST(behind > 50u);
     BOOST_TEST(upgraded > 100u);
     BOOST_TEST(together > 50u);
     BOOST_TEST(downgraded > 100u);

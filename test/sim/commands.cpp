@@ -122,6 +122,13 @@ public:
         return {.type = type::doublean, .text = fmt::to_string(n), .elements = {}};
     }
 
+    reply withdraw(command const& c)
+    {
+        std::string const key(core::what_changed(c[1]).second);
+        apply({.what = kind::withdraw, .keys = keys(key), .contender = c[2]});
+        return number(1);
+    }
+
     reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
@@ -238,7 +245,8 @@ private:
                                                      : c.what == kind::extend  ? "extend"
                                                      : c.what == kind::release ? "release"
                                                      : c.what == kind::upgrade ? "upgrade"
-                                                     : c.what == kind::downgrade ? "downgrade" : "inspect",
+                                                     : c.what == kind::downgrade ? "downgrade"
+                                                     : c.what == kind::withdraw ? "withdraw" : "inspect",
                      c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
         return answer;
     }
@@ -312,6 +320,8 @@ reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, 
         return one.raise(c);
     if (c[0] == "ZINCRBY")
         return one.add_one(c);
+    if (c[0] == "HDEL")
+        return one.withdraw(c);
     if (c[0] == "ZSCORE")
         return one.score(c);
     return plain(s, c);

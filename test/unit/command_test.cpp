@@ -2,6 +2,8 @@
 #include "redis/scripts.hpp"
 #include "redis/sender.hpp"
 
+#include <redlock/resource_set.hpp>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -214,6 +216,15 @@ BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
     BOOST_TEST(e.encode(extend, {}).payload() == extended("0"));
     extend.alone = true;
     BOOST_TEST(e.encode(extend, {}).payload() == extended("1"));
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_wait_any_more_is_taken_out_of_each_list)
+{
+    encoder e;
+    redlock::resource_set const keys{"a", "b"};
+    redlock::node_command const c{.what = kind::withdraw, .keys = keys.names(), .contender = "me"};
+    BOOST_TEST(e.encode(c, {}).payload() == expected("HDEL", "a:=wanted:{a}", "me") + expected("HDEL", "b:=wanted:{b}", "me"));
+    BOOST_TEST(redis::commands_for(c) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
