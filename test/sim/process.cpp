@@ -323,7 +323,8 @@ void process::check_leftovers()
                 continue;
             // A lock that was had and released is over; of one that was never had only the resource is known.
             auto const released = released_.find(entry.value);
-            auto const& i = interests_[key.substr(settings_.prefix.size())];
+            auto const resource = key.substr(settings_.prefix.size());
+            auto const& i = interests_[resource.substr(0, resource.find(":=upgrade"))];
             if (released == released_.end() && i.count > 0)
                 continue;
             auto const done = released == released_.end() ? i.done : released->second;

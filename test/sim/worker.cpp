@@ -136,13 +136,14 @@ void worker::acquire()
         options_.max_hold = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 5s));
 
     if (world_.conditions.locks == lock_kind::shared && random.chance(0.6))
-        options_.mode = mode::shared;
+        options_.mode = random.chance(0.25) ? mode::upgradeable : mode::shared;
 
     for (auto const& r : resources_)
         process_.wants(r);
     cancel_ = std::make_shared<asio::cancellation_signal>();
     auto const& s = process_.settings();
-    auto const limit = options_.wait + s.connect_timeout + 2 * s.node_timeout;
+    auto const steps = options_.mode == mode::upgradeable ? 2 : 1;  // the right to that comes first
+    auto const limit = options_.wait + steps * (s.connect_timeout + 2 * s.node_timeout);
     auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires", resources_text_, options_.ttl.count(), options_.wait.count(),
                                      options_.renew == renewal::automatic ? ", renews" : ""), limit);
     process_.locks().async_acquire(resources_, options_,
@@ -151,7 +152,7 @@ void worker::acquire()
                                        acquired(*c, ec, std::move(l));
                                    }));
     // Unless keys go before the time that was told, or the news of it takes long.
-    if (options_.wait > 0ms && world_.conditions.jump_every == 0ms && world_.conditions.tail_max < 1s)
+    if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump_every == 0ms && world_.conditions.tail_max < 1s)
         look_after(c, {world_.now, 0});
     if (random.chance(0.1))
         cancel_some_time(100ms);
@@ -242,7 +243,7 @@ void worker::use()
     process_.after(world_.random.spread(1ms, options_.ttl), [this] {
         if (stopping_ || steps_left_-- == 0)
             let_go();
-        else if (options_.mode == mode::shared && world_.random.chance(0.4))
+        else if (options_.mode != mode::exclusive && world_.random.chance(0.4))
             shares() ? upgrade([this] { use(); }) : downgrade([this] { use(); });
         else if (world_.random.chance(0.5))
             extend([this] { use(); });
@@ -255,7 +256,7 @@ void worker::extend(std::function<void()> next)
 {
     auto const ttl = std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(60ms, 5s));
     bool const was_held = held_.held();
-    auto const rounds = options_.mode == mode::shared ? 3 : 1;  // once more after each upgrade and downgrade
+    auto const rounds = options_.mode != mode::exclusive ? 3 : 1;  // once more after each upgrade and downgrade
     auto const c = begin(fmt::format("extends {} to {} ms", resources_text_, ttl.count()), rounds * process_.settings().node_timeout);
     held_.async_extend(ttl, [this, c, was_held, next = std::move(next)](error_code ec) {
         end(*c);
@@ -270,10 +271,11 @@ void worker::extend(std::function<void()> next)
 void worker::upgrade(std::function<void()> next)
 {
     bool const was_held = held_.held();
-    auto const limit = process_.settings().node_timeout * static_cast<int>(1 + world_.fencing * world_.servers.size());
-    auto const c = begin("upgrades " + resources_text_, limit);
+    auto const wait = held_.mode() == mode::upgradeable ? std::chrono::ceil<std::chrono::milliseconds>(world_.random.spread(10ms, 2s)) : 0ms;
+    auto const limit = wait + process_.settings().node_timeout * static_cast<int>(1 + world_.fencing * world_.servers.size());
+    auto const c = begin(fmt::format("upgrades {}, waits {} ms", resources_text_, wait.count()), limit);
     cancel_ = std::make_shared<asio::cancellation_signal>();
-    held_.async_upgrade(asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
+    held_.async_upgrade(wait, asio::bind_cancellation_slot(cancel_->slot(), [this, c, was_held, next = std::move(next), keep = cancel_](error_code ec) {
         end(*c);
         cancel_.reset();
         world_.tell("{} upgraded {}: {}", name_, resources_text_, text(ec));

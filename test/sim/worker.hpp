@@ -28,7 +28,7 @@ public:
     resource_set const& resources() const noexcept { return resources_; }
     bool holds() const noexcept { return held_.held(); }
     bool has(std::string const& token) const noexcept { return !released_ && held_.token() == token; }
-    bool shares() const noexcept { return (held_.empty() ? options_.mode : held_.mode()) == mode::shared; }
+    bool shares() const noexcept { return (held_.empty() ? options_.mode : held_.mode()) != mode::exclusive; }
     void forget() { held_ = {}; }
     clock::duration rest_of_validity() const;  ///< also of a lock that was lost
     void manager_ends();             ///< what is held must stay so
