@@ -153,7 +153,7 @@ public:
         @par Lifetime
         @p resources are copied; `acquire_options::report` must live until completion.
 
-        @param resources 1 to 256 names, each of 1 to 512 bytes, without `:=fence`, `:=gone`, `:=turn`, `:=wanted` and `:=shared`, which mark other keys. The same bytes mean the same lock on every client, in every language.
+        @param resources 1 to 256 names, each of 1 to 512 bytes, without `:=fence`, `:=gone`, `:=turn`, `:=wanted`, `:=shared` and `:=upgrade`, which mark other keys. The same bytes mean the same lock on every client, in every language.
         @param options See @ref acquire_options.
         @param token Any completion token.
     */

@@ -42,6 +42,9 @@ struct acquire_options {
     /// What the manager shares already is given to up to `config::max_handovers` more, without asking the nodes, if at least half of
     /// their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`. They have the same token, and the
     /// same loss.
+    ///
+    /// @ref mode::upgradeable is a reader, too, and has a second lock besides, which one has at a time: the right to wait for `lock::async_upgrade`. It takes
+    /// two rounds, counts as two in @ref stats, and does not join. It takes at most twice what `wait` adds to itself.
     redlock::mode mode = mode::exclusive;
 
     /// Filled just before completion when not null; must live until then.

@@ -19,13 +19,6 @@ void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error
     extension::start(s->lock.shared_from_this(), ttl, std::move(done));
 }
 
-// Nobody waits for it: without the right the lock is a reader as any other.
-void held_lock::extend_right(std::chrono::milliseconds ttl)
-{
-    if (auto const& right = access::stake_of(right_to_upgrade_))
-        extension::renew(right->lock.shared_from_this(), ttl);
-}
-
 void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
 {
     auto x = make_recycled<extension>(std::move(held), ttl, std::move(done));

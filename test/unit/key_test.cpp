@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
 
 BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 {
-    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared"}) {
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
