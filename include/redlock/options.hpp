@@ -36,12 +36,14 @@ struct acquire_options {
     /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms or more. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
 
-    /// With @ref mode::shared others may hold the lock at the same time, if they share it, too. Who waits to have it alone is not passed
-    /// by those who come later to share it; and who shares it is not kept out by more than one of those at a time. One resource only.
+    /// With @ref mode::shared others may hold the lock at the same time, if they share it, too. One resource only. Those who wait in one
+    /// manager come in phases: all who wait to share it together, then all who wait by then to have it alone one after the other, and so
+    /// on; who comes when a phase of its kind has begun and others wait comes in the next one. So neither starves. Who comes to share it
+    /// passes nobody who waits in another manager to have it alone, unless somebody had it alone meanwhile.
     ///
-    /// What the manager shares already is given to up to `config::max_handovers` more, without asking the nodes, if at least half of
-    /// their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`. They have the same token, and the
-    /// same loss.
+    /// What the manager shares already is given to all who waited for it by then, and to up to `config::max_handovers` who come later,
+    /// without asking the nodes, if at least half of their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`.
+    /// They have the same token, and the same loss.
     ///
     /// @ref mode::upgradeable is a reader, too, and has a second lock besides, which one has at a time: the right to wait for `lock::async_upgrade`. It takes
     /// two rounds, counts as two in @ref stats, and does not join. It takes at most twice what `wait` adds to itself.

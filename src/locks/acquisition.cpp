@@ -138,9 +138,11 @@ bool acquisition::is_behind_a_writer() const
 bool acquisition::join()
 {
     bool const is_next = options_.mode == mode::shared && (!place_ || place_->first());
-    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, state_->settings.max_handovers) : nullptr;
+    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, called_, passes_writers()) : nullptr;
     if (!joined)
         return false;
+    if (place_)
+        place_->got();
     bump(state_->count.joined);
     won_ = access::make_handle(std::move(joined));
     return true;
@@ -252,6 +254,8 @@ void acquisition::hand_out(clock::time_point decided)
     won_ = access::make_handle(held->first_stake());
     leaves_traces_ = false;
     growing_.reset();
+    if (place_)
+        place_->got();
     tell_those_behind(errc::contended, {});
 }
 

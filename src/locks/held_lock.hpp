@@ -114,7 +114,7 @@ public:
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
     void stay_for(std::chrono::milliseconds d);
     void lose_in_test();
-    std::shared_ptr<stake> join(acquire_options const&, std::size_t joins_max) override;
+    std::shared_ptr<stake> join(acquire_options const&, clock::time_point called, bool passes) override;
     bool let_go() override;
     void may_be_gone(std::size_t node) override;
     void abandon() override;
@@ -172,7 +172,7 @@ private:
     clock::time_point not_before_;        ///< whatever nodes say of the key, it is not renewed again earlier
     std::chrono::milliseconds longest_ttl_;
     std::chrono::milliseconds margin_;
-    std::size_t joins_ = 0;
+    std::size_t later_joins_ = 0;
     bool const wanted_;              ///< somebody waited to have it alone when it was won
     bool renewing_ = false;
     bool upgrading_ = false;

@@ -71,10 +71,10 @@ std::optional<clock::time_point> holdings::held_until(resource_set const& resour
     return until;
 }
 
-std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, std::size_t joins_max) const
+std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
     auto const it = held_.find(resource);
-    return it == held_.end() ? nullptr : it->second->join(options, joins_max);
+    return it == held_.end() ? nullptr : it->second->join(options, called, passes);
 }
 
 void holdings::changed(core::watched of, std::size_t node, std::string_view resource)

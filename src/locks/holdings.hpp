@@ -38,8 +38,9 @@ public:
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
-    /// One more handle, if it is shared and may be joined by somebody with these @p options: null if not.
-    virtual std::shared_ptr<stake> join(acquire_options const& options, std::size_t joins_max) = 0;
+    /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it was @p called: null
+    /// if not. @p passes: somebody who wants it alone does not come before them.
+    virtual std::shared_ptr<stake> join(acquire_options const& options, clock::time_point called, bool passes) = 0;
     virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
     virtual void others_changed() = 0;  ///< of those who share it some have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< of this manager
@@ -72,7 +73,7 @@ public:
     std::optional<clock::time_point> held_until(resource_set const& resources, redlock::mode) const;
 
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
-    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, std::size_t joins_max) const;
+    std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called, bool passes) const;
 
     /// This has changed @p of the lock of @p resource on @p node.
     void changed(core::watched of, std::size_t node, std::string_view resource);

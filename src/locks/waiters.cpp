@@ -55,6 +55,17 @@ void waiters::place::step_back()
     }
 }
 
+// Those who want it alone keep their order, so that of several resources is still the same in all queues.
+void waiters::place::got()
+{
+    for (auto const& p : places_) {
+        bool const shares = (*p.at)->shares();
+        auto const mode = shares ? mode::shared : mode::exclusive;
+        if (std::exchange(p.queue.phase, mode) != mode)
+            p.queue.sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
+    }
+}
+
 void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
 {
     // A validity that was too short is its own affair: others may ask for longer.

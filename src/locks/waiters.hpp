@@ -6,6 +6,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
 #include <redlock/error.hpp>
+#include <redlock/mode.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -63,6 +64,10 @@ protected:
     several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
     nobody waits for somebody who waits for it.
 
+    Those who share a lock and those who have it alone come in phases: when one of a mode has got it, all who wait for it in the same mode
+    follow, in the order of their calls, before those of the other; but not who comes later. So neither starves, readers wait for
+    no writer in between, and a writer waits for one phase of readers at most.
+
     And how the lock goes from one to the next, where others want it, too: in batches, between which the manager yields. All of it
     on the strand, except where it says otherwise.
 */
@@ -71,6 +76,7 @@ class waiters {
         std::optional<error_code> met;
         std::shared_ptr<round> asked;
         clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
+        std::optional<mode> phase;                              ///< in which mode it was got last; nothing: not since somebody waits
     };
 
     queue const* find(std::string_view resource) const;
@@ -92,6 +98,8 @@ public:
         place& operator=(place const&) = delete;
         bool first() const { return in_the_way() == nullptr; }
         void step_back();  ///< behind all others, if there are any
+        /// It is the first, and has got what it waits for: a phase of its mode begins, or goes on.
+        void got();
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
         void met(error_code outcome, std::shared_ptr<round> asked);
         /// What the first has met at last, and which round that was. Nothing: nobody has asked yet.

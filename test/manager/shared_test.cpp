@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <random>
 #include <vector>
 
 using namespace redlock;
@@ -212,6 +213,24 @@ BOOST_FIXTURE_TEST_CASE(no_more_join_than_are_handed_over_to, connected_to<3>)
     BOOST_TEST(manager->stats().joined == 6u);
 }
 
+BOOST_FIXTURE_TEST_CASE(all_who_waited_for_it_together_join, connected_to<3>)
+{
+    auto manager = w.manager({.max_handovers = 3});
+    auto alone = w.acquire(*manager, "stock");
+    std::deque<lock_world::outcome> readers(9);
+    for (auto& r : readers)
+        w.start_acquire(r, *manager, "stock", {.wait = 1min, .mode = mode::shared});
+    w.run_for(1s);
+    BOOST_TEST(!w.release(alone.held));
+    w.run_for(1s);
+    BOOST_TEST(manager->stats().joined == 8u);
+    for (int i = 0; i < 4; ++i)
+        readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
+    BOOST_TEST(manager->stats().joined == 8u + 3u);  // and as many later
+    for (auto const& r : readers)
+        BOOST_TEST(r.held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 3s});
@@ -306,7 +325,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_manager
     BOOST_TEST(write(*second).held.held());
 }
 
-// Of those who were kept out together none waits for another writer.
+// Of those who were kept out together none waits for another writer, nor asks the nodes by itself.
 BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_together, readers_and_writers)
 {
     auto alone = write(*third, {.ttl = 30s});
@@ -326,6 +345,7 @@ BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_tog
         w.run_for(1s);
         BOOST_TEST(std::all_of(readers.begin(), readers.end(), [](auto& r) { return r.held.held(); }));
     }
+    BOOST_TEST(locks->stats().joined == readers.size() - 1);
 }
 
 // Nobody passes a writer that waits, and so it does not starve; those who come while it has the lock are not passed by the next one.
@@ -371,30 +391,176 @@ BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers
     BOOST_TEST(next.done);
 }
 
-// Of one manager: its queue decides, and its own wish does not keep its readers out.
-BOOST_FIXTURE_TEST_CASE(in_one_manager_readers_and_writers_come_in_the_order_of_their_calls, manager_of<3>)
-{
-    auto first = w.acquire(*locks, "stock", {.ttl = 30s});
-    std::deque<lock_world::outcome> all(6);
-    std::vector<mode> const modes{mode::shared, mode::shared, mode::exclusive, mode::shared, mode::exclusive, mode::shared};
-    for (std::size_t i = 0; i < all.size(); ++i)
-        w.start_acquire(all[i], *locks, "stock", {.ttl = 30s, .wait = 1min, .mode = modes[i]});
-    auto const done = [&] { return std::count_if(all.begin(), all.end(), [](auto& o) { return o.done; }); };
-    w.run_for(1s);
-    BOOST_TEST(done() == 0);
-    BOOST_TEST(!w.release(first.held));
-    w.run_for(1s);
-    BOOST_TEST(done() == 2);  // both readers at once
-    BOOST_TEST(!w.release(all[0].held));
-    w.run_for(1s);
-    BOOST_TEST(done() == 2);
-    BOOST_TEST(!w.release(all[1].held));
-    w.run_for(1s);
-    for (std::size_t i = 2; i < all.size(); ++i) {
-        BOOST_TEST(done() == static_cast<long>(i + 1));
-        BOOST_TEST(!w.release(all[i].held));
-        w.run_for(1s);
+// Of one manager: its queue decides, and its own wish does not keep its readers out. All who wait to share it come together, and then all
+// who wait by then to have it alone, one after the other.
+
+namespace {
+
+struct waiting_in_one_manager : connected_to<3> {
+    lock_world::outcome first = w.acquire(*locks, "stock", {.ttl = 50s});
+    std::deque<lock_world::outcome> all;
+
+    lock_world::outcome& wait_for(mode m, asio::cancellation_slot slot = {})
+    {
+        auto& o = all.emplace_back();
+        w.start_acquire(o, *locks, "stock", {.ttl = 50s, .wait = 1min, .mode = m}, slot);
+        w.run_for(10ms);
+        return o;
     }
+    lock_world::outcome& reader(asio::cancellation_slot slot = {}) { return wait_for(mode::shared, slot); }
+    lock_world::outcome& writer(asio::cancellation_slot slot = {}) { return wait_for(mode::exclusive, slot); }
+
+    void leave(lock_world::outcome& o)
+    {
+        BOOST_TEST(!w.release(o.held));
+        w.run_for(10ms);
+    }
+
+    /// Those who have it now, by the order of their calls.
+    std::vector<std::size_t> inside() const
+    {
+        std::vector<std::size_t> those;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].held.held())
+                those.push_back(i);
+        return those;
+    }
+};
+
+using numbers = std::vector<std::size_t>;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(in_one_manager_all_readers_that_wait_come_together_and_then_all_writers, waiting_in_one_manager)
+{
+    for (auto m : {mode::shared, mode::exclusive, mode::shared, mode::exclusive, mode::shared})
+        wait_for(m);
+    BOOST_TEST(inside() == numbers());
+    leave(first);
+    BOOST_TEST(inside() == numbers({0, 2, 4}), boost::test_tools::per_element());
+    leave(all[2]);
+    leave(all[0]);
+    BOOST_TEST(inside() == numbers({4}), boost::test_tools::per_element());
+    leave(all[4]);
+    BOOST_TEST(inside() == numbers({1}), boost::test_tools::per_element());
+    leave(all[1]);
+    BOOST_TEST(inside() == numbers({3}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_comes_when_the_phase_of_its_kind_has_begun_waits_for_the_next_one, waiting_in_one_manager)
+{
+    auto& w1 = writer();
+    auto& r1 = reader();
+    auto& w2 = writer();
+    leave(first);
+    BOOST_TEST(w1.held.held());
+    auto& w3 = writer();
+    auto& r2 = reader();
+    leave(w1);
+    BOOST_TEST(w2.held.held());  // was there when the writers' phase began
+    leave(w2);
+    BOOST_TEST((r1.held.held() && r2.held.held()));
+    BOOST_TEST(!w3.done);
+    auto& r3 = reader();
+    auto& w4 = writer();
+    leave(r1);
+    BOOST_TEST(!r3.done);
+    leave(r2);
+    BOOST_TEST(w3.held.held());
+    leave(w3);
+    BOOST_TEST(w4.held.held());
+    BOOST_TEST(!r3.done);
+    leave(w4);
+    BOOST_TEST(r3.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_its_phase_to_the_others, waiting_in_one_manager)
+{
+    asio::cancellation_signal writers, readers;
+    auto& w1 = writer();
+    auto& r1 = reader(readers.slot());
+    auto& w2 = writer(writers.slot());
+    auto& r2 = reader();
+    auto& w3 = writer();
+    leave(first);
+    BOOST_TEST(w1.held.held());
+    writers.emit(asio::cancellation_type::terminal);  // the next of its phase
+    w.run_for(10ms);
+    BOOST_TEST((w2.ec == asio::error::operation_aborted));
+    leave(w1);
+    BOOST_TEST(w3.held.held());
+    readers.emit(asio::cancellation_type::terminal);  // the first of the next one
+    w.run_for(10ms);
+    BOOST_TEST((r1.ec == asio::error::operation_aborted));
+    leave(w3);
+    BOOST_TEST(r2.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_writer_of_a_phase_that_gives_up_lets_the_readers_in_together, waiting_in_one_manager)
+{
+    asio::cancellation_signal last;
+    auto& r0 = reader();
+    auto& w1 = writer(last.slot());
+    auto& r1 = reader();
+    leave(first);
+    BOOST_TEST((r0.held.held() && r1.held.held()));
+    auto& r2 = reader();
+    auto& r3 = reader();
+    BOOST_TEST(!r2.done);
+    last.emit(asio::cancellation_type::terminal);
+    w.run_for(10ms);
+    BOOST_TEST((w1.ec == asio::error::operation_aborted));
+    BOOST_TEST((r2.held.held() && r3.held.held()));
+}
+
+// A set waits for each of its locks alone, and nobody waits for somebody who waits for it.
+BOOST_FIXTURE_TEST_CASE(phases_take_no_set_out_of_its_order, waiting_in_one_manager)
+{
+    auto other = w.acquire(*locks, "tea", {.ttl = 50s});
+    auto& r1 = reader();
+    lock_world::outcome both, tea, again;
+    w.start_acquire(both, *locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
+    auto& w1 = writer();
+    w.start_acquire(tea, *locks, "tea", {.ttl = 50s, .wait = 1min});
+    w.start_acquire(again, *locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
+    auto& r2 = reader();
+    leave(first);
+    BOOST_TEST((r1.held.held() && r2.held.held()));
+    leave(r1);
+    leave(r2);
+    BOOST_TEST((!both.done && !w1.done));
+    leave(other);
+    BOOST_TEST(both.held.held());
+    leave(both);
+    BOOST_TEST((w1.held.held() && tea.held.held()));
+    leave(w1);
+    leave(tea);
+    BOOST_TEST(again.held.held());
+}
+
+// Where others wait elsewhere, a phase is handed over as any queue is.
+BOOST_AUTO_TEST_CASE(a_reader_of_another_manager_waits_for_no_more_writers_than_are_handed_over_to)
+{
+    lock_world w{3};
+    auto const many = w.connected({.max_handovers = 2}), one = w.connected();
+    auto alone = w.acquire(*many, "stock", {.ttl = 50s, .wait = 1s});
+    lock_world::outcome reader;
+    w.start_acquire(reader, *one, "stock", {.ttl = 50s, .wait = 1min, .mode = mode::shared});
+    std::deque<lock_world::outcome> writers(8);
+    for (auto& o : writers)
+        w.start_acquire(o, *many, "stock", {.ttl = 50s, .wait = 1min});
+    w.run_for(100ms);
+    BOOST_TEST(!w.release(alone.held));
+    std::size_t before = 0;
+    for (; !reader.done && before < writers.size(); ++before) {
+        w.run_to([&] { return reader.done || writers[before].done; });
+        if (writers[before].done) {
+            w.run_for(1ms);
+            BOOST_TEST(!w.release(writers[before].held));
+        }
+    }
+    BOOST_TEST(reader.done);
+    BOOST_TEST(before <= 4u);
 }
 
 namespace {
@@ -455,6 +621,56 @@ BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
         }
     }
     w.run_for(10s);
+}
+
+namespace {
+
+// Sixty-four that come back at once, each time to share it by so many in a hundred.
+struct crowd : connected_to<3> {
+    static constexpr auto hold = 1ms;
+
+    int cycles = 0;
+    clock::duration longest_read{}, longest_write{};
+    std::deque<lock> held{64};
+    std::minstd_rand random{1};
+
+    void come(std::size_t client, int reads)
+    {
+        bool const shares = static_cast<int>(random() % 100) < reads;
+        auto& longest = shares ? longest_read : longest_write;
+        auto const take = [=, this, &longest, asked = w.now](error_code ec, lock l) {
+            if (ec)
+                return;
+            longest = std::max<clock::duration>(longest, w.now - asked);
+            held[client] = std::move(l);
+            w.at(w.now + hold, [=, this] {
+                held[client].async_release([=, this](error_code) {
+                    ++cycles;
+                    come(client, reads);
+                });
+            });
+        };
+        locks->async_acquire("stock", {.wait = wait_forever, .mode = shares ? mode::shared : mode::exclusive}, take);
+    }
+
+    int cycles_in(clock::duration d, int reads)
+    {
+        for (std::size_t i = 0; i < held.size(); ++i)
+            come(i, reads);
+        w.run_for(d);
+        return cycles;
+    }
+};
+
+}  // namespace
+
+// With phases of single writers, or in the order of the calls, nine times as many, and the longest wait twice as long.
+BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_come_to_it_as_one_after_the_other, crowd)
+{
+    auto const one_after_the_other = 2s / (hold + 200us);
+    BOOST_TEST(cycles_in(2s, 95) > 12 * one_after_the_other);
+    BOOST_TEST((longest_read < 22 * hold), longest_read / 1us);
+    BOOST_TEST((longest_write < 22 * hold), longest_write / 1us);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for_a_bounded_time, readers_and_writers)
