@@ -14,6 +14,7 @@
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
+#include <redlock/lock_scope.hpp>
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>

@@ -21,15 +21,21 @@ using namespace std::chrono_literals;
 
 void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
 {
+    start_acquire(std::move(s), std::move(resources), options, std::move(handler), explains, {});
+}
+
+void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains,
+                   std::string holds_up_to)
+{
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
-    auto a = make_recycled<acquisition>(s, std::move(resources), options, std::move(handler), explains);
+    auto a = make_recycled<acquisition>(s, std::move(resources), options, std::move(handler), explains, std::move(holds_up_to));
     if (!check(a->resources, options, s->settings).empty() || !s->quorum.nodes.check_ttl(options.ttl).empty())
         return a->complete(errc::invalid_argument);
     if (!s->quorum.nodes.lack(a->wants_several(), options.mode).empty())
         return a->complete(errc::unsupported);
     if (options.mode == mode::upgradeable)
-        return start_upgradeable(std::move(s), a->resources, options, std::move(a->done), explains);
+        return start_upgradeable(std::move(s), a->resources, options, std::move(a->done), explains, std::string(a->holds_up_to()));
     acquisition::start(std::move(a));
 }
 
@@ -40,7 +46,7 @@ void acquisition::start(std::shared_ptr<acquisition> a)
 }
 
 acquisition::acquisition(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler,
-                         bool explains)
+                         bool explains, std::string holds_up_to)
     : shared_operation(s->strand()),
       resources(std::move(names)),
       done(std::move(handler)),
@@ -49,6 +55,7 @@ acquisition::acquisition(std::shared_ptr<manager_state> s, resource_set names, a
       called_(state_->now()),
       give_up_at_(core::later(called_, options.wait)),
       explains_(explains),
+      holds_up_to_(std::move(holds_up_to)),
       alarm_([this] { wake(); })
 {
 }
@@ -76,7 +83,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     state.operations.enter(a);
     while (!a.stopped()) {
         auto const now = state.now();
-        if (a.place_ && !a.place_->first() && now >= a.give_up_at_) {
+        if (a.is_kept_waiting() && now >= a.give_up_at_) {
             a.round_ = a.place_->asked();
             co_return a.place_->met().value_or(make_error_code(state.quorum.nodes.ready() ? errc::contended : errc::no_quorum));
         }
@@ -151,7 +158,7 @@ bool acquisition::join()
 // Until when others of this manager, or of other ones, come first; they wake us when they are done. Nothing: it is for us to ask.
 std::optional<clock::time_point> acquisition::others_first(clock::time_point now)
 {
-    if (place_ && !place_->first()) {
+    if (is_kept_waiting()) {
         history_.queued = true;
         return give_up_at_;
     }

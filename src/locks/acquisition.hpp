@@ -9,20 +9,24 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace redlock::detail {
 
 /// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a place among the readers.
-void start_upgradeable(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains);
+void start_upgradeable(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
 
 /// What the nodes have said in a round that was lost: from when on the locks may be free.
 void look_at(round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
+/// @param holds_up_to see @ref waiter::holds_up_to
+void start_acquire(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
+
 /// One call of `lock_manager::async_acquire`.
 class acquisition final : public shared_operation<acquisition>, public waiter {
 public:
-    acquisition(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains);
+    acquisition(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
 
     /// What it asks for has been checked.
     static void start(std::shared_ptr<acquisition>);
@@ -38,6 +42,7 @@ public:
     bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
     bool wants_several() const noexcept override { return resources.size() > 1; }
     bool shares() const noexcept override { return options_.mode != mode::exclusive; }
+    std::string_view holds_up_to() const noexcept override { return holds_up_to_; }
     bool awaits(core::watched of, std::size_t node, std::string_view resource) const override;
     void may_be_free(std::size_t node, std::string_view resource) override;
 
@@ -58,6 +63,7 @@ private:
     static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
     static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
 
+    bool is_kept_waiting() const noexcept { return place_ && !growing_ && !place_->first(); }
     bool is_behind_a_writer() const;
     bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
@@ -92,6 +98,7 @@ private:
     clock::time_point const called_;
     clock::time_point const give_up_at_;  ///< no round is started later
     bool const explains_;
+    std::string const holds_up_to_;
     waiters::place* place_ = nullptr;     ///< of one that may wait
 
     std::shared_ptr<round> round_;          ///< the latest, or that of who stood in front of us in the queue

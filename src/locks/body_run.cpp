@@ -33,16 +33,20 @@ Completion body_run::on_strand(F f)
     return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
 }
 
-void body_run::start(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options)
+void body_run::start(lock_source from, resource_set resources, acquire_options options)
 {
-    state_ = std::move(s);
+    source_ = std::move(from);
     resources_ = std::move(resources);
     options_ = options;
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
             return self->complete(cancellation());
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
-        start_acquire(self->state_, self->resources_, self->options_, self->on_strand<acquire_handler>(std::move(won)), true);
+        auto handler = self->on_strand<acquire_handler>(std::move(won));
+        if (self->source_.scope)
+            start_acquire_in_scope(self->source_.scope, self->resources_, self->options_, std::move(handler), true);
+        else
+            start_acquire(self->source_.manager, self->resources_, self->options_, std::move(handler), true);
     });
 }
 
@@ -64,7 +68,7 @@ void body_run::acquired(reported_error ec, lock_handle won)
         return complete(cancellation());
     }
     auto const& stake = access::stake_of(held());
-    asio::dispatch(stake->lock.state->strand(), [stake] { stake->lock.runs_body(*stake); });
+    asio::dispatch(stake->lock.state->strand(), [stake] { runs_body(*stake); });
     // Without the signal: it ends with the lock, and not before.
     start_wait_lost(stake, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](error_code why) {
         self->wait_ended(*stake, why);
@@ -88,7 +92,7 @@ void body_run::wait_ended(stake const& s, error_code why)
         return;
     lost_ = why == errc::lost;
     if (lost_)
-        why_ = s.lock.lost_because();
+        why_ = s.lost_because();
     released_itself_ = s.given_back();
     signal_.emit(asio::cancellation_type::all);
 }
@@ -106,8 +110,8 @@ void body_run::ended(std::exception_ptr failure)
     if (released_itself_ && (!failure_ || is_cancellation(failure_)))
         return complete(failure_of(errc::not_held, "it released the lock, or moved it away, which with_lock does when the body has ended"));
     start_release(stake, on_strand<error_handler>([self = shared_from_this(), stake](error_code ec) {
-        if (stake && self->why_.empty() && stake->lock.lost())
-            self->why_ = stake->lock.lost_because();
+        if (stake && self->why_.empty())
+            self->why_ = stake->lost_because();
         self->released(ec);
     }));
 }

@@ -1,9 +1,12 @@
 #include "locks/extension.hpp"
 
+#include "core/renewal.hpp"
+#include "locks/call_of_parts.hpp"
 #include "locks/check.hpp"
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::detail {
@@ -15,28 +18,38 @@ void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error
     auto const& state = *s->lock.state;
     if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
-    s->lock.extend_right(ttl);
-    extension::start(s->lock.shared_from_this(), ttl, std::move(done));
+    if (s->parts().empty()) {
+        s->lock.extend_right(ttl);
+        return extension::start(std::move(s), ttl, std::move(done));
+    }
+    auto const each = [ttl](std::shared_ptr<stake> part, error_handler ended) { start_extend(std::move(part), ttl, std::move(ended)); };
+    call_of_parts::start(std::move(s), each, std::move(done));
 }
 
-void extension::start(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
+void extension::start(std::shared_ptr<stake> by, std::chrono::milliseconds ttl, error_handler done)
 {
-    auto x = make_recycled<extension>(std::move(held), ttl, std::move(done));
-    if (x->done_)
-        x->done_.on_cancel(x);
+    auto held = by->lock.shared_from_this();
+    auto x = make_recycled<extension>(std::move(held), std::move(by), ttl, std::move(done));
+    x->done_.on_cancel(x);
+    x->held_->state->operations.run(x, ask_nodes(x));
+}
+
+void extension::renew(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl)
+{
+    auto x = make_recycled<extension>(std::move(held), nullptr, ttl, error_handler());
     x->held_->state->operations.run(x, ask_nodes(x));
 }
 
 void extension::complete(error_code ec)
 {
-    if (renewal_)
+    if (is_renewal())
         held_->renewed(ec);
     else
         done_(ec);
 }
 
-extension::extension(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl, completion<void(error_code)> done)
-    : shared_operation(held->state->strand()), held_(std::move(held)), ttl_(ttl), done_(std::move(done)), renewal_(!done_)
+extension::extension(std::shared_ptr<held_lock> held, std::shared_ptr<stake> by, std::chrono::milliseconds ttl, error_handler done)
+    : shared_operation(held->state->strand()), held_(std::move(held)), by_(std::move(by)), ttl_(ttl), done_(std::move(done))
 {
 }
 
@@ -57,7 +70,7 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         form = held.held_as();
         held.may_live_for(self->ttl_);
         auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
-        extension->command.heal = self->renewal_ && state.settings.heal;
+        extension->command.heal = self->is_renewal() && state.settings.heal;
         extension->command.alone = form == held_lock::form::upgraded;
         for (std::size_t i = 0; i < grant->nodes(); ++i) {
             if (extension->command.heal)
@@ -86,6 +99,24 @@ void extension::abandon()
 {
     if (round_)
         round_->abandon();
+}
+
+bool held_lock::lasts_for(std::chrono::milliseconds ttl, renewal how) const noexcept
+{
+    bool const is_renewed = how == renewal::automatic && renew_ && ttl_ >= ttl;
+    return valid_until() >= valid_until(state->now(), is_renewed ? ttl / 2 : ttl);
+}
+
+void held_lock::renew_for(std::chrono::milliseconds ttl, renew how)
+{
+    if (auto const& right = access::stake_of(right_to_upgrade_))
+        right->lock.renew_for(ttl, how);
+    if (renew_ && ttl_ >= ttl)
+        return;
+    renew_ = how;
+    ttl_ = std::max(ttl_, ttl);
+    renew_at_ = core::renewal_due(state->now(), promised_, state->runtime.random()[0]);
+    keep();
 }
 
 }  // namespace redlock::detail

@@ -7,13 +7,14 @@ namespace redlock::detail {
 /// One call of `lock::async_extend`, or one renewal.
 class extension final : public shared_operation<extension> {
 public:
-    /// @p done is empty for a renewal.
-    static void start(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl, completion<void(error_code)> done);
+    /// By a handle that has no parts.
+    static void start(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler done);
 
     /// What renews a lock.
-    static void renew(std::shared_ptr<held_lock> held, std::chrono::milliseconds ttl) { start(std::move(held), ttl, {}); }
+    static void renew(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
-    extension(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl, completion<void(error_code)> done);
+    /// @param by null for a renewal
+    extension(std::shared_ptr<held_lock>, std::shared_ptr<stake> by, std::chrono::milliseconds ttl, error_handler done);
 
     void complete(error_code);
     void cancel(asio::cancellation_type) override;
@@ -23,10 +24,12 @@ public:
 private:
     static task<error_code> ask_nodes(std::shared_ptr<extension>);
 
+    bool is_renewal() const noexcept { return by_ == nullptr; }
+
     std::shared_ptr<held_lock> const held_;
+    std::shared_ptr<stake> const by_;
     std::chrono::milliseconds const ttl_;
-    completion<void(error_code)> done_;
-    bool const renewal_;
+    error_handler done_;
     bool cancelled_ = false;
     std::shared_ptr<round> round_;
 };

@@ -3,14 +3,19 @@
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
+#include <redlock/lock.hpp>
+
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace redlock::detail {
 
@@ -26,30 +31,63 @@ protected:
 };
 
 /// What one handle has of a held lock. There may be several; the lock is given back with the last.
+/// How many handles there are: on a lock, or of a scope on it. From none it never becomes one again. Any thread.
+class handle_count {
+public:
+    bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+    bool several() const noexcept { return count_.load(std::memory_order_acquire) > 1; }
+    bool one_more() noexcept;  ///< @return false if there is none any more
+    bool one_less() noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
+
+private:
+    std::atomic<std::size_t> count_{1};
+};
+
+/// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may have more than one
+/// lock, or one for fewer names than that has: then it has *parts*.
 class stake {
 public:
     /// The first one, which is a part of the lock.
     explicit stake(held_lock& l) noexcept : lock(l) {}
 
-    /// One more. It has been given back from the beginning if the lock has.
-    explicit stake(std::shared_ptr<held_lock>) noexcept;
+    /// One more, of a scope if that counts. It has been given back from the beginning if the lock has.
+    stake(std::shared_ptr<held_lock>, std::shared_ptr<handle_count> of_scope) noexcept;
 
-    held_lock& lock;
+    /// All of @p parts, for @p names: held as long as each of them is.
+    stake(resource_set names, std::vector<lock_handle> parts);
+
+    held_lock& lock;  ///< of several the first
+
+    /// Of one that nobody has yet: it belongs to a scope, which counts its handles.
+    void belongs_to(std::shared_ptr<handle_count> of_scope) noexcept { of_scope_ = std::move(of_scope); }
+    std::shared_ptr<handle_count> const& of_scope() const noexcept { return of_scope_; }
 
     // Any thread.
+    std::span<lock_handle const> parts() const noexcept;
+    resource_set const& resources() const noexcept;
     bool held() const noexcept;
+    clock::time_point valid_until() const noexcept;
+    std::string_view lost_because() const noexcept;  ///< for people; empty: it is not lost
     bool given_back() const noexcept { return given_back_.load(std::memory_order_acquire); }
 
-    enum class end : std::uint8_t { before, one_of_several, last };
-    end give_back() noexcept;
+    enum class end : std::uint8_t { before, one_of_several, last, in_parts };
+    end give_back() noexcept;  ///< its parts are given back each by itself
 
     /// A body runs by it, until it is given back.
     void runs_body() noexcept;
 
 private:
+    struct composition {
+        resource_set names;
+        std::vector<lock_handle> parts;
+    };
+
+    bool join() noexcept;
     void end_body() noexcept;
 
     std::shared_ptr<held_lock> const keep_;  // not of the first
+    std::shared_ptr<handle_count> of_scope_;
+    std::unique_ptr<composition const> const composition_;
     std::atomic<bool> given_back_{false};
     std::atomic<bool> has_body_{false};
 };
@@ -70,9 +108,9 @@ public:
     // Any thread.
     bool held() const noexcept override;
     std::shared_ptr<stake> first_stake() noexcept { return {shared_from_this(), &first_}; }
-    std::shared_ptr<stake> another();  ///< null if the last has been given back
-    bool one_more() noexcept;  ///< @return false if there is none any more
-    bool one_less() noexcept { return stakes_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
+    /// One more, which a scope may count; null if the last has been given back.
+    std::shared_ptr<stake> another(std::shared_ptr<handle_count> of_scope = {});
+    handle_count handles;
     clock::time_point valid_until() const noexcept override;
     redlock::mode mode() const noexcept;
     std::shared_ptr<manager_state> const state;
@@ -99,7 +137,7 @@ public:
     void may_be_upgraded(lock_handle right);   ///< once, before anybody else knows it: it may wait to be alone as long as it has this
     bool is_upgradeable() const noexcept { return !right_to_upgrade_.empty(); }
     bool may_wait_to_be_alone() const noexcept { return right_to_upgrade_.held(); }
-    bool has_other_handles() const noexcept { return stakes_.load(std::memory_order_acquire) > 1; }
+    bool has_other_handles() const noexcept { return handles.several(); }
     error_code begin_upgrade(waiting_upgrade* waits);
     void end_upgrade();
     void others_changed() override;
@@ -109,6 +147,11 @@ public:
     error_code conclude_upgrade(round const&, std::uint64_t token);
     error_code conclude_downgrade(round const&);
     error_code lose_to_refusal();
+    /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is renewed for that
+    /// anyway and is to be, half.
+    bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;
+    /// From now on it is renewed, for @p ttl at the least.
+    void renew_for(std::chrono::milliseconds ttl, renew);
     /// Of one that was @ref lost: why, for people. Any thread.
     std::string const& lost_because() const noexcept { return trouble_; }
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
@@ -164,9 +207,9 @@ private:
 
     std::shared_ptr<detail::grant> const grant_;
     clock::time_point const started_;  ///< the round that won
-    std::chrono::milliseconds const ttl_;
+    std::chrono::milliseconds ttl_;
     std::chrono::milliseconds promised_;  ///< of that, by a quorum, at last
-    renew const renew_;              ///< null: it is not renewed
+    renew renew_;                    ///< null: it is not renewed
     clock::time_point const hold_until_;
     clock::time_point renew_at_;
     clock::time_point not_before_;        ///< whatever nodes say of the key, it is not renewed again earlier
@@ -183,7 +226,6 @@ private:
     bool renewal_fails_ = false;     ///< for the @ref renewal_log
     std::string trouble_;            ///< whose votes were missing in the latest extension, if it failed; then why it was lost
     stake first_{*this};
-    std::atomic<std::size_t> stakes_{1};
     std::atomic<std::size_t> bodies_{0};
     std::atomic<condition> condition_{condition::held};
     std::atomic<form> form_{form::as_acquired};
@@ -191,6 +233,9 @@ private:
     alarm alarm_;
     boost::intrusive::list<operation, boost::intrusive::constant_time_size<false>> waits_;
 };
+
+/// A body runs by it. On the strand.
+void runs_body(stake&);
 
 /// Gives back without waiting. Any thread; never throws.
 void give_back(std::shared_ptr<stake> const&) noexcept;

@@ -33,24 +33,24 @@ bool lock_handle::held() const noexcept
 
 clock::time_point lock_handle::valid_until() const noexcept
 {
-    return stake_ ? stake_->lock.valid_until() : clock::time_point{};
+    return stake_ ? stake_->valid_until() : clock::time_point{};
 }
 
 clock::duration lock_handle::remaining() const noexcept
 {
     if (!held())
         return clock::duration::zero();
-    return std::max(stake_->lock.valid_until() - stake_->lock.state->now(), clock::duration::zero());
+    return std::max(stake_->valid_until() - stake_->lock.state->now(), clock::duration::zero());
 }
 
 std::string const& lock_handle::resource() const noexcept
 {
-    return stake_ ? stake_->lock.resources.names().front() : none;
+    return stake_ ? stake_->resources().names().front() : none;
 }
 
 std::span<std::string const> lock_handle::resources() const noexcept
 {
-    return stake_ ? stake_->lock.resources.names() : std::span<std::string const>();
+    return stake_ ? stake_->resources().names() : std::span<std::string const>();
 }
 
 mode lock_handle::mode() const noexcept

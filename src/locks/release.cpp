@@ -1,4 +1,4 @@
-#include "locks/held_lock.hpp"
+#include "locks/call_of_parts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -81,6 +81,8 @@ void start_release(std::shared_ptr<stake> s, error_handler done)
     auto held = s->lock.shared_from_this();
     bool const was_held = s->held();
     auto const end = s->give_back();
+    if (end == stake::end::in_parts)
+        return call_of_parts::start(s, start_release, std::move(done));
     if (end == stake::end::one_of_several) {
         tell_waits_of(s);
         return done(was_held ? error_code() : make_error_code(errc::not_held));

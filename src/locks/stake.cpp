@@ -2,15 +2,81 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace redlock::detail {
 
-stake::stake(std::shared_ptr<held_lock> l) noexcept : lock(*l), keep_(std::move(l)), given_back_(!lock.one_more()) {}
+namespace {
+
+stake& stake_of(lock_handle const& part) noexcept
+{
+    return *access::stake_of(part);
+}
+
+}  // namespace
+
+// From none it never becomes one again: who gave back the last may have told the nodes.
+bool handle_count::one_more() noexcept
+{
+    auto before = count_.load(std::memory_order_relaxed);
+    while (before != 0 && !count_.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel)) {
+    }
+    return before != 0;
+}
+
+stake::stake(std::shared_ptr<held_lock> l, std::shared_ptr<handle_count> of_scope) noexcept
+    : lock(*l), keep_(std::move(l)), of_scope_(std::move(of_scope)), given_back_(!join())
+{
+}
+
+stake::stake(resource_set names, std::vector<lock_handle> parts)
+    : lock(stake_of(parts.front()).lock), composition_(new composition{std::move(names), std::move(parts)})
+{
+}
+
+bool stake::join() noexcept
+{
+    if (of_scope_ && !of_scope_->one_more())
+        return false;
+    if (lock.handles.one_more())
+        return true;
+    if (of_scope_)
+        of_scope_->one_less();
+    return false;
+}
+
+std::span<lock_handle const> stake::parts() const noexcept
+{
+    return composition_ ? std::span<lock_handle const>(composition_->parts) : std::span<lock_handle const>();
+}
+
+resource_set const& stake::resources() const noexcept
+{
+    return composition_ ? composition_->names : lock.resources;
+}
 
 bool stake::held() const noexcept
 {
-    return !given_back() && lock.held();
+    auto const all = parts();
+    return !given_back() && (all.empty() ? lock.held() : std::all_of(all.begin(), all.end(), [](auto& p) { return p.held(); }));
+}
+
+clock::time_point stake::valid_until() const noexcept
+{
+    auto until = lock.valid_until();
+    for (auto const& p : parts())
+        until = std::min(until, p.valid_until());
+    return until;
+}
+
+std::string_view stake::lost_because() const noexcept
+{
+    for (auto const& p : parts()) {
+        if (auto const& l = stake_of(p).lock; l.lost())
+            return l.lost_because();
+    }
+    return lock.lost() ? std::string_view(lock.lost_because()) : std::string_view();
 }
 
 stake::end stake::give_back() noexcept
@@ -18,7 +84,11 @@ stake::end stake::give_back() noexcept
     if (given_back_.exchange(true))
         return end::before;
     end_body();
-    return lock.one_less() ? end::last : end::one_of_several;
+    if (composition_)
+        return end::in_parts;
+    if (of_scope_)
+        of_scope_->one_less();
+    return lock.handles.one_less() ? end::last : end::one_of_several;
 }
 
 // On another thread it may be given back at the same time: one of both ends it, whichever comes second.
@@ -35,23 +105,32 @@ void stake::end_body() noexcept
         lock.body_is_over();
 }
 
-// From none it never becomes one again: who gave back the last may have told the nodes.
-bool held_lock::one_more() noexcept
+void runs_body(stake& s)
 {
-    auto before = stakes_.load(std::memory_order_relaxed);
-    while (before != 0 && !stakes_.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel)) {
-    }
-    return before != 0;
+    if (s.parts().empty())
+        s.lock.runs_body(s);
+    for (auto const& p : s.parts())
+        stake_of(p).lock.runs_body(stake_of(p));
 }
 
 std::shared_ptr<stake> another(std::shared_ptr<stake> const& s)
 {
-    return s && !s->given_back() ? s->lock.another() : nullptr;
+    if (!s || s->given_back())
+        return nullptr;
+    if (s->parts().empty())
+        return s->lock.another(s->of_scope());
+    std::vector<lock_handle> parts;
+    for (auto const& p : s->parts()) {
+        parts.push_back(access::make_handle(another(access::stake_of(p))));
+        if (parts.back().empty())
+            return nullptr;
+    }
+    return std::make_shared<stake>(s->resources(), std::move(parts));
 }
 
-std::shared_ptr<stake> held_lock::another()
+std::shared_ptr<stake> held_lock::another(std::shared_ptr<handle_count> of_scope)
 {
-    auto more = make_recycled<stake>(shared_from_this());
+    auto more = make_recycled<stake>(shared_from_this(), std::move(of_scope));
     return more->given_back() ? nullptr : more;
 }
 
@@ -67,6 +146,11 @@ void give_back(std::shared_ptr<stake> const& s) noexcept
 {
     auto& held = s->lock;
     auto const end = s->give_back();
+    if (end == stake::end::in_parts) {
+        for (auto const& p : s->parts())
+            give_back(access::stake_of(p));
+        return;
+    }
     if (end == stake::end::before || held.state->abandoned())
         return;
     try {

@@ -22,12 +22,14 @@ namespace {
 // taken first, and given back first.
 class upgradeable final : public cancellable, public std::enable_shared_from_this<upgradeable> {
 public:
-    upgradeable(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains)
+    upgradeable(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains,
+                std::string holds_up_to)
         : done(std::move(handler)),
           state_(std::move(s)),
           resources_(std::move(names)),
           options_(options),
           explains_(explains),
+          holds_up_to_(std::move(holds_up_to)),
           give_up_at_(core::later(state_->now(), options.wait))
     {
     }
@@ -58,7 +60,7 @@ private:
         auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             next(*self, std::move(ec), std::move(won));
         }));
-        acquisition::start(make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_));
+        acquisition::start(make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to_));
     }
 
     void has_right(reported_error ec, lock_handle won)
@@ -87,6 +89,7 @@ private:
     resource_set const resources_;
     acquire_options const options_;
     bool const explains_;
+    std::string const holds_up_to_;
     clock::time_point const give_up_at_;
     bool cancelled_ = false;
     lock_handle right_;
@@ -95,9 +98,10 @@ private:
 
 }  // namespace
 
-void start_upgradeable(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
+void start_upgradeable(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains,
+                       std::string holds_up_to)
 {
-    auto u = std::make_shared<upgradeable>(s, std::move(resources), options, std::move(handler), explains);
+    auto u = std::make_shared<upgradeable>(s, std::move(resources), options, std::move(handler), explains, std::move(holds_up_to));
     u->done.on_cancel(u);
     asio::dispatch(s->strand(), [u] { u->begin(); });
 }

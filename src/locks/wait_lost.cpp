@@ -1,4 +1,4 @@
-#include "locks/held_lock.hpp"
+#include "locks/call_of_parts.hpp"
 
 #include <boost/asio/dispatch.hpp>
 
@@ -10,6 +10,8 @@ void start_wait_lost(std::shared_ptr<stake> s, error_handler done)
 {
     if (!s || s->lock.state->abandoned())
         return done(make_error_code(errc::not_held));
+    if (!s->parts().empty())
+        return call_of_parts::start(s, start_wait_lost, std::move(done), call_of_parts::ends::with_the_first);
     auto& held = s->lock;
     auto w = std::make_shared<held_lock::wait>(std::move(s), std::move(done));
     w->done.on_cancel(w);

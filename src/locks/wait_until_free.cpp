@@ -82,7 +82,7 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     auto& a = *self;
     core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
     look_at(*a.round_, decided, *a.estimate_);
-    while (!a.stopped()) {
+    while (!a.stopped() && !a.is_kept_waiting()) {
         auto const step = plan.next(a.state_->now(), a.estimate_->free_at());
         if (step.what == action::ask)
             co_return;

@@ -10,6 +10,16 @@ namespace redlock::detail {
 
 // The queue
 
+// Who holds what others wait for must not wait for them. A set waits for names that come after all that its owner holds; so, along a chain
+// of those who wait for each other, what they hold comes later and later, and no chain is a circle.
+std::list<waiter*>::iterator waiters::place_of(waiter const& who, queue& q)
+{
+    auto const holds = who.holds_up_to();
+    if (holds.empty())
+        return q.end();
+    return std::find_if(q.begin(), q.end(), [&](auto* w) { return w->wants_several() && w->holds_up_to() < holds; });
+}
+
 waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who) : all_(all)
 {
     places_.reserve(resources.size());
@@ -17,8 +27,12 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
         for (auto const& r : resources) {
             std::list<waiter*> last{&who};  // first of all: a queue is never empty
             auto& q = all.queues_[r];
-            q.splice(q.end(), last);
-            places_.push_back({r, q, std::prev(q.end())});
+            auto const behind = place_of(who, q);
+            auto const at = last.begin();
+            q.splice(behind, last);
+            places_.push_back({r, q, at});
+            if (q.begin() == at && behind != q.end())
+                (*behind)->wake();  // it was the first
         }
     } catch (...) {  // out of memory
         leave();
@@ -49,7 +63,7 @@ void waiters::place::step_back()
 {
     for (auto const& p : places_) {
         bool const was_first = p.first();
-        p.queue.splice(p.queue.end(), p.queue, p.at);
+        p.queue.splice(place_of(**p.at, p.queue), p.queue, p.at);
         if (was_first && !p.first())
             p.queue.front()->wake();
     }
@@ -61,8 +75,24 @@ void waiters::place::got()
     for (auto const& p : places_) {
         bool const shares = (*p.at)->shares();
         auto const mode = shares ? mode::shared : mode::exclusive;
-        if (std::exchange(p.queue.phase, mode) != mode)
-            p.queue.sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
+        if (std::exchange(p.queue.phase, mode) == mode)
+            continue;
+        p.queue.sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
+        put_in_front_who_holds_more(p.queue);
+    }
+}
+
+void waiters::put_in_front_who_holds_more(queue& q)
+{
+    for (auto it = q.begin(); it != q.end();) {
+        auto const who = it++;
+        auto const behind = place_of(**who, q);
+        for (auto before = q.begin(); before != who; ++before) {
+            if (before == behind) {
+                q.splice(behind, q, who);
+                break;
+            }
+        }
     }
 }
 

@@ -40,6 +40,9 @@ public:
     /// Whether others may have what it waits for at the same time.
     virtual bool shares() const noexcept = 0;
 
+    /// The last, in the order of names, of what its owner holds meanwhile; empty if that is nothing. What it waits for comes later.
+    virtual std::string_view holds_up_to() const noexcept = 0;
+
     /// Whether it waits for what @p of the lock of @p resource on @p node, as far as that has told.
     virtual bool awaits(core::watched of, std::size_t node, std::string_view resource) const = 0;
 
@@ -62,7 +65,8 @@ protected:
 
 /** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes. Who waits for
     several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
-    nobody waits for somebody who waits for it.
+    nobody waits for somebody who waits for it. Whose owner holds something already does not stand behind those who want several and hold
+    less: they may wait for that.
 
     Those who share a lock and those who have it alone come in phases: when one of a mode has got it, all who wait for it in the same mode
     follow, in the order of their calls, before those of the other; but not who comes later. So neither starves, readers wait for
@@ -80,6 +84,8 @@ class waiters {
     };
 
     queue const* find(std::string_view resource) const;
+    static std::list<waiter*>::iterator place_of(waiter const&, queue&);
+    static void put_in_front_who_holds_more(queue&);  ///< after the order has changed
     void tell_observers(std::string const& resource, error_code outcome, round const* asked) const noexcept;
     void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
@@ -97,7 +103,7 @@ public:
         place(place const&) = delete;
         place& operator=(place const&) = delete;
         bool first() const { return in_the_way() == nullptr; }
-        void step_back();  ///< behind all others, if there are any
+        void step_back();  ///< behind all others, if there are any that it may wait for
         /// It is the first, and has got what it waits for: a phase of its mode begins, or goes on.
         void got();
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.

@@ -89,6 +89,12 @@ BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fres
     use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
     use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", body, std::forward<decltype(t)>(t)); });
 
+    lock_scope const scope(*locks);
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { scope.async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { scope.async_acquire("stock", std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { scope.with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { scope.with_lock("stock", body, std::forward<decltype(t)>(t)); });
+
     lock held;
     locks->async_acquire("held", {}, [&](error_code, lock l) { held = std::move(l); });
     run_until(context, [&] { return held.held(); });
@@ -177,6 +183,11 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
             co_return 7;
         });
         BOOST_TEST(n == 7);
+        basic_lock_scope const scope(locks);
+        auto again = co_await scope.async_acquire("stock");
+        static_assert(std::is_same_v<decltype(again), decltype(held)>);
+        BOOST_TEST(co_await scope.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<bool> { co_return l.held(); }));
+        co_await again.async_release();
         co_await locks.async_shutdown();
         done = true;
     };
@@ -186,6 +197,7 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
 
     using as_tuple_manager = decltype(asio::as_tuple(asio::use_awaitable).as_default_on(std::declval<lock_manager>()));
     static_assert(std::is_same_v<as_tuple_manager::rebind_executor<asio::any_io_executor>::other, lock_manager>);
+    static_assert(std::is_same_v<basic_lock_scope<as_tuple_manager::executor_type>::rebind_executor<asio::any_io_executor>::other, lock_scope>);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_manager_can_be_moved, fresh_server)

@@ -55,6 +55,17 @@ using acquire_handler = completion<void(reported_error, lock_handle)>;
 /// @param explains whether the error comes with its report
 REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
 
+/// The same in a scope.
+REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
+
+/// Where a lock comes from: a manager, or a scope of it.
+struct lock_source {
+    lock_source(std::shared_ptr<manager_state> m = {}, std::shared_ptr<scope_state> s = {}) noexcept : manager(std::move(m)), scope(std::move(s)) {}
+
+    std::shared_ptr<manager_state> manager;
+    std::shared_ptr<scope_state> scope;  ///< null: none
+};
+
 /** A body that runs under a lock: all of it that does not depend on types.
 
     Everything happens on one strand of the caller's executor. The user's cancellation slot knows no more of it than a weak pointer:
@@ -64,7 +75,7 @@ class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_
 public:
     ~body_run() override;
 
-    void start(std::shared_ptr<manager_state>, resource_set resources, acquire_options);
+    void start(lock_source, resource_set resources, acquire_options);
     void request_cancel(asio::cancellation_type) override;
 
 protected:
@@ -91,7 +102,7 @@ private:
 
     asio::any_io_executor const strand_;
     asio::cancellation_signal signal_;
-    std::shared_ptr<manager_state> state_;
+    lock_source source_;
     resource_set resources_;
     acquire_options options_;
     std::exception_ptr failure_;
@@ -196,10 +207,10 @@ public:
     {
     }
 
-    void begin(std::shared_ptr<manager_state> e, resource_set resources, acquire_options options)
+    void begin(lock_source from, resource_set resources, acquire_options options)
     {
         done_.on_cancel(weak_from_this());
-        start(std::move(e), std::move(resources), options);
+        start(std::move(from), std::move(resources), options);
     }
 
 private:
@@ -225,41 +236,41 @@ private:
 
 template <class F, class Lock, class Signature>
 struct initiate_body {
-    std::shared_ptr<detail::manager_state> state;
+    lock_source source;
 
     using executor_type = asio::any_io_executor;
-    executor_type get_executor() const noexcept { return executor_of(state); }
+    executor_type get_executor() const noexcept { return executor_of(source.manager); }
 
     template <class Handler>
     void operator()(Handler&& handler, resource_set resources, acquire_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
-        if (auto ended = end_of(*state, resources, options)) {
+        if (auto ended = end_of(*source.manager, resources, options)) {
             completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
             return finish<body_result<F, Lock>>(done, std::move(ended), {});
         }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-        run->begin(state, std::move(resources), options);
+        run->begin(source, std::move(resources), options);
     }
 };
 
 template <class Lock, class CompletionToken, class F>
-auto run_body_under_lock(std::shared_ptr<manager_state> const& e, resource_set resources, acquire_options options, F body,
+auto run_body_under_lock(lock_source from, resource_set resources, acquire_options options, F body,
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
-    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{e}, token, std::move(resources), options,
-                                                            std::move(body));
+    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token, std::move(resources),
+                                                            options, std::move(body));
 }
 
 template <class Lock, class F>
-std::invoke_result_t<F&, Lock&> await_body(std::shared_ptr<manager_state> e, resource_set resources, acquire_options options, F body)
+std::invoke_result_t<F&, Lock&> await_body(lock_source from, resource_set resources, acquire_options options, F body)
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
-    initiate_body<F, Lock, signature> initiation{std::move(e)};  // named: g++ 12 destroys it twice within the co_await
+    initiate_body<F, Lock, signature> initiation{std::move(from)};  // named: g++ 12 destroys it twice within the co_await
     auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(resources), options,
                                                                     std::move(body));
     auto result = co_await std::move(running);

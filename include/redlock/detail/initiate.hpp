@@ -17,10 +17,12 @@
 namespace redlock::detail {
 
 class manager_state;
+class scope_state;
 class stake;
 
 // Where the handlers of an operation belong that have no executor of their own.
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<manager_state> const&) noexcept;
+REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<scope_state> const&) noexcept;
 REDLOCK_API asio::any_io_executor executor_of(std::shared_ptr<stake> const&) noexcept;
 
 // The type-erased executor as what the user knows it to be.

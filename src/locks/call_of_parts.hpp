@@ -1,0 +1,40 @@
+#pragma once
+
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+
+namespace redlock::detail {
+
+/// One call about a handle that has parts: the same for each of them, at once.
+class call_of_parts final : public shared_operation<call_of_parts> {
+public:
+    using call = std::function<void(std::shared_ptr<stake>, error_handler)>;
+    enum class ends : std::uint8_t { with_all, with_the_first };
+
+    /// Completes with the first error of all; but with a loss, if one of them says that.
+    static void start(std::shared_ptr<stake>, call, error_handler done, ends = ends::with_all);
+
+    call_of_parts(std::shared_ptr<stake>, error_handler done, ends);
+
+    void cancel(asio::cancellation_type) override;
+    void abandon() override {}
+
+private:
+    void begin(call const&);
+    void ended(error_code);
+
+    std::shared_ptr<stake> const stake_;
+    error_handler done_;
+    ends const ends_;
+    std::deque<asio::cancellation_signal> signals_;  // one for each part
+    std::size_t left_ = 0;
+    error_code ec_;
+};
+
+}  // namespace redlock::detail

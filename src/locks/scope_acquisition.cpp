@@ -1,0 +1,290 @@
+#include "core/backoff.hpp"
+#include "core/validity.hpp"
+#include "locks/acquisition.hpp"
+#include "locks/check.hpp"
+#include "locks/explain.hpp"
+#include "locks/extension.hpp"
+#include "locks/scope.hpp"
+
+#include <redlock/lock_error.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+
+namespace redlock::detail {
+
+namespace {
+
+std::string shown(std::string_view resource)
+{
+    return std::string(shown_name(resource));
+}
+
+/// One call of `lock_scope::async_acquire`.
+class scope_acquisition final : public shared_operation<scope_acquisition> {
+public:
+    scope_acquisition(std::shared_ptr<scope_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains)
+        : shared_operation(s->manager->strand()),
+          done(std::move(handler)),
+          scope_(std::move(s)),
+          manager_(*scope_->manager),
+          resources_(std::move(names)),
+          options_(options),
+          explains_(explains),
+          called_(manager_.now()),
+          alarm_([this] { wake(); })
+    {
+    }
+
+    static task<error_code> run(std::shared_ptr<scope_acquisition>);
+
+    void cancel(asio::cancellation_type) override;
+    void abandon() override;
+    void complete(error_code);
+
+    acquire_handler done;
+
+private:
+    static task<void> wait_for_turn(std::shared_ptr<scope_acquisition>, std::optional<scope_state::turn>&);
+    static task<error_code> acquire_rest(std::shared_ptr<scope_acquisition>);
+    static task<error_code> make_last(std::shared_ptr<scope_acquisition>, lock_handle const& part);
+
+    void look_what_is_held();
+    bool is_complete() const noexcept { return rest_.size() == 0; }
+    bool stopped() const noexcept { return cancelled_ || !manager_.shutdown.open(); }
+    std::string refusal() const;
+    std::string shown_part(lock_handle const&) const;
+    void put_together();
+    void wake();
+
+    /// Waits for an operation that @p start begins, with the handler that it is given.
+    template <class Handler, class Result, class Start>
+    auto ask(Result result, Start start)
+    {
+        return suspend_into(sleeper_, [this, result, start] {
+            asks_ = true;
+            auto ended = [self = shared_from_this(), result](auto... given) {
+                self->asks_ = false;
+                result(std::move(given)...);
+                std::move(self->sleeper_).resume();
+            };
+            auto const& strand = manager_.strand();
+            start(Handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand));
+        });
+    }
+
+    std::shared_ptr<scope_state> const scope_;
+    manager_state& manager_;
+    resource_set const resources_;
+    acquire_options const options_;
+    bool const explains_;
+    clock::time_point const called_;
+
+    std::vector<lock_handle> parts_;  ///< what is held of it
+    resource_set rest_;               ///< what is not
+    reported_error asked_;            ///< what has become of that
+    bool has_asked_ = false;
+    std::string why_;                 ///< it failed, if the code alone does not tell
+    lock_handle won_;
+    bool cancelled_ = false;
+    bool asks_ = false;               ///< an operation of its own is under way, which @ref signal_ reaches
+    asio::cancellation_signal signal_;
+    suspended sleeper_;
+    alarm alarm_;
+};
+
+task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
+{
+    auto& a = *self;
+    a.manager_.operations.enter(a);
+    a.look_what_is_held();
+    std::optional<scope_state::turn> turn;
+    if (!a.is_complete())
+        co_await wait_for_turn(self, turn);
+    if (a.stopped())
+        co_return asio::error::operation_aborted;
+    if (a.why_ = a.refusal(); !a.why_.empty())
+        co_return errc::invalid_argument;
+
+    auto const held = a.parts_.size();
+    if (!a.is_complete()) {
+        if (auto const ec = co_await acquire_rest(self))
+            co_return ec;
+    }
+    for (std::size_t i = 0; i < held; ++i) {
+        if (auto const ec = co_await make_last(self, a.parts_[i]))
+            co_return ec;
+    }
+    a.put_together();
+    co_return error_code();
+}
+
+// What somebody before us acquires may be what we want, so all look again whenever one has ended.
+task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
+{
+    auto& a = *self;
+    turn.emplace(*a.scope_, [&a] { a.wake(); });
+    while (!turn->has_come() && !a.is_complete() && !a.stopped()) {
+        co_await suspend_into(a.sleeper_, [] {});
+        a.look_what_is_held();
+    }
+}
+
+// Whatever is held of it stays held meanwhile.
+void scope_acquisition::look_what_is_held()
+{
+    auto const before = std::exchange(parts_, scope_->handles_on(resources_));
+    std::vector<std::string> rest;
+    std::copy_if(resources_.begin(), resources_.end(), std::back_inserter(rest), [this](auto& name) {
+        return std::none_of(parts_.begin(), parts_.end(), [&](auto& p) { return std::ranges::binary_search(p.resources(), name); });
+    });
+    rest_ = resource_set(rest);
+}
+
+// What is wanted of a lock that is held.
+std::string scope_acquisition::shown_part(lock_handle const& part) const
+{
+    auto const is_wanted = [this](auto& name) { return std::ranges::binary_search(resources_, name); };
+    return shown(*std::ranges::find_if(part.resources(), is_wanted));
+}
+
+// Why it must not be done, for people; empty if it may.
+std::string scope_acquisition::refusal() const
+{
+    for (auto const& p : parts_) {
+        if (p.mode() != mode::exclusive && options_.mode != mode::shared && options_.mode != p.mode())
+            return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who waits for the same: "
+                               "give it back first, or take it for yourself from the beginning",
+                               shown_part(p));
+    }
+    if (manager_.settings.fencing && parts_.size() + (is_complete() ? 0 : 1) > 1)
+        return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for all: acquire each by itself",
+                           shown_part(parts_.front()));
+    auto const held = scope_->holds_up_to();
+    if (is_complete() || options_.wait.count() == 0 || held < rest_.names().front())
+        return {};
+    return fmt::format("to wait for \"{}\" while the scope holds \"{}\" would deadlock with who holds the first and waits for the second: "
+                       "acquire both at once, or in the order of their names, or do not wait",
+                       shown(rest_.names().front()), shown(held));
+}
+
+task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisition> self)
+{
+    auto& a = *self;
+    a.has_asked_ = true;
+    auto const result = [&a](reported_error ec, lock_handle won) {
+        a.asked_ = std::move(ec);
+        a.won_ = std::move(won);
+    };
+    co_await a.ask<acquire_handler>(result, [&a](acquire_handler handler) {
+        start_acquire(a.scope_->manager, a.rest_, a.options_, std::move(handler), a.explains_, a.scope_->holds_up_to());
+    });
+    if (!a.asked_) {
+        a.scope_->add(a.won_);
+        a.parts_.push_back(std::move(a.won_));
+    }
+    co_return a.asked_;
+}
+
+// So that it lasts for as long as a lock of our own would.
+task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition> self, lock_handle const& part)
+{
+    auto& a = *self;
+    auto const& by = access::stake_of(part);
+    auto& held = by->lock;
+    auto const give_up_at = core::later(a.manager_.now(), a.options_.wait);
+    error_code ec = held.check();
+    for (std::size_t tried = 1; !ec && !held.lasts_for(a.options_.ttl, a.options_.renew); ++tried) {
+        if (a.stopped())
+            co_return asio::error::operation_aborted;
+        co_await a.ask<error_handler>([&ec](error_code outcome) { ec = outcome; }, [&a, &by](error_handler handler) {
+            extension::start(by, a.options_.ttl, std::move(handler));
+        });
+        auto const now = a.manager_.now();
+        if (ec != errc::no_quorum || now >= give_up_at)
+            break;
+        auto const again = std::min(now + core::pause_after(tried, a.manager_.runtime.random()[0]), give_up_at);
+        co_await suspend_into(a.sleeper_, [&a, again] { a.manager_.runtime.set(a.alarm_, again); });
+        ec = held.check();
+    }
+    if (!ec && a.options_.renew == renewal::automatic)
+        held.renew_for(a.options_.ttl, &extension::renew);
+    if (ec == errc::lost || ec == errc::no_quorum)
+        a.why_ = fmt::format("{}: the scope holds \"{}\", and {}", ec.message(), a.shown_part(part), held.lost_because());
+    co_return ec;
+}
+
+void scope_acquisition::put_together()
+{
+    if (parts_.size() == 1 && access::stake_of(parts_.front())->resources() == resources_)
+        won_ = std::move(parts_.front());
+    else
+        won_ = access::make_handle(make_recycled<stake>(resources_, std::move(parts_)));
+}
+
+void scope_acquisition::wake()
+{
+    alarm_.clear();
+    if (sleeper_ && !asks_)  // posted, because one that wakes up may wake another, and so on
+        asio::post(manager_.strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
+}
+
+void scope_acquisition::cancel(asio::cancellation_type type)
+{
+    cancelled_ = cancelled_ || !asks_ || may_leave_traces(type);
+    if (asks_)
+        signal_.emit(type);
+    else
+        wake();
+}
+
+void scope_acquisition::abandon()
+{
+    auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
+    auto const sleeper = std::move(sleeper_);
+}
+
+void scope_acquisition::complete(error_code ec)
+{
+    parts_.clear();
+    auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(manager_.now() - called_);
+    bool const was_told = has_asked_ && ec == asked_;
+    reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);
+    try {
+        if (options_.report && was_told)
+            options_.report->elapsed = elapsed;
+        if (!was_told && (options_.report || (ec && explains_))) {
+            attempt_report r{.outcome = ec, .elapsed = elapsed};
+            r.message = ec ? about(resources_, "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";
+            if (options_.report)
+                *options_.report = r;
+            if (ec && explains_)
+                outcome.report = std::make_shared<attempt_report const>(std::move(r));
+        }
+    } catch (...) {  // out of memory: the code must do
+    }
+    done(std::move(outcome), std::move(won_));
+}
+
+}  // namespace
+
+void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
+{
+    auto& m = *s->manager;  // which a keeps
+    if (m.abandoned() || !check(resources, options, m.settings).empty() || !m.quorum.nodes.check_ttl(options.ttl).empty())
+        return start_acquire(s->manager, std::move(resources), options, std::move(handler), explains);  // which says what is wrong
+    auto a = make_recycled<scope_acquisition>(std::move(s), std::move(resources), options, std::move(handler), explains);
+    a->done.on_cancel(a);
+    m.operations.run(a, scope_acquisition::run(a));
+}
+
+}  // namespace redlock::detail

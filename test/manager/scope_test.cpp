@@ -1,0 +1,920 @@
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+using cancel = asio::cancellation_type;
+
+BOOST_AUTO_TEST_SUITE(scopes)
+
+namespace {
+
+using names = std::vector<std::string>;
+
+names names_of(lock const& l) { return {l.resources().begin(), l.resources().end()}; }
+
+struct scope_world : connected_to<3> {
+    lock_scope scope{*locks};
+    std::size_t const asked_before = w[0].requests.size();
+
+    using outcome = lock_world::outcome;
+
+    void start(outcome& o, lock_scope const& in, resource_set resources, acquire_options options = {}, asio::cancellation_slot slot = {})
+    {
+        in.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, [&o, this](error_code ec, lock l) {
+            o.done = true;
+            ++o.calls;
+            o.ec = ec;
+            o.held = std::move(l);
+            o.when = w.now;
+        }));
+    }
+
+    outcome acquire(lock_scope const& in, resource_set resources, acquire_options options = {})
+    {
+        outcome o;
+        options.report = &o.report;
+        start(o, in, std::move(resources), options);
+        BOOST_TEST(w.run_to([&] { return o.done; }));
+        return o;
+    }
+    outcome acquire(resource_set resources, acquire_options options = {}) { return acquire(scope, std::move(resources), options); }
+
+    /// Of the first server, since the world began, or since this was called last.
+    std::size_t requests() { return w[0].requests.size() - std::exchange(seen, w[0].requests.size()); }
+    std::size_t seen = w[0].requests.size();
+
+    std::size_t keys(std::string const& name) { return w.keys("lock:" + name); }
+
+    /// What the manager promises who acquires now.
+    clock::time_point valid_until(std::chrono::milliseconds ttl) const { return w.now + ttl - ttl / 100 - 2ms; }
+};
+
+bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(who_asks_for_what_the_scope_holds_has_it_at_once, scope_world)
+{
+    auto outer = acquire("stock");
+    requests();
+    auto const asked = w.now;
+    auto inner = acquire("stock", {.ttl = 5s});
+    BOOST_TEST(!inner.ec);
+    BOOST_TEST((w.now == asked));
+    BOOST_TEST(requests() == 0u);
+    BOOST_TEST(inner.held.token() == outer.held.token());
+    BOOST_TEST(inner.report.message == "held already");
+
+    BOOST_TEST(!w.release(inner.held));
+    BOOST_TEST(outer.held.held());
+    BOOST_TEST(keys("stock") == 3u);
+    BOOST_TEST(!w.release(outer.held));
+    w.run_for(1ms);
+    BOOST_TEST(keys("stock") == 0u);
+    BOOST_TEST(locks->stats().acquired == 2u);  // one is of the world's warm-up
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_may_ask_for_its_own_lock_again, scope_world)
+{
+    int depth = 0;
+    std::optional<std::exception_ptr> over;
+    auto const nested = [&, in = scope](lock&) -> asio::awaitable<int> {
+        co_return co_await in.with_lock("stock", {.ttl = 5s, .wait = wait_forever}, [&](lock& l) -> asio::awaitable<int> {
+            BOOST_TEST(l.held());
+            co_return ++depth;
+        });
+    };
+    asio::co_spawn(w.context, scope.with_lock("stock", {.ttl = 10s}, nested), [&](std::exception_ptr e, int n) {
+        BOOST_TEST(n == 1);
+        over = e;
+    });
+    w.run_for(10ms);
+    BOOST_TEST((over && !*over));
+    BOOST_TEST(keys("stock") == 0u);
+
+    over.reset();
+    scope.with_lock("stock", nested, [&](std::exception_ptr e, int n) {
+        BOOST_TEST(n == 2);
+        over = e;
+    });
+    w.run_for(10ms);
+    BOOST_TEST((over && !*over));
+}
+
+BOOST_FIXTURE_TEST_CASE(others_are_kept_out_another_scope_among_them, scope_world)
+{
+    auto held = acquire("stock");
+    BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
+    lock_scope other(*locks);
+    BOOST_TEST((acquire(other, "stock").ec == errc::contended));
+    lock_scope const copy = scope;
+    BOOST_TEST(!acquire(copy, "stock").ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_scope_keeps_nothing, scope_world)
+{
+    auto held = acquire("stock");
+    held.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("stock") == 0u);
+
+    requests();
+    held = acquire("stock");
+    BOOST_TEST(requests() == 1u);
+    BOOST_TEST(!w.release(held.held));
+    requests();
+    held = acquire("stock");
+    BOOST_TEST(requests() == 1u);
+
+    scope = lock_scope(*locks);  // the last who knew of it
+    w.run_for(1s);
+    BOOST_TEST(held.held.held());
+    BOOST_TEST((acquire("stock").ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handle_that_was_moved_or_shared_outside_still_counts, scope_world)
+{
+    auto outside = acquire("stock").held.share();
+    w.run_for(1ms);
+    requests();
+    auto again = acquire("stock", {.ttl = 5s});
+    BOOST_TEST(again.held.token() == outside.token());
+    BOOST_TEST(requests() == 0u);
+    again.held = {};
+    outside = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_lost_is_acquired_anew, scope_world)
+{
+    auto held = acquire("stock", {.ttl = 1s});
+    w.run_for(1s);
+    BOOST_TEST(!held.held.held());
+    auto again = acquire("stock", {.ttl = 1s});
+    BOOST_TEST(!again.ec);
+    BOOST_TEST(again.held.token() != held.held.token());
+    BOOST_TEST((w.release(held.held) == errc::not_held));
+    BOOST_TEST(again.held.held());
+}
+
+// How long it lasts.
+
+BOOST_FIXTURE_TEST_CASE(it_lasts_as_long_as_a_lock_of_its_own_would, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 3s});
+    w.run_for(1s);
+    requests();
+    auto const enough = valid_until(1s);
+    auto short_one = acquire("stock", {.ttl = 1s});
+    BOOST_TEST((short_one.held.valid_until() >= enough));
+    BOOST_TEST(requests() == 0u);
+
+    auto const more = valid_until(10s);
+    auto long_one = acquire("stock", {.ttl = 10s});
+    BOOST_TEST((long_one.held.valid_until() >= more));
+    BOOST_TEST(w[0].count(kind::extend) == 1u);
+    BOOST_TEST((outer.held.valid_until() == long_one.held.valid_until()));
+}
+
+BOOST_FIXTURE_TEST_CASE(it_is_renewed_if_one_of_them_asked_for_that, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 1s});
+    auto inner = acquire("stock", {.ttl = 2s, .renew = renewal::automatic});
+    w.run_for(1min);
+    BOOST_TEST(inner.held.held());
+    BOOST_TEST((inner.held.remaining() > 1s));
+
+    // Half is enough of what is renewed for as long anyway.
+    requests();
+    BOOST_TEST(!acquire("stock", {.ttl = 2s, .renew = renewal::automatic}).ec);
+    BOOST_TEST(requests() == 0u);
+    inner.held = {};
+    w.run_for(1min);
+    BOOST_TEST(outer.held.held());
+    outer.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_is_renewed_for_less_is_renewed_for_more_if_one_asks, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 1s, .renew = renewal::automatic});
+    auto inner = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
+    w.run_for(1min);
+    BOOST_TEST((inner.held.remaining() > 6s));
+}
+
+BOOST_FIXTURE_TEST_CASE(max_hold_is_that_of_who_acquired_it, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 3s});
+    auto const end = outer.when + 3s;
+    auto inner = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
+    BOOST_TEST(!inner.ec);
+    BOOST_TEST((inner.held.valid_until() <= end));
+    w.run_for(3s);
+    BOOST_TEST(!inner.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_extended_is_not_handed_out, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 3s});
+    w.each([](auto& s) { s.mute = true; });
+    auto inner = acquire("stock", {.ttl = 10s});
+    BOOST_TEST((inner.ec == errc::no_quorum));
+    BOOST_TEST(contains(inner.report.message, "the scope holds \"stock\""));
+    BOOST_TEST(contains(inner.report.message, "server-0"));
+    BOOST_TEST(outer.held.held());
+
+    // Who waits tries again.
+    w.at(w.now + 500ms, [&] { w.each([](auto& s) { s.mute = false; }); });
+    BOOST_TEST(!acquire("stock", {.ttl = 10s, .wait = 2s}).ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_turns_out_to_be_lost_is_told, scope_world)
+{
+    auto outer = acquire("stock", {.ttl = 3s});
+    w.each([](auto& s) { s.entries.clear(); });
+    auto inner = acquire("stock", {.ttl = 10s});
+    BOOST_TEST((inner.ec == errc::lost));
+    BOOST_TEST(contains(inner.report.message, "a majority of the nodes does not have it any more"));
+    BOOST_TEST(inner.held.empty());
+    BOOST_TEST(!acquire("stock").ec);
+}
+
+// Sets.
+
+BOOST_FIXTURE_TEST_CASE(a_set_that_overlaps_takes_the_rest, scope_world)
+{
+    auto b = acquire("b", {.ttl = 5s});
+    auto all = acquire({"b", "c", "d"}, {.ttl = 3s, .wait = 1s});
+    BOOST_TEST(!all.ec);
+    BOOST_TEST(names_of(all.held) == names({"b", "c", "d"}));
+    BOOST_TEST(w[0].find("lock:c")->value == w[0].find("lock:d")->value);
+    BOOST_TEST(w[0].find("lock:b")->value != w[0].find("lock:d")->value);
+    BOOST_TEST((all.held.valid_until() < b.held.valid_until()));
+
+    auto part = acquire("d");
+    BOOST_TEST(names_of(part.held) == names({"d"}));
+    part.held = {};
+    b.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("b") == 3u);  // the set has it still
+    BOOST_TEST(!w.release(all.held));
+    BOOST_TEST(!all.held.held());
+    w.run_for(1ms);
+    BOOST_TEST(keys("b") + keys("c") + keys("d") == 0u);
+    BOOST_TEST((w.release(all.held) == errc::not_held));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_lasts_as_the_shortest_and_is_extended_as_one, scope_world)
+{
+    auto b = acquire("b", {.ttl = 5s});
+    auto all = acquire({"b", "c"}, {.ttl = 2s, .wait = 1s});
+    auto more = all.held.share();
+    BOOST_TEST((all.held.remaining() < 2s));
+    BOOST_TEST(!w.extend(all.held, 20s));
+    BOOST_TEST((all.held.remaining() > 19s));
+    BOOST_TEST((b.held.remaining() > 19s));
+
+    BOOST_TEST(!w.release(all.held));
+    BOOST_TEST((w.extend(all.held, 30s) == errc::not_held));
+    BOOST_TEST(more.held());
+    BOOST_TEST(names_of(more) == names({"b", "c"}));
+    more = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("c") == 0u);
+    BOOST_TEST(keys("b") == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_is_lost_when_one_is, scope_world)
+{
+    auto b = acquire("b", {.ttl = 1s});
+    auto c = acquire("c", {.ttl = 10s});
+    auto all = acquire({"b", "c"}, {.ttl = 900ms});
+    std::optional<error_code> told, again;
+    all.held.async_wait_lost([&](error_code ec) { told = ec; });
+    w.run_for(1s);
+    BOOST_TEST((told == errc::lost));
+    BOOST_TEST(!all.held.held());
+    BOOST_TEST(c.held.held());
+    all.held.async_wait_lost([&](error_code ec) { again = ec; });
+    BOOST_TEST((w.extend(all.held, 5s) == errc::lost));
+    BOOST_TEST((again == errc::lost));
+    BOOST_TEST((w.release(all.held) == errc::not_held));
+    BOOST_TEST(c.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_the_loss_of_several_can_be_cancelled_and_hears_of_the_release, scope_world)
+{
+    auto b = acquire("b");
+    auto all = acquire({"b", "c"}, {.wait = 1s});
+    asio::cancellation_signal stop;
+    std::optional<error_code> cancelled, released;
+    all.held.async_wait_lost(asio::bind_cancellation_slot(stop.slot(), [&](error_code ec) { cancelled = ec; }));
+    all.held.async_wait_lost([&](error_code ec) { released = ec; });
+    w.run_for(1ms);
+    stop.emit(cancel::total);
+    w.run_for(1ms);
+    BOOST_TEST((cancelled == error_code(asio::error::operation_aborted)));
+    BOOST_TEST(!released.has_value());
+    all.held = {};
+    w.run_for(1ms);
+    BOOST_TEST((released == error_code(asio::error::operation_aborted)));
+    BOOST_TEST(b.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost, scope_world)
+{
+    auto b = acquire("b", {.ttl = 1s});
+    std::exception_ptr failure;
+    bool over = false;
+    auto const body = [&](lock& l) -> asio::awaitable<void> {
+        co_await l.async_wait_lost(asio::use_awaitable);
+    };
+    auto const forever = [&](lock& l) -> asio::awaitable<void> {
+        try {
+            co_await body(l);
+        } catch (system_error const&) {
+        }
+    };
+    asio::co_spawn(w.context, scope.with_lock({"b", "c"}, {.ttl = 900ms, .renew = renewal::none}, forever), [&](std::exception_ptr e) {
+        failure = e;
+        over = true;
+    });
+    w.run_for(2s);
+    BOOST_TEST(over);
+    BOOST_TEST((code_of(failure) == errc::lost));
+    BOOST_TEST(keys("c") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_part_of_a_set_is_a_handle_with_its_name, scope_world)
+{
+    auto all = acquire({"a", "b", "c"});
+    requests();
+    auto b = acquire("b");
+    BOOST_TEST(b.held.resource() == "b");
+    BOOST_TEST(names_of(b.held) == names({"b"}));
+    BOOST_TEST(b.held.token() == all.held.token());
+    all.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("a") == 3u);  // one lock is given back as a whole
+    BOOST_TEST(b.held.held());
+    b.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("a") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(with_fencing_one_handle_has_one_token)
+{
+    lock_world w(3);
+    auto const locks = w.connected({.fencing = true});
+    lock_scope scope(*locks);
+    auto const acquire = [&](resource_set resources, acquire_options options = {}) {
+        lock_world::outcome o;
+        options.report = &o.report;
+        scope.async_acquire(std::move(resources), options, [&](error_code ec, lock l) {
+            o.ec = ec;
+            o.held = std::move(l);
+            o.done = true;
+        });
+        w.run_to([&] { return o.done; });
+        return o;
+    };
+    auto bc = acquire({"b", "c"});
+    auto b = acquire("b");
+    BOOST_TEST(b.held.fencing_token() == bc.held.fencing_token());
+    BOOST_TEST(b.held.fencing_token() != 0u);
+
+    auto refused = acquire({"c", "d"});
+    BOOST_TEST((refused.ec == errc::invalid_argument));
+    BOOST_TEST(contains(refused.report.message, "the scope holds \"c\" already, with a fencing token of its own"));
+    BOOST_TEST(w.keys("lock:d") == 0u);
+    auto d = acquire("d");
+    BOOST_TEST(d.held.fencing_token() != 0u);
+    BOOST_TEST((acquire({"c", "d"}).ec == errc::invalid_argument));
+}
+
+// The order.
+
+BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_world)
+{
+    auto b = acquire("b");
+    requests();
+    auto refused = acquire("a", {.wait = 1s});
+    BOOST_TEST((refused.ec == errc::invalid_argument));
+    BOOST_TEST(refused.report.message
+               == "redlock: cannot hold \"a\": to wait for \"a\" while the scope holds \"b\" would deadlock with who holds the first and waits for "
+                  "the second: acquire both at once, or in the order of their names, or do not wait");
+    BOOST_TEST((acquire({"a", "b"}, {.wait = 1s}).ec == errc::invalid_argument));
+    BOOST_TEST((acquire({"a", "c"}, {.wait = 1s}).ec == errc::invalid_argument));
+    BOOST_TEST(requests() == 0u);
+    BOOST_TEST(!acquire("c", {.wait = 1s}).ec);
+
+    // Who does not wait does not deadlock. And what is held so counts.
+    auto a = acquire("a");
+    BOOST_TEST(!a.ec);
+    BOOST_TEST((acquire("aa", {.wait = 1s}).ec == errc::invalid_argument));
+    b.held = {};
+    BOOST_TEST(!acquire("aa", {.wait = 1s}).ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_token_that_throws_is_told_the_way_out, scope_world)
+{
+    auto b = acquire("b");
+    std::string message;
+    asio::co_spawn(
+        w.context,
+        [&]() -> asio::awaitable<void> {
+            try {
+                co_await scope.async_acquire("a", {.wait = 1s}, asio::use_awaitable);
+            } catch (lock_error const& e) {
+                message = e.what();
+            }
+        },
+        [](std::exception_ptr) {});
+    w.run_for(1ms);
+    BOOST_TEST(contains(message, "acquire both at once"));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_shares_it_cannot_have_it_alone, scope_world)
+{
+    auto shared = acquire("stock", {.mode = mode::shared});
+    auto refused = acquire("stock", {.wait = 1s});
+    BOOST_TEST((refused.ec == errc::invalid_argument));
+    BOOST_TEST(contains(refused.report.message, "the scope shares \"stock\""));
+    BOOST_TEST((acquire("stock").ec == errc::invalid_argument));
+    BOOST_TEST(!acquire("stock", {.ttl = 5s, .mode = mode::shared}).ec);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_it_alone_may_share_it_with_itself, scope_world)
+{
+    auto alone = acquire("stock");
+    requests();
+    auto shared = acquire("stock", {.ttl = 5s, .mode = mode::shared});
+    BOOST_TEST((shared.held.mode() == mode::exclusive));
+    BOOST_TEST(requests() == 0u);
+    BOOST_TEST((w.acquire(*locks, "stock", {.mode = mode::shared}).ec == errc::contended));
+}
+
+// One who reads may have joined, or been joined by, others who read: their handles are not the scope's.
+BOOST_FIXTURE_TEST_CASE(what_only_others_share_any_more_the_scope_does_not_hold, scope_world)
+{
+    auto mine = acquire("stock", {.mode = mode::shared});
+    auto theirs = w.acquire(*locks, "stock", {.ttl = 5s, .mode = mode::shared});
+    BOOST_TEST(theirs.held.token() == mine.held.token());
+    BOOST_TEST(locks->stats().joined == 1u);
+    mine.held = {};
+    BOOST_TEST((acquire("stock").ec == errc::contended));  // and not refused as an upgrade
+    BOOST_TEST(!acquire("rope", {.wait = 1s}).ec);         // nor for its order
+}
+
+// The queue of the manager.
+
+BOOST_FIXTURE_TEST_CASE(who_holds_something_does_not_stand_behind_a_set_that_waits_for_it, scope_world)
+{
+    auto a = acquire("a", {.ttl = 60s});
+    auto set = w.start(*locks, {"a", "b"}, {.ttl = 10s, .wait = 1min});
+    w.run_for(1s);  // by now it grows
+    auto b = acquire("b", {.ttl = 60s, .wait = 10s});
+    BOOST_TEST(!b.ec);
+    BOOST_TEST(!set.done);
+    b.held = {};
+    a.held = {};
+    w.run_for(1s);
+    BOOST_TEST(set.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(nor_behind_one_whose_owner_holds_less, scope_world)
+{
+    lock_scope other(*locks);
+    auto a = acquire(other, "a", {.ttl = 60s});
+    auto c = acquire("c", {.ttl = 60s});
+    outcome cd;
+    start(cd, other, {"c", "d"}, {.ttl = 10s, .wait = 1min});
+    w.run_for(1s);
+    auto d = acquire("d", {.ttl = 60s, .wait = 10s});
+    BOOST_TEST(!d.ec);
+    BOOST_TEST(!cd.done);
+    c.held = {};
+    d.held = {};
+    w.run_for(1s);
+    BOOST_TEST(!cd.ec);
+    BOOST_TEST(cd.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_holds_nothing_is_served_in_the_order_of_calls, scope_world)
+{
+    auto held = w.acquire(*locks, "b");
+    auto set = w.start(*locks, {"a", "b"}, {.wait = 1min});
+    outcome b;
+    start(b, scope, "b", {.wait = 1min});
+    held.held = {};
+    w.run_for(1s);
+    BOOST_TEST(set.held.held());
+    BOOST_TEST(!b.done);
+}
+
+// The first of a queue that has another one put before it asks anew when it is the first again: what it was told is old by then.
+BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_goes_on_when_its_turn_comes_again, scope_world)
+{
+    auto a = acquire("a", {.ttl = 60s});
+    auto b = w.acquire(*locks, "b", {.ttl = 60s});
+    auto set = w.start(*locks, {"a", "b"}, {.ttl = 10s, .wait = 10min});
+    w.run_for(20ms);
+    outcome passing;
+    start(passing, scope, "b", {.ttl = 60s, .wait = 1s});
+    w.run_for(100ms);
+    b.held = {};
+    w.run_for(100ms);
+    BOOST_TEST(passing.held.held());
+    passing.held = {};
+    w.run_for(100ms);
+    BOOST_TEST(!set.done);
+    a.held = {};
+    w.run_for(100ms);
+    BOOST_TEST(set.held.held());
+}
+
+namespace {
+
+/// Owners that take what they need in the order of names, with pauses between, and others that take sets: for ever.
+struct crowd {
+    lock_world w{3};
+    std::vector<std::unique_ptr<lock_manager>> managers;
+    std::mt19937 random;
+    int done = 0;
+    int failed = 0;
+
+    explicit crowd(unsigned seed) : random(seed)
+    {
+        managers.push_back(w.manager());
+        managers.push_back(w.manager());
+    }
+
+    std::size_t draw(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random); }
+
+    names draw_names(std::size_t from, std::size_t count)
+    {
+        names all;
+        for (std::size_t i = 0; i < count; ++i)
+            all.push_back("r" + std::to_string(from + draw(6 - from)));
+        return all;
+    }
+
+    struct owner {
+        lock_scope scope;
+        std::vector<lock> held;
+        int left;
+    };
+
+    void go_on(std::shared_ptr<owner> o)
+    {
+        auto const last = o->held.empty() ? -1 : o->held.back().resources().back()[1] - '0';
+        if (last == 5 || o->left-- == 0) {
+            ++done;
+            return;
+        }
+        auto const mode = draw(3) == 0 ? mode::shared : mode::exclusive;
+        auto const wanted = draw_names(static_cast<std::size_t>(last + 1), mode == mode::shared ? 1 : 1 + draw(2));
+        o->scope.async_acquire(wanted, {.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode}, [this, o](error_code ec, lock l) {
+            if (ec) {
+                ++failed;
+                return;
+            }
+            o->held.push_back(std::move(l));
+            w.at(w.now + std::chrono::milliseconds(draw(20)), [this, o] { go_on(o); });
+        });
+    }
+
+    void take_a_set(lock_manager& m)
+    {
+        m.async_acquire(draw_names(0, 1 + draw(3)), {.ttl = 60s, .wait = 10min}, [this](error_code ec, lock l) {
+            ++(ec ? failed : done);
+            if (!ec)
+                w.at(w.now + std::chrono::milliseconds(draw(20)), [held = std::make_shared<lock>(std::move(l))] {});
+        });
+    }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
+{
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        crowd c(seed);
+        constexpr int each = 20;
+        for (int i = 0; i < each; ++i) {
+            auto& m = *c.managers[c.draw(2)];
+            c.w.at(c.w.now + std::chrono::milliseconds(c.draw(200)), [&c, &m] {
+                c.go_on(std::make_shared<crowd::owner>(crowd::owner{lock_scope(m), {}, 4}));
+            });
+            c.w.at(c.w.now + std::chrono::milliseconds(c.draw(200)), [&c, &m] { c.take_a_set(m); });
+        }
+        c.w.run_for(1min);
+        BOOST_TEST(c.done == 2 * each, "seed " << seed << ": " << c.done << " are done, " << c.failed << " have failed");
+    }
+}
+
+// Branches.
+
+BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acquires, scope_world)
+{
+    outcome first, second;
+    start(first, scope, "stock", {.ttl = 10s});
+    start(second, scope, "stock", {.ttl = 5s});
+    w.run_for(1ms);
+    BOOST_TEST(first.held.held());
+    BOOST_TEST(second.held.token() == first.held.token());
+    BOOST_TEST(requests() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_comes_second_tries_itself_when_the_first_has_failed, scope_world)
+{
+    auto held = w.acquire(*locks, "stock");
+    outcome first, second;
+    start(first, scope, "stock", {.wait = 1s});
+    start(second, scope, "stock", {.wait = 1s});
+    w.at(w.now + 1500ms, [&] { held.held = {}; });
+    w.run_for(1200ms);
+    BOOST_TEST((first.ec == errc::contended));
+    BOOST_TEST(!second.done);  // its wait began when its turn came
+    w.run_for(1s);
+    BOOST_TEST(second.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(branches_ask_one_after_the_other_and_share_at_once, scope_world)
+{
+    auto a = acquire("a", {.ttl = 60s});
+    auto taken = w.acquire(*locks, "b", {.ttl = 60s});
+    outcome b, c, again, late;
+    start(b, scope, "b", {.ttl = 60s, .wait = 1min});
+    start(c, scope, "c", {.ttl = 60s});
+    start(again, scope, "b", {.ttl = 30s});
+    start(late, scope, "a", {.ttl = 30s});
+    w.run_for(1s);
+    BOOST_TEST(late.held.held());  // it asks for nothing
+    BOOST_TEST(!b.done);
+    BOOST_TEST(!c.done);  // or it would hold c while it waits for b
+    BOOST_TEST(!again.done);
+    taken.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(b.held.held());
+    BOOST_TEST(c.held.held());
+    BOOST_TEST(again.held.token() == b.held.token());
+}
+
+// Cancellation.
+
+namespace {
+
+struct cancelled_world : scope_world {
+    asio::cancellation_signal stop;
+    outcome o;
+
+    void cancel_after(clock::duration d, cancel type)
+    {
+        w.run_for(d);
+        BOOST_TEST(!o.done);
+        stop.emit(type);
+    }
+
+    void expect_aborted()
+    {
+        w.run_for(1us);
+        BOOST_TEST(o.calls == 1);
+        BOOST_TEST((o.ec == error_code(asio::error::operation_aborted)));
+        BOOST_TEST(o.held.empty());
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(whose_turn_has_not_come_is_aborted_at_once, cancelled_world)
+{
+    for (auto const type : {cancel::total, cancel::partial, cancel::terminal}) {
+        auto taken = w.acquire(*locks, "a", {.ttl = 60s});
+        outcome first, last;
+        o = {};
+        start(first, scope, "a", {.ttl = 10s, .wait = 1min});
+        start(o, scope, "b", {.ttl = 10s}, stop.slot());
+        start(last, scope, "c", {.ttl = 10s});
+        cancel_after(1s, type);
+        expect_aborted();
+        BOOST_TEST(!last.done);
+        taken.held = {};
+        w.run_for(1s);
+        BOOST_TEST(first.held.held());
+        BOOST_TEST(last.held.held());
+        BOOST_TEST(w[0].find("lock:b") == nullptr);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_cancelled_before_it_begins_asks_nobody, cancelled_world)
+{
+    start(o, scope, "stock", {}, stop.slot());
+    stop.emit(cancel::terminal);
+    expect_aborted();
+    w.run_for(1s);
+    BOOST_TEST(keys("stock") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_acquires_the_rest_is_aborted_and_gives_back_what_it_had_of_it, cancelled_world)
+{
+    auto b = acquire("b");
+    outcome next;
+    start(o, scope, {"b", "c"}, {.wait = 1s}, stop.slot());
+    start(next, scope, "d", {});
+    cancel_after(100us, cancel::terminal);
+    expect_aborted();
+    w.run_for(1s);
+    BOOST_TEST(keys("c") == 0u);
+    BOOST_TEST(b.held.held());
+    BOOST_TEST(next.held.held());
+    b.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("b") == 0u);
+}
+
+// It may be the last that has it, by then.
+BOOST_FIXTURE_TEST_CASE(who_is_aborted_gives_back_what_nobody_else_has_any_more, cancelled_world)
+{
+    auto b = acquire("b", {.ttl = 60s});
+    auto taken = w.acquire(*locks, "c", {.ttl = 60s});
+    start(o, scope, {"b", "c"}, {.ttl = 60s, .wait = 1min}, stop.slot());
+    w.run_for(1s);
+    b.held = {};
+    w.run_for(1s);
+    BOOST_TEST(keys("b") == 3u);
+    stop.emit(cancel::partial);
+    expect_aborted();
+    w.run_for(1ms);
+    BOOST_TEST(keys("b") == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_total_cancellation_makes_the_round_under_way_the_last, cancelled_world)
+{
+    start(o, scope, "stock", {.wait = 1s}, stop.slot());
+    cancel_after(100us, cancel::total);
+    w.run_for(1ms);
+    BOOST_TEST(!o.ec);
+    BOOST_TEST(o.held.held());
+
+    auto taken = w.acquire(*locks, "tools", {.ttl = 60s});
+    auto had = std::move(o.held);
+    o = {};
+    start(o, scope, "tools", {.wait = 1min}, stop.slot());
+    cancel_after(10s, cancel::total);
+    expect_aborted();
+}
+
+BOOST_FIXTURE_TEST_CASE(an_extension_that_is_cancelled_gives_back_the_handle, cancelled_world)
+{
+    auto outer = acquire("stock", {.ttl = 3s});
+    start(o, scope, "stock", {.ttl = 10s}, stop.slot());
+    cancel_after(100us, cancel::terminal);
+    expect_aborted();
+    BOOST_TEST(outer.held.held());
+    outer.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(keys("stock") == 0u);
+
+    outer = acquire("stock", {.ttl = 3s});
+    o = {};
+    start(o, scope, "stock", {.ttl = 10s}, stop.slot());
+    cancel_after(100us, cancel::total);
+    w.run_for(1ms);
+    BOOST_TEST(o.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pause_between_two_extensions_is_cancelled_at_once, cancelled_world)
+{
+    for (auto const type : {cancel::total, cancel::terminal}) {
+        auto outer = acquire("stock", {.ttl = 30s});
+        w.each([](auto& s) { s.reachable = false; });
+        o = {};
+        start(o, scope, "stock", {.ttl = 60s, .wait = 20s}, stop.slot());
+        cancel_after(1s, type);
+        expect_aborted();
+        w.each([](auto& s) { s.reachable = true; });
+        BOOST_TEST(!w.release(outer.held));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_won_completes_with_the_lock, cancelled_world)
+{
+    bool cancelled = false;
+    w.each_step = [&] {
+        if (!cancelled && w[0].find("lock:stock") && locks->stats().held == 1) {
+            cancelled = true;
+            stop.emit(cancel::terminal);
+        }
+    };
+    start(o, scope, "stock", {}, stop.slot());
+    w.run_for(10ms);
+    BOOST_TEST(cancelled);
+    BOOST_TEST(o.held.held());
+    w.each_step = {};
+}
+
+// The end of the manager, and of its world.
+
+BOOST_FIXTURE_TEST_CASE(when_the_manager_ends_so_does_everybody_who_asks, scope_world)
+{
+    auto held = acquire("a", {.ttl = 60s});
+    auto taken = w.acquire(*locks, "b", {.ttl = 60s});
+    outcome waits, behind, extends, late;
+    start(waits, scope, "b", {.ttl = 60s, .wait = wait_forever});
+    start(behind, scope, "c", {.ttl = 60s, .wait = wait_forever});
+    w.run_for(1s);
+    locks.reset();
+    w.run_for(1ms);
+    BOOST_TEST((waits.ec == error_code(asio::error::operation_aborted)));
+    BOOST_TEST((behind.ec == error_code(asio::error::operation_aborted)));
+    start(late, scope, "a", {.ttl = 1s});
+    w.run_for(1ms);
+    BOOST_TEST((late.ec == error_code(asio::error::operation_aborted)));
+    BOOST_TEST(held.held.held());
+    held.held = {};
+    taken.held = {};
+    w.run_for(1s);
+    BOOST_TEST(keys("a") + keys("b") == 0u);
+}
+
+// With an acquisition, an extension, and branches that wait for their turn under way. No handler is called, nothing leaks.
+BOOST_AUTO_TEST_CASE(the_execution_context_may_go_at_any_moment)
+{
+    for (auto moment = 0us; moment < 1500us; moment += 50us) {
+        std::unique_ptr<lock_manager> locks;
+        std::optional<lock_scope> scope;
+        std::deque<lock> handles;
+        {
+            lock_world w(3);
+            locks = w.connected();
+            scope.emplace(*locks);
+            auto const start = [&](resource_set resources, acquire_options options) {
+                scope->async_acquire(std::move(resources), options, [&](error_code, lock l) {
+                    handles.push_back(std::move(l));
+                    handles.back().async_wait_lost([](error_code) {});
+                });
+            };
+            start("a", {.ttl = 5s});
+            w.run_for(1ms);
+            start({"a", "b"}, {.ttl = 20s, .wait = 1min, .renew = renewal::automatic});
+            start("c", {.ttl = 20s, .wait = 1min});
+            start("b", {.ttl = 20s, .wait = 1min});
+            w.run_for(moment);
+        }
+        for (auto const& h : handles)
+            BOOST_TEST_REQUIRE(!h.held());
+        BOOST_CHECK_EXCEPTION(static_cast<void>(scope->async_acquire("a", asio::use_future).get()), system_error,
+                              [](auto& e) { return e.code() == asio::error::operation_aborted; });
+    }
+}
+
+// Branches of one scope on many threads.
+BOOST_AUTO_TEST_CASE(any_thread_may_ask)
+{
+    asio::thread_pool context(2);
+    lock_manager locks(context, {.nodes = {"memory://scope-threads"}});
+    lock_scope const scope(locks);
+    auto outer = scope.async_acquire("a", {.ttl = 60s}, asio::use_future).get();
+    std::atomic<int> held{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&, scope] {
+                for (int k = 0; k < 200; ++k) {
+                    auto const again = scope.async_acquire("a", {.ttl = 30s}, asio::use_future).get();
+                    auto const both = scope.async_acquire({"a", "b"}, {.ttl = 30s, .wait = 1min}, asio::use_future).get();
+                    held += again.held() && both.share().held();
+                }
+            });
+    }
+    BOOST_TEST(held == 800);
+    BOOST_TEST(outer.held());
+    locks.async_shutdown(asio::use_future);
+    outer = {};
+    context.join();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
