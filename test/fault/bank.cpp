@@ -1,5 +1,7 @@
 #include "fault/bank.hpp"
 
+#include <algorithm>
+
 namespace redlock::test {
 
 bank::record bank::stop()
@@ -26,9 +28,13 @@ bank::answer bank::decide(request const& r)
             continue;
         auto& a = accounts_[i];
         switch (r.what) {
-        case request::kind::enter:
+        case request::kind::enter_as_writer:
             undo(a);
-            a.fence = r.token;
+            a.writer = r.token;
+            break;
+        case request::kind::enter_as_reader:
+            undo(a);
+            a.reader = std::max(a.reader, r.token);
             break;
         case request::kind::read:
             done.balance = a.balance;
@@ -48,7 +54,19 @@ bank::answer bank::decide(request const& r)
 
 bool bank::may(request const& r, account const& a) const
 {
-    return !fenced_ || (r.what == request::kind::enter ? r.token > a.fence : r.token == a.fence);
+    if (!fenced_)
+        return true;
+    switch (r.what) {
+    case request::kind::enter_as_writer:
+        return a.writer < r.token && a.reader < r.token;
+    case request::kind::enter_as_reader:
+    case request::kind::read:
+        return a.writer <= r.token;
+    case request::kind::write:
+    case request::kind::commit:
+        return a.writer == r.token && a.reader < r.token;
+    }
+    return false;
 }
 
 void bank::undo(account& a)

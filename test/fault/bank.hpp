@@ -12,9 +12,9 @@ namespace redlock::test {
 
 /** Keeps accounts for other processes, as a database would. Each request is carried out or refused as a whole.
 
-    With a fence, an account obeys only the holder who entered it last, and nobody enters with a token that is not above all that
-    have entered it. What a holder has written counts from its commit on: whoever enters before that has it undone, because then
-    the writer has died, or its lock has run out. Without a fence everything is done as asked, and at once.
+    With fences, each account keeps the highest token of a writer and the highest number of a reader that have entered it, by the rules of
+    docs/fencing.md; but no writer enters twice with one token. What a writer has written counts from its commit on: whoever enters before that
+    has it undone, because then the writer has died, or its lock has run out. Without fences everything is done as asked, and at once.
 */
 class bank {
 public:
@@ -23,8 +23,8 @@ public:
     using accounts = std::bitset<size>;
 
     struct request {
-        enum class kind : std::uint8_t { enter, read, write, commit };
-        kind what = kind::enter;
+        enum class kind : std::uint8_t { enter_as_writer, enter_as_reader, read, write, commit };
+        kind what = kind::enter_as_writer;
         std::uint64_t token = 0;
         accounts of{};             ///< one of them to read or to write
         std::int64_t balance = 0;  ///< to write
@@ -36,7 +36,7 @@ public:
     };
 
     struct record {
-        std::uint64_t refused = 0;  ///< requests, by the fence
+        std::uint64_t refused = 0;  ///< requests, by the fences
         std::uint64_t undone = 0;   ///< writes
         std::int64_t sum = 0;       ///< of all accounts, without what is not committed
     };
@@ -52,7 +52,7 @@ private:
     struct account {
         std::int64_t balance = total / size;
         std::optional<std::int64_t> before{};  // what is not committed
-        std::uint64_t fence = 0;
+        std::uint64_t writer = 0, reader = 0;  // the fences
     };
 
     answer decide(request const& r);

@@ -26,6 +26,9 @@ soak_options parse(std::vector<std::string> arguments)
                                           "stale be accepted");
     line.add_flag("--transfers", o.transfers, "instead: transfers between 50 accounts, each under a lock of two to five, and now and then "
                                               "a sum under a lock of all, which must never be wrong");
+    line.add_flag("--audit", o.audit, "with --transfers: one lock, which transfers have alone and sums share, so that several add up beside each other")
+        ->needs("--transfers")
+        ->excludes("--forgetful");  // the numbers of readers need durable counters
     line.add_text("--clock-shim", "FILE", o.clock_shim, "with --fencing: step the wall clocks of some servers through this library, which is "
                                                         "preloaded into them");
     line.add_flag("--rolling", o.rolling, "instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as "

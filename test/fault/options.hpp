@@ -17,6 +17,7 @@ struct soak_options {
     bool fencing = false;
     bool rolling = false;
     bool transfers = false;
+    bool audit = false;
     std::string clock_shim;
     std::vector<std::string> nodes;
     std::vector<std::string> links;

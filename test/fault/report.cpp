@@ -100,20 +100,21 @@ int report_transfers(system_under_test const& system, faults const& f, shared_tr
 {
     auto const& options = system.options;
     fmt::print("{}, among them {} crashes of servers, {} of processes; {} acquisitions refused\n"
-               "{} transfers between {} accounts, {} sums right, {} wrong; {} requests refused as stale, {} writes of unfinished "
+               "{} transfers between {} accounts, {} sums right, {} wrong, {} beside others; {} requests refused as stale, {} writes of unfinished "
                "transfers undone; at the end {} of {}\n",
                what_was_done(options, f), f.done().crashes, f.done().deaths, s.refused.load(), s.done.load(), bank::size, s.right.load(),
-               s.wrong.load(), b.refused, b.undone, b.sum, bank::total);
+               s.wrong.load(), s.beside.load(), b.refused, b.undone, b.sum, bank::total);
     if (options.without_lock)
         return is_wrong(s.wrong == 0, "the check is blind: no sum was wrong without the lock") ? 1 : 0;
-    std::vector<std::string> keys;
+    std::vector<std::string> keys{"lock:ledger"};
     for (std::size_t i = 0; i < bank::size; ++i)
         keys.push_back(fmt::format("lock:account/{}", i));
     auto const left = servers_with(keys, system);
     bool bad = is_wrong(failed > 0, fmt::format("{} processes did not end well", failed));
     bad |= is_wrong(s.done == 0 || s.right == 0, "nothing was done, or never added up");
+    bad |= is_wrong(options.audit && s.beside == 0, "nobody added up beside another");
     bad |= is_wrong(s.wrong > 0 || b.sum != bank::total, "money has come or gone");
-    bad |= is_wrong(s.refused_inside > 0, fmt::format("{} times two held one account", s.refused_inside.load()));
+    bad |= is_wrong(s.refused_inside > 0, fmt::format("{} times two held what only one of them may", s.refused_inside.load()));
     bad |= is_wrong(left > 0, fmt::format("keys are left on {} servers", left));
     return bad ? 1 : 0;
 }

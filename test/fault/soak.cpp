@@ -4,7 +4,7 @@
 // two are inside at once. An update is acknowledged when the lock was still held after the write; at the end the counter
 // must hold every acknowledged one. With --fencing the counters are kept by an arbiter, which accepts or refuses what
 // processes ask that do not look at their locks at all. With --transfers they lock several accounts at once, and the sum
-// of all is watched. Run with --help.
+// of all is watched; with --audit those who add up share a lock. Run with --help.
 
 #include "fault/arbiter.hpp"
 #include "fault/faults.hpp"

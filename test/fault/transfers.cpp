@@ -37,27 +37,27 @@ using std::chrono::microseconds;
 /// Who moves money and adds it up. Naive on purpose: once it has the lock, it goes on whatever the clock says. Only the bank can stop it.
 class teller {
 public:
-    teller(lock_manager& locks, shared_transfers& s, int to_bank, std::uint64_t seed)
-        : locks_(locks), shared_(s), to_bank_(to_bank), random_(seed)
+    teller(lock_manager& locks, shared_transfers& s, int to_bank, std::uint64_t seed, bool audit)
+        : locks_(locks), shared_(s), to_bank_(to_bank), random_(seed), audit_(audit)
     {
     }
 
     asio::awaitable<void> work(bool locked)
     {
         while (!shared_.stop) {
-            bool const adding_up = any(16) == 0;
+            bool const adding_up = any(audit_ ? 2 : 16) == 0;
             accounts_ = choose(adding_up ? bank::size : any(4) == 0 ? 3 + any(3) : 2);
             lock held;
             if (locked) {
                 error_code ec;
-                std::tie(ec, held) = co_await locks_.async_acquire(names(), options(), asio::as_tuple(asio::use_awaitable));
+                std::tie(ec, held) = co_await locks_.async_acquire(names(), options(adding_up), asio::as_tuple(asio::use_awaitable));
                 if (ec) {
                     ++shared_.refused;
                     continue;
                 }
             }
             token_ = locked ? held.fencing_token() : 0;
-            bool const accepted = adding_up ? co_await add_up() : co_await transfer();
+            bool const accepted = adding_up ? co_await add_up(held) : co_await transfer();
             shared_.refused_inside += !accepted && held.held();
             if (locked)
                 co_await held.async_release(asio::as_tuple(asio::use_awaitable));
@@ -70,7 +70,7 @@ private:
     // The first gives something to each other. False: the bank has refused to go on, and will undo what was done.
     asio::awaitable<bool> transfer()
     {
-        if (!ask_for(kind::enter, all()).accepted)
+        if (!ask_for(kind::enter_as_writer, all()).accepted)
             co_return false;
         std::vector<std::int64_t> balances;
         if (!co_await read(balances, 3ms))
@@ -91,11 +91,15 @@ private:
         co_return committed;
     }
 
-    asio::awaitable<bool> add_up()
+    asio::awaitable<bool> add_up(lock const& held)
     {
-        std::vector<std::int64_t> balances;
-        if (!ask_for(kind::enter, all()).accepted || !co_await read(balances, 500us))
+        if (!ask_for(audit_ ? kind::enter_as_reader : kind::enter_as_writer, all()).accepted)
             co_return false;
+        auto const number = ++shared_.begun;
+        std::vector<std::int64_t> balances;
+        if (!co_await read(balances, 500us))
+            co_return false;
+        shared_.beside += shared_.begun != number && held.held();
         ++(std::reduce(balances.begin(), balances.end()) == bank::total ? shared_.right : shared_.wrong);
         co_return true;
     }
@@ -107,7 +111,7 @@ private:
             if (!a.accepted)
                 co_return false;
             balances.push_back(a.balance);
-            co_await pause(longest_pause);
+            co_await pause(audit_ && any(128) == 0 ? 2 * short_ttl : longest_pause);  // long: until a late writer goes on
         }
         co_return true;
     }
@@ -134,6 +138,8 @@ private:
 
     resource_set names() const
     {
+        if (audit_)
+            return "ledger";
         std::vector<std::string> texts;
         for (auto const a : accounts_)
             texts.push_back(fmt::format("account/{}", a));
@@ -150,20 +156,27 @@ private:
         return set;
     }
 
-    acquire_options options() { return {.ttl = short_ttl, .wait = 5s, .renew = any(2) ? renewal::automatic : renewal::none}; }
+    acquire_options options(bool adding_up)
+    {
+        return {.ttl = short_ttl,
+                .wait = 5s,
+                .renew = any(2) ? renewal::automatic : renewal::none,
+                .mode = audit_ && adding_up ? mode::shared : mode::exclusive};
+    }
 
     lock_manager& locks_;
     shared_transfers& shared_;
     int const to_bank_;
     std::mt19937_64 random_;
+    bool const audit_;
     std::vector<std::size_t> accounts_;  // of the transfer that goes on
     std::uint64_t token_ = 0;
 };
 
 // However slow the machine is; but not for ever.
-void wait_for_another_sum(shared_transfers const& s)
+void wait_for_another_sum(shared_transfers const& s, bool beside)
 {
-    auto const sums = [&] { return s.right + s.wrong; };
+    auto const sums = [&] { return beside ? s.beside.load() : s.right + s.wrong; };
     auto const before = sums();
     auto const deadline = std::chrono::steady_clock::now() + 60s;
     while (sums() == before && std::chrono::steady_clock::now() < deadline)
@@ -182,7 +195,7 @@ int soak_transfers(soak_options const& o)
     auto const work = [&](std::vector<std::string> const& nodes, int to_bank, std::uint64_t seed) {
         config const settings{.nodes = nodes, .node_timeout = 100ms, .max_ttl = quarantine, .fencing = true};
         return run_three(settings, [&](lock_manager& locks, std::uint8_t i) -> asio::awaitable<void> {
-            teller t(locks, shared, to_bank, seed * 16 + i);
+            teller t(locks, shared, to_bank, seed * 16 + i, o.audit);
             co_await t.work(!o.without_lock);
         });
     };
@@ -191,7 +204,7 @@ int soak_transfers(soak_options const& o)
         std::this_thread::sleep_for(std::chrono::seconds(o.seconds));
     else
         f.strike(std::chrono::seconds(o.seconds), [&] { return fmt::format("{} transfers", shared.done.load()); });
-    wait_for_another_sum(shared);  // all is well again
+    wait_for_another_sum(shared, o.audit && !o.without_lock);  // all is well again
     shared.stop = true;
     auto const failed = system.end_clients();
     return report_transfers(system, f, shared, failed, b.stop());
