@@ -149,8 +149,8 @@ public:
     /** One more handle on the same lock, for another part of the same work. Handles of one lock do not exclude each other.
 
         They have the same token, the same validity and the same loss; an extension is one for all. Each is given back by itself:
-        then it is not @ref held any more and its operations end as those of a lock that was released, while the others keep the
-        lock. With the last one the lock is given back.
+        then it is not @ref held any more and its operations, those that are under way among them, end as those of a lock that was
+        released, while the others keep the lock. With the last one the lock is given back.
 
         No node is asked: it is there at once. Any thread.
 
@@ -173,7 +173,7 @@ public:
         @par Errors
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
-        - @ref errc::not_held : released before, or empty.
+        - @ref errc::not_held : released before it could be extended, or empty.
         - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above `config::node_timeout`.
         - `asio::error::operation_aborted` : cancelled, or the manager's shutdown has completed.
 

@@ -74,15 +74,16 @@ public:
 
     /** Acquires @p resources, or what the scope does not hold of them yet.
 
-        | the scope holds      | then                                                                                                 |
-        |----------------------|------------------------------------------------------------------------------------------------------|
-        | none of them         | as @ref lock_manager::async_acquire, but see *The order* below                                       |
-        | all of them          | one more handle, at once. No node is asked, unless too little of the validity is left: see below      |
-        | some of them         | the rest is acquired, and the handle is on all: held as long as each lock is, `valid_until` is the least, an extension and a release are of each |
-        | what is lost         | is not held: it is acquired anew, when its handles are gone or its time is over                        |
+        | the scope holds | then                                                                                              |
+        |-----------------|---------------------------------------------------------------------------------------------------|
+        | none of them    | as @ref lock_manager::async_acquire, but see *The order* below                                    |
+        | all of them     | one more handle, at once: no node is asked, unless too little of the validity is left             |
+        | some of them    | the rest is acquired, and the handle is on more than one lock                                     |
+        | one that is lost | that is not held: it is acquired anew, when the handles on the lost one are gone or its time is over |
 
-        `lock::resources` are those that were asked for. An exclusive lock that is held is one for who asks for @ref mode::shared, too,
-        and stays exclusive. `lock::token` of a handle on several locks is that of one of them.
+        `lock::resources` are those that were asked for. A handle on more than one lock is held as long as each of them is, and valid as long as the
+        one that ends first; it extends and releases each of them, and is lost when one is. Its `lock::token` is that of one of them.
+        A lock that is held exclusively is one for who asks for @ref mode::shared, too, and stays exclusive.
 
         **How long it lasts.** `lock::valid_until` is not less than that of a lock which is acquired now with the same ttl; a lock that is
         held is extended before, if less is left of it. With @ref renewal::automatic it is renewed from then on, whoever acquired it, until

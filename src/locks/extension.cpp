@@ -65,7 +65,7 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     // What was granted to one who shares it says nothing of one who has it alone meanwhile.
     held_lock::form form;
     do {
-        if (auto const ec = held.check())
+        if (auto const ec = self->outcome(held.check()))
             co_return ec;
         form = held.held_as();
         held.may_live_for(self->ttl_);
@@ -83,7 +83,13 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     } while (form != held.held_as() && !self->cancelled_);
 
     auto const ec = held.conclude(*self->round_);
-    co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : ec;
+    co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
+}
+
+// Whatever has become of the lock, which other handles may have still: who has given back its own holds nothing.
+error_code extension::outcome(error_code of_the_lock) const noexcept
+{
+    return by_ && by_->given_back() ? make_error_code(errc::not_held) : of_the_lock;
 }
 
 void extension::cancel(asio::cancellation_type type)

@@ -25,6 +25,7 @@ private:
     static task<error_code> ask_nodes(std::shared_ptr<extension>);
 
     bool is_renewal() const noexcept { return by_ == nullptr; }
+    error_code outcome(error_code of_the_lock) const noexcept;
 
     std::shared_ptr<held_lock> const held_;
     std::shared_ptr<stake> const by_;

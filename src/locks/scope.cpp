@@ -21,17 +21,18 @@ void scope_state::add(lock_handle const& won)
     s->belongs_to(known_.back().handles);
 }
 
+std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
+{
+    auto l = lock.lock();
+    return l && handles->any() && l->held() ? l : nullptr;
+}
+
 std::vector<lock_handle> scope_state::handles_on(resource_set const& names)
 {
-    auto const is_held = [](known_lock const& k) {
-        auto const l = k.lock.lock();
-        return l && k.handles->any() && l->held();
-    };
-    std::erase_if(known_, [&](auto& k) { return !is_held(k); });
-
+    std::erase_if(known_, [](auto& k) { return !k.if_held(); });
     std::vector<lock_handle> handles;
     for (auto const& k : known_) {
-        auto const l = k.lock.lock();
+        auto const l = k.if_held();
         auto const is_wanted = [&](auto& name) { return std::binary_search(names.begin(), names.end(), name); };
         if (!l || std::none_of(l->resources.begin(), l->resources.end(), is_wanted))
             continue;
@@ -45,7 +46,7 @@ std::string scope_state::holds_up_to() const
 {
     std::string last;
     for (auto const& k : known_) {
-        if (auto const l = k.lock.lock(); l && k.handles->any() && l->held())
+        if (auto const l = k.if_held())
             last = std::max(last, l->resources.names().back());
     }
     return last;

@@ -49,6 +49,8 @@ private:
     struct known_lock {
         std::weak_ptr<held_lock> lock;
         std::shared_ptr<handle_count> handles;  ///< that came from this scope
+
+        std::shared_ptr<held_lock> if_held() const;
     };
 
     std::vector<known_lock> known_;

@@ -103,6 +103,22 @@ BOOST_FIXTURE_TEST_CASE(an_extension_is_one_for_all, shared_lock)
     BOOST_TEST((other.remaining() < 10s));
 }
 
+// As of a lock that is released: it may be extended for the others, but who asked holds nothing any more.
+BOOST_FIXTURE_TEST_CASE(an_extension_under_way_ends_with_its_handle, shared_lock)
+{
+    for (auto const released_after : {0us, 50us, 150us}) {
+        auto mine = other.share();
+        std::optional<error_code> extended;
+        mine.async_extend(10s, [&](error_code ec) { extended = ec; });
+        w.run_for(released_after);
+        mine = {};
+        w.run_for(1ms);
+        BOOST_TEST((extended == errc::not_held));
+    }
+    BOOST_TEST((other.remaining() > 9s));
+    BOOST_TEST(!w.extend(other, 20s));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_loss_is_told_to_all, shared_lock)
 {
     std::optional<error_code> first, second;
