@@ -236,13 +236,13 @@ void held_lock::may_be_gone(std::size_t node)
 
 // Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each that comes later
 // may keep it a little longer, and who waits to have it alone is waiting for the last.
-std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::time_point called, bool passes)
+std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::time_point called)
 {
     bool const is_kept_alike = (options.renew == renewal::automatic) == (renew_ != nullptr);
     bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
     bool const comes_later = called > started_;
     bool const has_room = !comes_later || later_joins_ < state->settings.max_handovers;
-    if (mode() == redlock::mode::exclusive || upgrading_ || (wanted_ && !passes) || !has_room || !is_kept_alike || !lasts || !held())
+    if (mode() == redlock::mode::exclusive || upgrading_ || !has_room || !is_kept_alike || !lasts || !held())
         return {};
     auto more = another();
     later_joins_ += more && comes_later ? 1 : 0;

@@ -157,7 +157,8 @@ public:
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
     void stay_for(std::chrono::milliseconds d);
     void lose_in_test();
-    std::shared_ptr<stake> join(acquire_options const&, clock::time_point called, bool passes) override;
+    bool is_wanted() const noexcept override { return wanted_; }
+    std::shared_ptr<stake> join(acquire_options const&, clock::time_point called) override;
     bool let_go() override;
     void may_be_gone(std::size_t node) override;
     void abandon() override;

@@ -3,6 +3,7 @@
 #include "runtime/counter.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace redlock::detail {
 
@@ -16,7 +17,8 @@ void holdings::add(std::shared_ptr<holding> h)
     // The key is the lock's own; one that the servers forgot may still be there under the same name.
     try {
         for (auto const& resource : h->resources) {
-            held_.erase(resource);
+            for (auto [it, end] = held_.equal_range(resource); it != end;)
+                it = h->grant()->mode == mode::shared && it->second->grant()->mode == mode::shared ? std::next(it) : held_.erase(it);
             held_.emplace(resource, h.get());
         }
     } catch (...) {  // out of memory
@@ -33,11 +35,13 @@ void holdings::set_free(holding& h)
 {
     bump<std::size_t>(held_now_, -1);
     for (auto const& resource : h.resources) {
-        auto const it = held_.find(resource);
-        if (it == held_.end() || it->second != &h)
+        auto const [begin, end] = held_.equal_range(resource);
+        auto const it = std::find_if(begin, end, [&](auto& known) { return known.second == &h; });
+        if (it == end)
             continue;
+        bool const was_the_last = std::next(begin) == end;
         held_.erase(it);
-        if (waiters_.freed(resource, runtime_.now()))
+        if (was_the_last && waiters_.freed(resource, runtime_.now()))
             h.grant()->hands_on = false;  // it is the next one's to end
     }
 }
@@ -64,28 +68,33 @@ std::optional<clock::time_point> holdings::held_until(resource_set const& resour
 {
     std::optional<clock::time_point> until;
     for (auto const& resource : resources) {
-        auto const it = held_.find(resource);
-        if (it != held_.end() && it->second->held() && (wanted == mode::exclusive || it->second->keeps_readers_out()))
-            until = std::max(until, std::optional(it->second->valid_until()));
+        for (auto const* const h : of(resource)) {
+            if (h->held() && (wanted == mode::exclusive || h->keeps_readers_out()))
+                until = std::max(until, std::optional(h->valid_until()));
+        }
     }
     return until;
 }
 
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
-    auto const it = held_.find(resource);
-    return it == held_.end() ? nullptr : it->second->join(options, called, passes);
+    if (!passes && std::ranges::any_of(of(resource), [](auto* h) { return h->is_wanted(); }))
+        return nullptr;
+    for (auto* const h : of(resource)) {
+        if (auto more = h->join(options, called))
+            return more;
+    }
+    return nullptr;
 }
 
-void holdings::changed(core::watched of, std::size_t node, std::string_view resource)
+void holdings::changed(core::watched what, std::size_t node, std::string_view resource)
 {
-    auto const it = held_.find(resource);
-    if (it == held_.end())
-        return;
-    if (of == core::watched::lock)
-        it->second->may_be_gone(node);
-    if (of == core::watched::lock || of == core::watched::readers)
-        it->second->others_changed();
+    for (auto* const h : of(resource)) {
+        if (what == core::watched::lock)
+            h->may_be_gone(node);
+        if (what == core::watched::lock || what == core::watched::readers)
+            h->others_changed();
+    }
 }
 
 void holdings::tell_to_stop() noexcept

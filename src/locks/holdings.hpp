@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,9 +39,10 @@ public:
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
+    virtual bool is_wanted() const noexcept = 0;  ///< somebody waited to have it alone when it was acquired
     /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it was @p called: null
-    /// if not. @p passes: somebody who wants it alone does not come before them.
-    virtual std::shared_ptr<stake> join(acquire_options const& options, clock::time_point called, bool passes) = 0;
+    /// if not.
+    virtual std::shared_ptr<stake> join(acquire_options const& options, clock::time_point called) = 0;
     virtual void may_be_gone(std::size_t node) = 0;  ///< so says a node of one of its keys
     virtual void others_changed() = 0;  ///< of those who share it some have come or gone
     virtual bool keeps_readers_out() const noexcept = 0;  ///< of this manager
@@ -75,8 +77,8 @@ public:
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
     std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called, bool passes) const;
 
-    /// This has changed @p of the lock of @p resource on @p node.
-    void changed(core::watched of, std::size_t node, std::string_view resource);
+    /// This has changed @p what of the lock of @p resource on @p node.
+    void changed(core::watched what, std::size_t node, std::string_view resource);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;
@@ -89,15 +91,21 @@ public:
     std::uint64_t added() const noexcept { return added_.load(std::memory_order_relaxed); }
 
 private:
-    using by_resource = std::unordered_map<std::string_view, holding*, std::hash<std::string_view>, std::equal_to<std::string_view>,
-                                           recycler<std::pair<std::string_view const, holding*>>>;
+    using by_resource = std::unordered_multimap<std::string_view, holding*, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                                                recycler<std::pair<std::string_view const, holding*>>>;
+
+    auto of(std::string_view resource) const
+    {
+        auto const [begin, end] = held_.equal_range(resource);
+        return std::ranges::subrange(begin, end) | std::views::values;
+    }
 
     detail::runtime& runtime_;
     detail::waiters& waiters_;
     detail::cleaner& cleaner_;
     std::function<void()> const released_;
     boost::intrusive::list<holding> all_;
-    by_resource held_;
+    by_resource held_;  // several of one resource only if they share it
     std::atomic<std::size_t> held_now_{0};
     std::atomic<std::uint64_t> added_{0};
 };

@@ -247,6 +247,53 @@ BOOST_FIXTURE_TEST_CASE(who_needs_more_than_is_left_does_not_join, readers_and_w
     BOOST_TEST(third->stats().joined == 1u);
 }
 
+BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_writers)
+{
+    auto one = read(*locks, {.ttl = 10s});
+    auto renewed = read(*locks, {.ttl = 10s, .renew = renewal::automatic});
+    auto long_one = read(*locks, {.ttl = 30s});
+    BOOST_TEST(locks->stats().joined == 0u);
+    std::vector<lock> joined;
+    joined.push_back(read(*locks, {.ttl = 10s, .renew = renewal::automatic}).held);
+    joined.push_back(read(*locks, {.ttl = 10s}).held);
+    BOOST_TEST(joined.front().token() == renewed.held.token());
+    BOOST_TEST(locks->stats().joined == 2u);
+
+    // The end of one is not that of the others: who wants it alone waits for all, and asks nobody meanwhile.
+    joined.clear();
+    long_one.held = {};
+    w.run_for(1ms);
+    auto writer = w.start(*locks, "stock", {.wait = 1min});
+    auto const asked = w[0].count(kind::acquire);
+    one.held = {};
+    w.run_for(1s);
+    BOOST_TEST(w[0].count(kind::acquire) == asked);
+    renewed.held = {};
+    w.run_for(1ms);
+    BOOST_TEST(writer.held.held());
+}
+
+// Several that were kept out by a writer come one after the other; while they do, the next writer begins to wait, and the last of them hears of it.
+BOOST_FIXTURE_TEST_CASE(nobody_joins_an_earlier_one_either_when_a_writer_is_known_to_wait, readers_and_writers)
+{
+    w.acquire(*second, "warm-up");
+    auto alone = write(*third, {.ttl = 30s});
+    lock_world::outcome early, longer, longest, last, writer;
+    w.start_acquire(early, *locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::shared});
+    w.start_acquire(longer, *locks, "stock", {.ttl = 30s, .wait = 1min, .mode = mode::shared});
+    w.start_acquire(longest, *locks, "stock", {.ttl = 60s, .wait = 1min, .mode = mode::shared});
+    w.start_acquire(last, *locks, "stock", {.ttl = 10s, .wait = 1min, .renew = renewal::automatic, .mode = mode::shared});
+    w.run_for(1s);
+    alone.held = {};
+    w.run_to([&] { return early.done; });
+    start(writer, *second, mode::exclusive);
+    w.run_to([&] { return last.done; });
+    BOOST_TEST(last.held.held());
+    w.run_for(1ms);
+    BOOST_TEST((read(*locks, {.ttl = 10s}).ec == errc::contended));
+    BOOST_TEST(locks->stats().joined == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(nobody_joins_past_a_writer_of_the_same_manager, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 30s});
