@@ -1,5 +1,7 @@
 #include "demo/buyers.hpp"
 
+#include "demo/reports.hpp"
+
 #include <redlock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -67,6 +69,8 @@ private:
         opened_ = steady::now();
         for (std::size_t i = 0; i < crowd_.buyers; ++i)
             asio::co_spawn(context_, buyer(i), [this](std::exception_ptr e) { leave(e); });
+        for (std::size_t i = 0; i < crowd_.accountants; ++i)
+            asio::co_spawn(context_, accountant(), [this](std::exception_ptr e) { if (e) end(e); });
         while (left_ < crowd_.buyers && !shop_.closed)
             co_await pause(2ms);
         while (trying_ > 0)
@@ -106,6 +110,20 @@ private:
         --trying_;
     }
 
+    awaitable<void> accountant()
+    {
+        while (!shop_.closed) {
+            co_await pause(20ms);
+            ++trying_;
+            try {
+                co_await report(shop_, *locks_, crowd_.lock);
+            } catch (system_error const& e) {
+                count(e.code());
+            }
+            --trying_;
+        }
+    }
+
     order choose()
     {
         order all(shop_.kinds);
@@ -121,7 +139,7 @@ private:
             co_return co_await sell(o, nullptr);
         std::vector<std::string> names;
         for (auto const i : o)
-            names.push_back(fmt::format("stock:{}", shop_.items[i].name));
+            names.push_back(lock_name(shop_.items[i]));
         auto body = [&](lock& held) {
             note_wait(o, steady::now() - came);
             return sell(o, &held);
@@ -219,7 +237,7 @@ private:
     std::minstd_rand random_{std::random_device()()};
     steady::time_point opened_;
     std::size_t left_ = 0;    // buyers who will not come again
-    std::size_t trying_ = 0;  // buyers who are in the shop
+    std::size_t trying_ = 0;  // who is in the shop, and not to be left there
     bool ended_ = false;
     std::exception_ptr failure_;
 };

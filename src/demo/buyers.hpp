@@ -21,6 +21,7 @@ struct crowd {
     std::chrono::microseconds database_time{0};    ///< from reading the stock to writing it back, more or less
     bool come_again = false;                       ///< they buy over and over, until the shop closes
     std::int64_t reorder = 0;                      ///< what a buyer has delivered who finds an item gone; 0: nothing
+    std::size_t accountants = 0;                   ///< who read all books over and over, beside each other
     std::size_t fewest_items = 1;                  ///< Each buyer wants so many different items …
     std::size_t most_items = 1;                    ///< … or more, up to 10, by chance.
 };

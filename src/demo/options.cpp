@@ -12,7 +12,8 @@ namespace {
 constexpr char about[] =
     R"(A flash sale on five real Redis servers, which it starts itself: many buyers in two processes want the few hair dryers
 in stock. First without a lock, then with it, then while servers fail, then with a lock holder that stands still. At
-last, orders of several items, each under one lock, while servers fail. It says what it claims, and whether that was so.)";
+last, orders of several items, each under one lock, and reports that share the locks, while servers fail. It says what
+it claims, and whether that was so.)";
 
 constexpr char notes[] =
     R"(Exit status: 0 if every claim held, 1 if not or if something failed, 64 for a wrong option, 130 after Ctrl-C.

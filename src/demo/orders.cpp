@@ -72,13 +72,25 @@ void claim_that_nothing_is_half_booked(shop const& s, progress& p)
     p.claim(pieces == s.sold(), fmt::format("nothing is half-booked: {} orders of {} items, and {} are sold", booked, pieces, s.sold()));
 }
 
+// Without a lock they are wrong when something is sold meanwhile: until that was seen.
+void claim_that_reports_add_up(act& a, progress& p)
+{
+    auto const& with = a.books().lines_under_lock;
+    auto const& without = a.books().lines_without;
+    a.watch_until([&] { return with.right + with.wrong > 0 && without.wrong > 0; }, 60s);
+    p.claim(with.right > 0 && with.wrong == 0,
+            fmt::format("every line of the reports under shared locks adds up: {} of {}", with.right.load(), with.right + with.wrong));
+    p.claim(without.wrong > 0, fmt::format("without a lock {} of {} do not", without.wrong.load(), without.right + without.wrong));
+}
+
 }  // namespace
 
 act_result book_orders(progress& p, servers& s)
 {
     p.begin_act("Act 5: orders of several items, while servers fail",
                 "Each is for 3 to 10 of 20 items, and holds the lock on all of them. If one is gone,\n"
-                "nothing is booked, and more of it is delivered.");
+                "nothing is booked, and more of it is delivered. Meanwhile reports read the books of\n"
+                "one item after the other, under a lock that they share, and then without.");
     act a(p, s, 100, 20);
     auto const& books = a.books();
     crowd const customers{.nodes = s.urls(),
@@ -87,6 +99,7 @@ act_result book_orders(progress& p, servers& s)
                           .database_time = 1ms,
                           .come_again = true,
                           .reorder = 100,
+                          .accountants = 4,
                           .fewest_items = fewest,
                           .most_items = most};
     a.admit_in_two_processes(customers);
@@ -97,6 +110,7 @@ act_result book_orders(progress& p, servers& s)
     s.resume(1);
     p.event("the killed one was started again, empty, and the other goes on");
     a.sales(700ms);
+    claim_that_reports_add_up(a, p);
     a.close_doors();
     a.watch_to_the_end();
 

@@ -46,6 +46,11 @@ std::int64_t shop::sold() const
     return sum(*this, &item::sold);
 }
 
+std::string lock_name(shop::item const& i)
+{
+    return std::string("stock:") + i.name;
+}
+
 void shop_demolition::operator()(shop* s) const noexcept
 {
     ::munmap(s, sizeof(shop));

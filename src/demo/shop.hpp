@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace redlock::demo {
 
@@ -30,6 +31,12 @@ struct shop {
         number longest_wait{0};           ///< for the lock, in microseconds
     };
 
+    /// Of reports: what they say of an item.
+    struct lines {
+        number right{0};                  ///< what is left and what was sold is what was delivered
+        number wrong{0};
+    };
+
     /// So many of each of the first @p kinds of items, 1 to 20.
     shop(std::int64_t first_delivery, std::size_t kinds);
 
@@ -41,6 +48,8 @@ struct shop {
     std::size_t const kinds;
     std::array<item, 20> items;
     std::array<orders, 11> by_size;       ///< what was ordered: so many different items, one piece of each
+    lines lines_under_lock;
+    lines lines_without;
     number sent_away{0};                  ///< came when one of the items was gone
     number waiting{0};                    ///< buyers who have come and are neither served nor sent away
     number paying{0};                     ///< buyers who are between reading the stock and writing it back
@@ -55,6 +64,9 @@ struct shop {
     std::atomic<bool> closed{false};      ///< no further tries
     std::atomic<bool> database_hangs{false};
 };
+
+/// Of the lock that guards the books of an item.
+std::string lock_name(shop::item const& i);
 
 struct shop_demolition {
     void operator()(shop*) const noexcept;
