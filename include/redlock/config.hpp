@@ -84,6 +84,9 @@ struct config {
     /// While other processes wait for the same lock: how many of this process may have it one after the other, 0 to a million.
     /// Then the others come first. Who waited here before it was known that others do comes first, up to this number.
     /// Zero: after each lock the others come first.
+    ///
+    /// Likewise, while an acquisition of several resources waits for some of them: how many of this manager that want one of the others may
+    /// come before it.
     std::size_t max_handovers = 16;
 
     /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all

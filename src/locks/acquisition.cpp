@@ -92,6 +92,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         if (a.shares() && a.join())
             co_return error_code();
         if (auto const until = a.others_first(now)) {
+            a.let_others_pass();
             co_await a.sleep(std::min(*until, a.give_up_at_));
             continue;
         }
@@ -174,6 +175,14 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
         tell_those_behind(errc::contended, {});
     }
     return until;
+}
+
+// Who wants several and waits for some of them need not keep those that want one from the rest meanwhile; but not for ever.
+void acquisition::let_others_pass()
+{
+    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until(resource, mode::exclusive); };
+    if (wants_several())
+        passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
 }
 
 task<void> acquisition::connect(std::shared_ptr<acquisition> self)

@@ -67,6 +67,7 @@ private:
     bool is_behind_a_writer() const;
     bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
+    void let_others_pass();
     std::shared_ptr<round> next_round();
     mode mode_on_nodes() const noexcept { return shares() ? mode::shared : mode::exclusive; }
     key_list keys() const;
@@ -100,6 +101,7 @@ private:
     bool const explains_;
     std::string const holds_up_to_;
     waiters::place* place_ = nullptr;     ///< of one that may wait
+    std::size_t passed_ = 0;              ///< of one that wants several: how many that want one have come before it
 
     std::shared_ptr<round> round_;          ///< the latest, or that of who stood in front of us in the queue
     std::shared_ptr<round> raise_;          ///< the second round, while it is under way

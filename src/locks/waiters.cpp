@@ -33,6 +33,8 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
             places_.push_back({r, q, at});
             if (q.begin() == at && behind != q.end())
                 (*behind)->wake();  // it was the first
+            else if (q.size() == 2 && q.front()->wants_several())
+                q.front()->wake();  // it may let this one pass
         }
     } catch (...) {  // out of memory
         leave();
@@ -94,6 +96,20 @@ void waiters::put_in_front_who_holds_more(queue& q)
             }
         }
     }
+}
+
+std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free)
+{
+    std::size_t passed = 0;
+    for (auto const& p : places_) {
+        auto const next = std::next(p.at);
+        if (passed == left || !p.first() || next == p.queue.end() || (*next)->wants_several() || !is_free(p.resource))
+            continue;
+        p.queue.splice(p.at, p.queue, next);
+        p.queue.front()->wake();
+        ++passed;
+    }
+    return passed;
 }
 
 void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)

@@ -103,6 +103,9 @@ public:
         place(place const&) = delete;
         place& operator=(place const&) = delete;
         bool first() const { return in_the_way() == nullptr; }
+        /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many
+        /// did, at most @p left.
+        std::size_t let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free);
         void step_back();  ///< behind all others, if there are any that it may wait for
         /// It is the first, and has got what it waits for: a phase of its mode begins, or goes on.
         void got();

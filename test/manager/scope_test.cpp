@@ -546,7 +546,8 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     c.held = {};
     w.run_for(100ms);
 
-    // While one that passes asks once, b goes to somebody else, so nobody here is told of its end.
+    // While one that passes asks once, b goes to somebody else: that the set waits for it no node knows any more.
+    w.each([](auto& s) { s.request_delay = s.reply_delay = 600us; });
     outcome passing;
     b.held = {};
     auto again = w.start(*other, "b", {.ttl = 60s});
