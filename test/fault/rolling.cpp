@@ -7,6 +7,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
 
@@ -77,7 +78,8 @@ private:
         auto const connections = node().connections;
         servers_[i]->kill();
         servers_[i]->start();
-        wait(held, [&] { return node().connections > connections && node().quarantine > 0ms; });
+        wait(held, [&] { return node().connections > connections; });
+        asio::post(context_, asio::use_future).get();  // whether it is in quarantine is known with that; a look at another moment may miss it
         wait(held, [&] { return node().quarantine == 0ms; });
         wait(held, [&] { return servers_[i]->ask({"GET", "lock:healed"}) == held.token(); });
         auto const before = renewals();

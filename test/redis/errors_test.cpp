@@ -194,7 +194,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
     auto const server = "redis_version:" + version + "\r\nrun_id:" + std::string(40, 'a') + "\r\n";
     std::string all = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$" + std::to_string(server.size()) + "\r\n" + server
                     + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
-    for (auto const& script : redis::all_scripts)
+    for (auto const& script : redis::greeted_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
     for (int i = 0; i < (with_fencing ? 14 : 11); ++i)  // the trial
         all += ":1\r\n";
