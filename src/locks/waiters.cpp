@@ -136,6 +136,8 @@ waiters::queue const& waiters::place::latest() const
 
 waiters::queue const* waiters::find(std::string_view resource) const
 {
+    if (queues_.empty())  // as a rule
+        return nullptr;
     auto const q = queues_.find(resource);
     return q == queues_.end() ? nullptr : &q->second;
 }
@@ -218,6 +220,8 @@ void waiters::others_want(std::string const& resource, clock::duration round_tri
 
 bool waiters::freed(std::string const& resource, clock::time_point now)
 {
+    if (queues_.empty() && shared_.empty())  // as a rule
+        return false;
     auto const q = queues_.find(resource);
     bool follows = false;
     if (q != queues_.end()) {

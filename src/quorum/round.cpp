@@ -261,6 +261,9 @@ void round::count(vote v)
 
 std::chrono::milliseconds round::promised() const
 {
+    auto const promise_all = std::count_if(ballots.begin(), ballots.end(), [this](auto& b) { return b.has_granted() && b.reply.good_for >= command.ttl; });
+    if (static_cast<std::size_t>(promise_all) >= votes.quorum())  // as a rule
+        return command.ttl;
     boost::container::small_vector<std::chrono::milliseconds, 9> promises;
     for (auto const& b : ballots) {
         if (b.has_granted())
