@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace redlock::bench {
@@ -122,7 +121,6 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
     auto due = begin_ + every(static_cast<double>(number));
     asio::steady_timer pause(context_);
     acquire_options options{.ttl = w.ttl, .wait = w.one_key ? wait_forever : std::chrono::milliseconds(0)};
-    std::minstd_rand random(static_cast<unsigned>(number) + 1);
     std::bernoulli_distribution reads(w.readers);
     // A cycle whose time would come after the end is none: at a low rate it could be hours away.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
@@ -132,7 +130,7 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         }
         // From when it should have begun: otherwise a stall would hide the cycles that it kept from beginning.
         auto const begun = w.rate > 0 ? due : steady::now();
-        bool const shares = w.readers > 0 && reads(random);
+        bool const shares = w.readers > 0 && reads(random_);
         options.mode = shares ? mode::shared : mode::exclusive;
         auto [ec, lock] = co_await locks_.async_acquire(resources, options, token);
         if (!shares)

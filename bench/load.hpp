@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ private:
     steady::time_point begin_, end_;
     std::optional<steady::time_point> event_;
     std::chrono::nanoseconds longest_after_event_{0};
+    std::mt19937 random_;      ///< one for all: several whose seeds are near each other draw alike, and writers came in bursts
     std::size_t running_ = 0;  ///< coroutines that refer to the work
     bool has_held_ = false;
 };

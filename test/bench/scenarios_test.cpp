@@ -270,12 +270,16 @@ BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
 
 BOOST_AUTO_TEST_CASE(readers_beside_each_other_are_compared_with_one_after_the_other)
 {
-    auto const r = run_briefly("shared").at(0);
+    auto const results = run_briefly("shared");
 
-    check_common(r);
-    BOOST_TEST(r.more.at("joined_percent") > 0);
-    for (auto const* ratio : {"rate_to_exclusive", "writers_p99_wait_to_hold"})
-        BOOST_TEST(r.more.contains(ratio));
+    BOOST_REQUIRE(results.size() == 2u);
+    for (auto const& r : results) {
+        check_common(r);
+        BOOST_TEST(r.more.at("joined_percent") > 0);
+        for (auto const* ratio : {"rate_to_exclusive", "writers_p99_wait_to_hold"})
+            BOOST_TEST(r.more.contains(ratio));
+    }
+    BOOST_TEST(results[1].variant.find("at fixed times") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
