@@ -195,7 +195,8 @@ public:
         Then it is as any exclusive lock: @ref mode says so, renewals keep it so, and with `config::fencing` it has a new, higher
         @ref fencing_token. Its validity counts from the start of the upgrade: @ref valid_until may come earlier than it was.
 
-        Once in its life: after a downgrade it is not upgraded again. Release it, and acquire another.
+        Once in its life: after a downgrade it is not upgraded again. Release it, and acquire another. It ends with its handle; handles that
+        joined one that is @ref mode::upgradeable are so, too.
 
         @par Completes
         - without an error: nobody else holds it, in either mode;
@@ -208,8 +209,8 @@ public:
         @par Errors
         - @ref errc::contended : others share it, too; or it has several handles, as those have that joined what the manager shares.
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
-        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition.
-        - @ref errc::not_held : released before, or empty.
+        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition; also one that waits ends with them.
+        - @ref errc::not_held : released before or meanwhile, or empty.
         - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, or is being upgraded; or @p wait is negative, or
           not zero though the lock is not upgradeable.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.

@@ -71,7 +71,8 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
-    if (ec && self->lost_rounds_ > 0 && !self->shares() && !state.waiters.others_queue(self->resources.names()))
+    bool const is_noted = self->noted_ || state.holdings.held_until(self->resources, mode::exclusive);
+    if (ec && is_noted && !self->shares() && !state.waiters.others_queue(self->resources.names()))
         self->withdraw();
     co_return ec;
 }
@@ -87,7 +88,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             a.round_ = a.place_->asked();
             co_return a.place_->met().value_or(make_error_code(state.quorum.nodes.ready() ? errc::contended : errc::no_quorum));
         }
-        if (a.shares() && a.is_behind_a_writer())
+        if (a.shares() && (a.is_behind_a_writer() || a.is_behind_own_upgrade(now)))
             co_return errc::contended;
         if (a.shares() && a.join())
             co_return error_code();
@@ -136,55 +137,6 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     co_return asio::error::operation_aborted;
 }
 
-// Who does not wait is in no queue; it does not pass those who are for all that.
-bool acquisition::is_behind_a_writer() const
-{
-    return !place_ && state_->waiters.wanted_alone(resources.names().front());
-}
-
-// What this manager shares already is there for one more.
-bool acquisition::join()
-{
-    bool const is_next = options_.mode == mode::shared && (!place_ || place_->first());
-    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, called_, passes_writers()) : nullptr;
-    if (!joined)
-        return false;
-    if (place_)
-        place_->got();
-    bump(state_->count.joined);
-    won_ = access::make_handle(std::move(joined));
-    return true;
-}
-
-// Until when others of this manager, or of other ones, come first; they wake us when they are done. Nothing: it is for us to ask.
-std::optional<clock::time_point> acquisition::others_first(clock::time_point now)
-{
-    if (is_kept_waiting()) {
-        history_.queued = true;
-        return give_up_at_;
-    }
-    if (!place_ || growing_ || now >= give_up_at_)
-        return std::nullopt;  // what is kept would be over before it is asked for again
-    // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
-    auto const held_until = state_->holdings.held_until(resources, mode_on_nodes());
-    auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
-    if (until) {
-        (held_until ? history_.queued : history_.yielded) = true;
-        if (held_until && shares())
-            place_->kept_out(now);
-        tell_those_behind(errc::contended, {});
-    }
-    return until;
-}
-
-// Who wants several and waits for some of them need not keep those that want one from the rest meanwhile; but not for ever.
-void acquisition::let_others_pass()
-{
-    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until(resource, mode::exclusive); };
-    if (wants_several())
-        passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
-}
-
 task<void> acquisition::connect(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
@@ -218,6 +170,7 @@ std::shared_ptr<round> acquisition::next_round()
     r->timed = options_.report != nullptr;
     history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);
+    noted_ = noted_ || question.contends;
     if (question.contends)
         r->contend(question.more_follow && !wants_several());
     if (question.watches) {
@@ -265,6 +218,8 @@ void acquisition::hand_out(clock::time_point decided)
         state_->waiters.others_want(resources.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
                                     state_->runtime.random()[0]);
     auto held = make_recycled<held_lock>(state_, resources, *round_, options_, &extension::renew);
+    if (!right_to_upgrade.empty())
+        held->may_be_upgraded(std::move(right_to_upgrade));
     held->keep();
     state_->holdings.add(held);
     won_ = access::make_handle(held->first_stake());

@@ -50,6 +50,7 @@ public:
 
     resource_set const resources;
     acquire_handler done;
+    lock_handle right_to_upgrade;         ///< before it starts: the lock is held with it
 
 private:
     /// What a second round has come to: the token is in the grant, unless the nodes' counters disagree.
@@ -65,6 +66,7 @@ private:
 
     bool is_kept_waiting() const noexcept { return place_ && !growing_ && !place_->first(); }
     bool is_behind_a_writer() const;
+    bool is_behind_own_upgrade(clock::time_point now) const;
     bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
     void let_others_pass();
@@ -112,6 +114,7 @@ private:
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     std::size_t conflicts_ = 0;             ///< of tokens
     std::size_t lost_rounds_ = 0;           ///< to others, races included
+    bool noted_ = false;                    ///< nodes may have noted that this manager wants it
     lock_handle won_;
     bool cancelled_ = false;
     bool last_round_ = false;               ///< cancelled, unless the present one wins

@@ -18,10 +18,8 @@ void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error
     auto const& state = *s->lock.state;
     if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
-    if (s->parts().empty()) {
-        s->lock.extend_right(ttl);
+    if (s->parts().empty())
         return extension::start(std::move(s), ttl, std::move(done));
-    }
     auto const each = [ttl](std::shared_ptr<stake> part, error_handler ended) { start_extend(std::move(part), ttl, std::move(ended)); };
     call_of_parts::start(std::move(s), each, std::move(done));
 }
@@ -53,6 +51,17 @@ extension::extension(std::shared_ptr<held_lock> held, std::shared_ptr<stake> by,
 {
 }
 
+// What asked for an upgrade, or was renewed as if it had been granted, may have come to a node after it was taken back.
+void extension::share_again(held_lock& held)
+{
+    auto const downgrade = make_recycled<round>(held.state->quorum, node_command::kind::downgrade, held.grant(), held.longest_ttl());
+    for (std::size_t i = 0; i < held.grant()->nodes(); ++i) {
+        if (!held.grant()->may_hold(i))
+            downgrade->skip(i, vote::denied);
+    }
+    downgrade->send();
+}
+
 task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
 {
     auto& held = *self->held_;
@@ -69,6 +78,8 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
             co_return ec;
         form = held.held_as();
         held.may_live_for(self->ttl_);
+        if (form == held_lock::form::downgraded)
+            share_again(held);
         auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
         extension->command.heal = self->is_renewal() && state.settings.heal;
         extension->command.alone = form == held_lock::form::upgraded;
@@ -115,8 +126,6 @@ bool held_lock::lasts_for(std::chrono::milliseconds ttl, renewal how) const noex
 
 void held_lock::renew_for(std::chrono::milliseconds ttl, renew how)
 {
-    if (auto const& right = access::stake_of(right_to_upgrade_))
-        right->lock.renew_for(ttl, how);
     if (renew_ && ttl_ >= ttl)
         return;
     renew_ = how;

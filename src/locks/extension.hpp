@@ -23,6 +23,7 @@ public:
 
 private:
     static task<error_code> ask_nodes(std::shared_ptr<extension>);
+    static void share_again(held_lock&);
 
     bool is_renewal() const noexcept { return by_ == nullptr; }
     error_code outcome(error_code of_the_lock) const noexcept;

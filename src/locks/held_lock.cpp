@@ -186,6 +186,8 @@ void held_lock::lose(std::string_view why)
         bump(state->count.lost);
         free_ = true;
         state->holdings.set_free(*this);
+        give_back_right();
+        others_changed();
         end_waits(errc::lost);
         state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(resources)), trouble_);
     }
@@ -255,6 +257,7 @@ bool held_lock::let_go()
         return false;
     auto const self = shared_from_this();
     give_back_right();
+    others_changed();
     bump(state->count.released);
     alarm_.clear();
     state->renewals.ended(renewal_fails_, false);

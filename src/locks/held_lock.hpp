@@ -112,7 +112,7 @@ public:
     std::shared_ptr<stake> another(std::shared_ptr<handle_count> of_scope = {});
     handle_count handles;
     clock::time_point valid_until() const noexcept override;
-    redlock::mode mode() const noexcept;
+    redlock::mode mode() const noexcept override;
     std::shared_ptr<manager_state> const state;
 
     /// How one that was acquired shared is held. It moves down only: what asks for an upgrade may arrive late, and so may what takes it back.
@@ -134,7 +134,7 @@ public:
     void renewed(error_code);
 
     // To have it alone: mode_change.cpp.
-    void may_be_upgraded(lock_handle right);   ///< once, before anybody else knows it: it may wait to be alone as long as it has this
+    void may_be_upgraded(lock_handle right) noexcept;   ///< once, before anybody else knows it: it may wait to be alone as long as it has this
     bool is_upgradeable() const noexcept { return !right_to_upgrade_.empty(); }
     bool may_wait_to_be_alone() const noexcept { return right_to_upgrade_.held(); }
     bool has_other_handles() const noexcept { return handles.several(); }
@@ -142,7 +142,6 @@ public:
     void end_upgrade();
     void others_changed() override;
     bool keeps_readers_out() const noexcept override { return waiting_upgrade_ || mode() == redlock::mode::exclusive; }
-    void extend_right(std::chrono::milliseconds ttl);
     std::chrono::milliseconds ttl_of_upgrade() const;
     error_code conclude_upgrade(round const&, std::uint64_t token);
     error_code conclude_downgrade(round const&);

@@ -2,7 +2,6 @@
 
 #include "core/renewal.hpp"
 #include "core/validity.hpp"
-#include "locks/extension.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -19,7 +18,7 @@ redlock::mode held_lock::mode() const noexcept
     return is_upgradeable() ? mode::upgradeable : mode::shared;
 }
 
-void held_lock::may_be_upgraded(lock_handle right)
+void held_lock::may_be_upgraded(lock_handle right) noexcept
 {
     right_to_upgrade_ = std::move(right);
 }
@@ -93,13 +92,6 @@ error_code held_lock::conclude_downgrade(round const& downgrade)
     if (downgrade.votes.refused())
         return lose_to_refusal();
     return downgrade.votes.verdict() == core::verdict::won ? error_code() : make_error_code(errc::no_quorum);
-}
-
-// Nobody waits for it: without the right the lock is a reader as any other.
-void held_lock::extend_right(std::chrono::milliseconds ttl)
-{
-    if (auto const& right = access::stake_of(right_to_upgrade_))
-        extension::renew(right->lock.shared_from_this(), ttl);
 }
 
 }  // namespace redlock::detail

@@ -43,6 +43,8 @@ void holdings::set_free(holding& h)
         held_.erase(it);
         if (was_the_last && waiters_.freed(resource, runtime_.now()))
             h.grant()->hands_on = false;  // it is the next one's to end
+        for (auto* const other : was_the_last ? of({}) : of(resource))  // no node tells us of what we do ourselves
+            other->others_changed();
     }
 }
 
@@ -74,6 +76,13 @@ std::optional<clock::time_point> holdings::held_until(resource_set const& resour
         }
     }
     return until;
+}
+
+bool holdings::held_alone(resource_set const& resources) const
+{
+    return std::any_of(resources.begin(), resources.end(), [this](auto& resource) {
+        return std::ranges::any_of(of(resource), [](auto* h) { return h->held() && h->mode() == mode::exclusive; });
+    });
 }
 
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const

@@ -38,6 +38,7 @@ public:
     virtual clock::time_point valid_until() const noexcept = 0;
     virtual std::shared_ptr<detail::grant> const& grant() const noexcept = 0;
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
+    virtual redlock::mode mode() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
     virtual bool is_wanted() const noexcept = 0;  ///< somebody waited to have it alone when it was acquired
     /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it was @p called: null
@@ -73,6 +74,9 @@ public:
     /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of them; nothing
     /// if none is.
     std::optional<clock::time_point> held_until(resource_set const& resources, redlock::mode) const;
+
+    /// Whether this manager itself has one of @p resources alone.
+    bool held_alone(resource_set const& resources) const;
 
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
     std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called, bool passes) const;

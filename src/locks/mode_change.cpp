@@ -17,13 +17,16 @@ namespace redlock::detail {
 
 namespace {
 
+constexpr std::chrono::milliseconds look_again_after{2'000};
+
 /// One call of `lock::async_upgrade` or `lock::async_downgrade`.
 class mode_change final : public shared_operation<mode_change>, public waiting_upgrade {
 public:
-    mode_change(std::shared_ptr<held_lock> held, std::chrono::milliseconds wait, completion<void(error_code)> handler)
-        : shared_operation(held->state->strand()),
+    mode_change(std::shared_ptr<stake> by, std::chrono::milliseconds wait, completion<void(error_code)> handler)
+        : shared_operation(by->lock.state->strand()),
           done(std::move(handler)),
-          held_(std::move(held)),
+          by_(std::move(by)),
+          held_(by_->lock.shared_from_this()),
           waits_(wait.count() > 0),
           give_up_at_(core::later(held_->state->now(), wait)),
           alarm_([this] { wake(); })
@@ -47,6 +50,7 @@ private:
 
     std::shared_ptr<round> ask(node_command::kind);
     error_code outcome_of(round const& upgrade) const;
+    error_code over() const;
     clock::time_point ask_again_at();
     error_code gave_up(error_code);
     void wake();
@@ -55,6 +59,7 @@ private:
         return suspend_into(sleeper_, [this, until] { held_->state->runtime.set(alarm_, until); });
     }
 
+    std::shared_ptr<stake> const by_;
     std::shared_ptr<held_lock> const held_;
     bool const waits_;
     clock::time_point const give_up_at_;
@@ -131,8 +136,11 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
         co_return ec;
     auto const end = [](held_lock* h) { h->end_upgrade(); };
     std::unique_ptr<held_lock, decltype(end)> const under_way(&held);
+    self->last_round_ = self->last_round_ || !state.shutdown.open();
     for (;;) {
         self->changed_ = false;
+        if (auto const ec = self->over())
+            co_return self->gave_up(ec);
         // Of several handles one alone cannot know what the others do.
         error_code ec = errc::contended;
         if (!held.has_other_handles())
@@ -142,9 +150,17 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
         co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
         if (self->cancelled_ || self->last_round_)
             co_return self->gave_up(asio::error::operation_aborted);
-        if (auto const lost = held.check())
-            co_return self->gave_up(lost);
     }
+}
+
+// Why it must not go on.
+error_code mode_change::over() const
+{
+    if (by_->given_back())
+        return errc::not_held;
+    if (auto const ec = held_->check())
+        return ec;
+    return held_->held_as() == held_lock::form::as_acquired ? error_code() : make_error_code(asio::error::operation_aborted);
 }
 
 // The nodes have noted that it waits, and keep others from reading.
@@ -159,7 +175,7 @@ error_code mode_change::gave_up(error_code ec)
     return ec;
 }
 
-// Where a quorum of the nodes will notify, no more often than it is renewed: a notice may get lost.
+// Where a quorum of the nodes will notify, now and then all the same: a notice may get lost, and nobody tells of a reader whose time is over.
 clock::time_point mode_change::ask_again_at()
 {
     auto& state = *held_->state;
@@ -167,7 +183,7 @@ clock::time_point mode_change::ask_again_at()
     bool const told = !round_ || static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies))
                                      >= state.quorum.nodes.quorum();
     if (told && !changed_)
-        return state.now() + held_->ttl_of_upgrade() / 3;
+        return state.now() + std::min(held_->ttl_of_upgrade() / 3, look_again_after);
     return state.now() + core::pause_after(++rounds_, state.runtime.random()[0]);
 }
 
@@ -193,7 +209,12 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
         if (token == 0)
             co_return errc::no_quorum;
     }
-    co_return held.conclude_upgrade(*upgrade, token);
+    auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
+    if (ec == errc::not_held || ec == asio::error::operation_aborted) {  // nobody wants it any more; the nodes do not know that
+        held.change(held_lock::form::as_acquired, held_lock::form::downgraded);
+        self->ask(node_command::kind::downgrade)->send();
+    }
+    co_return ec;
 }
 
 error_code mode_change::outcome_of(round const& upgrade) const
@@ -242,6 +263,7 @@ task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
     auto& held = *self->held_;
     auto& state = *held.state;
     state.operations.enter(*self);
+    held.others_changed();  // an upgrade that waits has nothing to wait for any more
     state.waiters.shared_again(held.resources.names().front());
     if (self->cancelled_ || state.shutdown.closed())
         co_return asio::error::operation_aborted;
@@ -269,9 +291,10 @@ void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, err
         return done(ec);
     if (wait.count() < 0 || (wait.count() > 0 && !s->lock.is_upgradeable()))
         return done(make_error_code(errc::invalid_argument));
-    auto change = make_recycled<mode_change>(s->lock.shared_from_this(), wait, std::move(done));
+    auto const& state = s->lock.state;
+    auto change = make_recycled<mode_change>(std::move(s), wait, std::move(done));
     change->done.on_cancel(change);
-    s->lock.state->operations.run(change, mode_change::upgrade(change));
+    state->operations.run(change, mode_change::upgrade(change));
 }
 
 void start_downgrade(std::shared_ptr<stake> s, error_handler done)
@@ -282,7 +305,7 @@ void start_downgrade(std::shared_ptr<stake> s, error_handler done)
     auto& held = s->lock;
     if (!held.change(form::as_acquired, form::downgraded))
         held.change(form::upgraded, form::downgraded);
-    auto change = make_recycled<mode_change>(held.shared_from_this(), std::chrono::milliseconds(0), std::move(done));
+    auto change = make_recycled<mode_change>(std::move(s), std::chrono::milliseconds(0), std::move(done));
     change->done.on_cancel(change);
     held.state->operations.run(change, mode_change::downgrade(change));
 }

@@ -161,7 +161,8 @@ std::string scope_acquisition::shown_part(lock_handle const& part) const
 std::string scope_acquisition::refusal() const
 {
     for (auto const& p : parts_) {
-        if (p.mode() != mode::exclusive && options_.mode != mode::shared && options_.mode != p.mode())
+        bool const is_shared = access::stake_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded, not for ever
+        if (is_shared && options_.mode != mode::shared && (options_.mode == mode::exclusive || options_.mode != p.mode()))
             return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who waits for the same: "
                                "give it back first, or take it for yourself from the beginning",
                                shown_part(p));

@@ -39,7 +39,9 @@ public:
         auto right = core::upgrade_key(state_->settings.prefix + resources_.names().front()).substr(state_->settings.prefix.size());
         auto how = options_;
         how.mode = mode::exclusive;
-        acquire(std::move(right), how, [](upgradeable& self, reported_error ec, lock_handle won) { self.has_right(std::move(ec), std::move(won)); });
+        how.renew = renewal::automatic;  // until the lock is given back, or lost
+        how.max_hold = {};
+        acquire(std::move(right), how, {}, [](upgradeable& self, reported_error ec, lock_handle won) { self.has_right(std::move(ec), std::move(won)); });
     }
 
     void request_cancel(asio::cancellation_type type) override
@@ -55,12 +57,16 @@ public:
 private:
     using step = void (*)(upgradeable&, reported_error, lock_handle);
 
-    void acquire(resource_set names, acquire_options const& how, step next)
-    {
+    void acquire(resource_set names, acquire_options const& how, lock_handle right, step next)
+    try {
         auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             next(*self, std::move(ec), std::move(won));
         }));
-        acquisition::start(make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to_));
+        auto a = make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to_);
+        a->right_to_upgrade = std::move(right);
+        acquisition::start(std::move(a));
+    } catch (...) {  // out of memory
+        done(reported_error(asio::error::no_memory), lock_handle());
     }
 
     void has_right(reported_error ec, lock_handle won)
@@ -69,19 +75,18 @@ private:
             return done(std::move(ec), lock_handle());
         if (cancelled_)
             return done(reported_error(asio::error::operation_aborted), lock_handle());
-        right_ = std::move(won);
         auto how = options_;
         if (options_.wait != wait_forever)
             how.wait = core::time_left(give_up_at_, state_->now());
-        acquire(resources_, how, [](upgradeable& self, reported_error failure, lock_handle reader) { self.is_reader(std::move(failure), std::move(reader)); });
+        acquire(resources_, how, std::move(won), [](upgradeable& self, reported_error failure, lock_handle reader) { self.is_reader(std::move(failure), std::move(reader)); });
     }
 
     void is_reader(reported_error ec, lock_handle won)
     {
-        if (ec)
-            right_ = {};
-        else
-            access::stake_of(won)->lock.may_be_upgraded(std::move(right_));
+        if (!ec && !access::stake_of(won)->lock.may_wait_to_be_alone()) {  // somebody else may have the right by now
+            won = {};
+            ec = reported_error(errc::contended);
+        }
         done(std::move(ec), std::move(won));
     }
 
@@ -92,7 +97,6 @@ private:
     std::string const holds_up_to_;
     clock::time_point const give_up_at_;
     bool cancelled_ = false;
-    lock_handle right_;
     asio::cancellation_signal signal_;
 };
 

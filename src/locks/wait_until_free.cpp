@@ -1,10 +1,11 @@
-// How an acquisition waits between two rounds.
+// For whom an acquisition waits: for others of its manager, and between two rounds.
 
 #include "core/backoff.hpp"
 #include "core/growth.hpp"
 #include "core/validity.hpp"
 #include "core/wait_plan.hpp"
 #include "locks/acquisition.hpp"
+#include "locks/held_lock.hpp"
 
 #include <algorithm>
 #include <span>
@@ -44,6 +45,61 @@ void look_at(round const& r, clock::time_point now, core::estimate<clock::time_p
         else if (b.command().contends())
             to.expect(b.node, end_of(now, b.reply.remaining));
     }
+}
+
+// Who does not wait is in no queue; it does not pass those who are for all that.
+bool acquisition::is_behind_a_writer() const
+{
+    return !place_ && state_->waiters.wanted_alone(resources.names().front());
+}
+
+// The nodes would let it in: they know no more of us than which manager we belong to.
+bool acquisition::is_behind_own_upgrade(clock::time_point now) const
+{
+    return place_ && now >= give_up_at_ && state_->holdings.held_until(resources, mode::shared);
+}
+
+// What this manager shares already is there for one more.
+bool acquisition::join()
+{
+    bool const is_next = options_.mode == mode::shared && (!place_ || place_->first());
+    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, called_, passes_writers()) : nullptr;
+    if (!joined)
+        return false;
+    if (place_)
+        place_->got();
+    bump(state_->count.joined);
+    won_ = access::make_handle(std::move(joined));
+    return true;
+}
+
+// Until when others of this manager, or of other ones, come first; they wake us when they are done. Nothing: it is for us to ask.
+std::optional<clock::time_point> acquisition::others_first(clock::time_point now)
+{
+    if (is_kept_waiting()) {
+        history_.queued = true;
+        return give_up_at_;
+    }
+    if (!place_ || growing_ || now >= give_up_at_)
+        return std::nullopt;  // what is kept would be over before it is asked for again
+    // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
+    auto const held_until = state_->holdings.held_until(resources, mode_on_nodes());
+    auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
+    if (until) {
+        (held_until ? history_.queued : history_.yielded) = true;
+        if (shares() && state_->holdings.held_alone(resources))
+            place_->kept_out(now);
+        tell_those_behind(errc::contended, {});
+    }
+    return until;
+}
+
+// Who wants several and waits for some of them need not keep those that want one from the rest meanwhile; but not for ever.
+void acquisition::let_others_pass()
+{
+    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until(resource, mode::exclusive); };
+    if (wants_several())
+        passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
 }
 
 // After a lost round: until the next one may be won, as far as the nodes have told.

@@ -262,7 +262,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::extend:
         if ((c.heal || c.alone) && r.type == type::number && r.text == "2") {
             auto result = decided(false);
-            result.healed = c.heal;
+            result.healed = c.heal && !c.alone;  // or it only reads there
             return result;
         }
         [[fallthrough]];

@@ -640,6 +640,26 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_was_upgraded_is_not_had_exclusively_by_another_handle)
+{
+    lock_world w(3);
+    auto const locks = w.manager();
+    lock_scope scope(*locks);
+    lock one, two;
+    error_code ec;
+    bool done = false;
+    scope.async_acquire("stock", {.mode = mode::shared}, [&](error_code, lock l) { one = std::move(l); });
+    w.run_to([&] { return one.held(); });
+    BOOST_TEST(!w.upgrade(one));
+    scope.async_acquire("stock", {}, [&](error_code e, lock l) {
+        ec = e;
+        two = std::move(l);
+        done = true;
+    });
+    w.run_to([&] { return done; });
+    BOOST_TEST((ec == errc::invalid_argument));  // it may be downgraded
+}
+
 // Branches.
 
 BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acquires, scope_world)

@@ -717,6 +717,159 @@ BOOST_FIXTURE_TEST_CASE(the_right_is_extended_with_the_lock, with_upgradeable)
     BOOST_TEST((w.acquire(*second, "other", {.mode = mode::upgradeable}).ec == errc::contended));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_downgrade_ends_the_wait_to_be_alone, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s, .renew = renewal::automatic});
+    auto reader = read(*second, {.ttl = 30s, .renew = renewal::automatic});
+    call c;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(100ms);
+    BOOST_TEST(!w.downgrade(one.held));
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == asio::error::operation_aborted));
+    BOOST_TEST(read(*third).held.held());
+    BOOST_TEST(!w.release(reader.held));
+    w.run_for(10min);
+    BOOST_TEST(alone(one.held) == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_upgrade_ends_with_its_handle, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto joined = read(*locks, {.ttl = 10s});
+    call c;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(1s);
+    BOOST_TEST(!w.release(one.held));
+    w.run_for(1s);
+    BOOST_TEST((c.ec == errc::not_held));
+    BOOST_TEST((joined.held.mode() != mode::exclusive));
+    BOOST_TEST(alone(joined.held) == 0u);
+
+    auto plain = w.acquire(*third, "other", {.mode = mode::shared});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.reply_delay = 20ms; });
+    call tried;
+    plain.held.async_upgrade(tried.done());
+    w.run_for(5ms);
+    auto beside = plain.held.share();
+    BOOST_TEST(!w.release(plain.held));
+    w.run_to([&] { return tried.ec.has_value(); });
+    BOOST_TEST((tried.ec == errc::not_held));
+    BOOST_TEST((beside.mode() == mode::shared));
+    w.run_for(100ms);
+    BOOST_TEST(w.acquire(*second, "other", {.mode = mode::shared}).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_right_lasts_until_the_lock_begins, with_upgradeable)
+{
+    auto writer = write(*second, {.ttl = 20s});
+    auto one = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::upgradeable});
+    w.run_for(15s);
+    auto two = w.start(*third, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::upgradeable});
+    w.run_to([&] { return one.done; });
+    BOOST_TEST(one.held.held());
+    w.run_for(5s);
+    BOOST_TEST(!two.done);
+    w.run_to([&] { return two.done; });
+    BOOST_TEST(!one.held.held());
+    BOOST_TEST(two.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(readers_of_its_manager_do_not_pass_it_when_their_wait_is_over, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s, .renew = renewal::automatic});
+    call c;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(100ms);
+    BOOST_TEST((read(*locks, {.ttl = 10s, .wait = 1s}).ec == errc::contended));
+    BOOST_TEST((read(*third).ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_release_ends_the_wait_to_be_alone, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s, .renew = renewal::automatic});
+    call c;
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(100ms);
+    BOOST_TEST(!w.release(one.held));
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == errc::not_held));
+    BOOST_TEST(read(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(another_lock_of_the_same_manager_that_goes_is_noticed, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
+    call c;
+    one.held.async_upgrade(1min, c.done());
+    w.run_for(1s);
+    BOOST_TEST(!c.ec.has_value());
+    BOOST_TEST(!w.release(reader.held));
+    w.run_for(50ms);
+    BOOST_TEST((c.ec && !*c.ec));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_gives_up_behind_a_reader_of_its_manager_keeps_no_reader_out, with_upgradeable)
+{
+    auto one = read(*locks, {.ttl = 30s});
+    BOOST_TEST((write(*locks, {.wait = 1s}).ec == errc::contended));
+    w.run_for(10ms);
+    BOOST_TEST(read(*second).held.held());
+
+    auto up = w.acquire(*locks, "other", {.ttl = 30s, .mode = mode::upgradeable});
+    auto reader = w.acquire(*second, "other", {.ttl = 30s, .renew = renewal::automatic, .mode = mode::shared});
+    call c;
+    up.held.async_upgrade(1s, c.done());
+    auto writer = w.start(*locks, "other", {.wait = 2s});
+    w.run_to([&] { return c.ec && writer.done; });
+    w.run_for(10ms);
+    BOOST_TEST(w.acquire(*third, "other", {.mode = mode::shared}).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_upgrade_that_comes_after_the_downgrade_is_taken_back_by_a_renewal, readers)
+{
+    auto one = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
+    w.run_for(10ms);
+    w.each([](auto& s) { s.request_delay = 2s; });
+    BOOST_TEST((w.upgrade(one.held) == errc::no_quorum));
+    w.each([](auto& s) {
+        s.break_connections();
+        s.request_delay = 100us;
+    });
+    BOOST_TEST(!w.downgrade(one.held));
+    w.run_for(1min);
+    BOOST_TEST(alone(one.held) == 0u);
+    BOOST_TEST(read(*second).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_lost_has_no_right_any_more, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 5s, .renew = renewal::automatic});
+    w.run_for(1ms);
+    w.each([](auto& s) { s.entries["lock:stock"] = {"foreign", s.entries["lock:stock"].expires}; });
+    w.run_for(10s);
+    BOOST_TEST(!one.held.held());
+    BOOST_TEST(may_upgrade(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(an_upgrade_is_not_waited_for_when_the_manager_stops, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s});
+    call c, closed;
+    locks->async_shutdown(closed.done());
+    w.run_for(1ms);
+    one.held.async_upgrade(wait_forever, c.done());
+    w.run_for(10ms);
+    BOOST_TEST(c.ec.has_value());
+    BOOST_TEST(!w.release(one.held));
+    w.run_to([&] { return closed.ec.has_value(); });
+}
+
 BOOST_FIXTURE_TEST_CASE(who_waits_for_the_right_is_next, with_upgradeable)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
