@@ -13,22 +13,24 @@ constexpr bool is_digit(char c) noexcept
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-void append_hex(std::string& to, std::uint64_t bits)
-{
-    char digits[16];
-    for (int i = 15; i >= 0; --i, bits >>= 4)
-        digits[i] = "0123456789abcdef"[bits & 15];
-    to.append(digits, sizeof digits);
-}
-
 }  // namespace
+
+std::array<char, 16> in_hex(std::uint64_t bits) noexcept
+{
+    std::array<char, 16> digits;
+    for (auto d = digits.rbegin(); d != digits.rend(); ++d, bits >>= 4)
+        *d = "0123456789abcdef"[bits & 15];
+    return digits;
+}
 
 std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner)
 {
     std::string token;
     token.reserve(random_digits + 1 + owner.size());
-    append_hex(token, high);
-    append_hex(token, low);
+    for (auto const bits : {high, low}) {
+        auto const digits = in_hex(bits);
+        token.append(digits.data(), digits.size());
+    }
     token += ':';
     token += owner;
     return token;

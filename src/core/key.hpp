@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace redlock::core {
+
+/// All 16 digits.
+std::array<char, 16> in_hex(std::uint64_t bits) noexcept;
 
 /// A lock's value on the servers: 128 random bits, which make it unique, and a label for operators.
 std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner);

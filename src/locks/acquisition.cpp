@@ -250,7 +250,7 @@ void acquisition::keep_what_is_ours()
 void acquisition::withdraw()
 {
     auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, keys(), std::string(), options_.ttl);
-    nobody->command.contender = state_->quorum.contender;
+    nobody->name_contender();
     nobody->send();
 }
 

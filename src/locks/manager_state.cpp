@@ -64,7 +64,7 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
       proposals(settings, runtime, *log_),
       quorum{.runtime = runtime,
              .settings = settings,
-             .contender = core::make_token(runtime.random()[0], 0, {}).substr(0, 16),
+             .contender = core::in_hex(runtime.random()[0]),
              .nodes = {std::move(nodes), settings, runtime, *log_}},
       cleaner(quorum, [this] { shutdown.go_on(); },
               [this](std::size_t node, std::string const& key) {

@@ -170,7 +170,7 @@ error_code mode_change::gave_up(error_code ec)
     if (!ec || !waits_ || !round_ || held_->state->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
     auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(), held_->ttl_of_upgrade());
-    nobody->command.contender = quorum.contender;
+    nobody->name_contender();
     nobody->send();
     return ec;
 }
@@ -196,7 +196,7 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
     if (state.settings.fencing)
         upgrade->command.fence = state.proposals.next();
     if (self->waits_) {
-        upgrade->command.contender = state.quorum.contender;
+        upgrade->name_contender();
         upgrade->watch();
     }
     co_await upgrade->gather();

@@ -64,11 +64,17 @@ void round::skip(std::size_t i, vote known)
 
 void round::contend(bool more_follow)
 {
-    command.contender = quorum.contender;
+    name_contender();
     if (command.is_shared())
         return;  // who shares a lock does not hand it on
     grant_->hands_on = more_follow;
     command.handed_on = more_follow ? node_command::handovers::follow : node_command::handovers::end;
+}
+
+void round::name_contender()
+{
+    contender_ = quorum.contender;
+    command.contender = {contender_.data(), contender_.size()};
 }
 
 void round::grow()

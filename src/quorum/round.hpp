@@ -108,6 +108,9 @@ public:
     /// @p more_follow in this process, those who are denied are told of the end of all that.
     void contend(bool more_follow);
 
+    /// Of one that contends or withdraws: says who asks.
+    void name_contender();
+
     /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have kept.
     void grow();
 
@@ -185,6 +188,7 @@ private:
     void count(vote);
 
     std::shared_ptr<detail::grant> const grant_;
+    contender_name contender_{};         ///< a copy: a node may look at the command when the manager is gone
     suspended waiting_;                  ///< in @ref gather
     alarm deadline_;
     bool overslept_ = false;
