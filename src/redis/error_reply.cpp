@@ -39,27 +39,26 @@ std::string_view first_word(std::string_view text)
     return text.substr(0, text.find(' '));
 }
 
+// Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: WRONGTYPE …". What the server
+// itself refuses names the place twice, and has a dash: "… @user_script:1: @user_script: 1: -OOM …".
+std::string_view unwrapped(std::string_view text)
+{
+    constexpr std::string_view wrapped = "ERR Error running script", place = "@user_script:";
+    if (!text.starts_with(wrapped))
+        return text;
+    text.remove_prefix(std::min(text.find(place), text.size()));
+    while (text.starts_with(place)) {
+        auto const line_end = text.find(": ", place.size());
+        text.remove_prefix(line_end == text.npos ? text.size() : line_end + 2);
+    }
+    text.remove_prefix(text.starts_with('-') ? 1 : 0);
+    return text;
+}
+
 meaning const* find_refusal(std::string_view text)
 {
-    for (auto const& m : refusals) {
-        if (first_word(text) == m.code)
-            return &m;
-    }
-    // Up to version 6.2 an error inside a script is wrapped: "ERR Error running script (…): @user_script:1: -OOM …", or WRONGTYPE
-    // without the dash.
-    constexpr std::string_view wrapped = "ERR Error running script", where = "@user_script:";
-    if (auto const at = text.find(where); text.starts_with(wrapped) && at != text.npos) {
-        auto inner = text.substr(at + where.size());
-        auto const line_end = inner.find(": ");
-        inner = line_end == inner.npos ? std::string_view() : inner.substr(line_end + 2);
-        if (inner.starts_with('-'))
-            inner.remove_prefix(1);
-        for (auto const& m : refusals) {
-            if (first_word(inner) == m.code)
-                return &m;
-        }
-    }
-    return nullptr;
+    auto const found = std::ranges::find(refusals, first_word(unwrapped(text)), &meaning::code);
+    return found == refusals.end() ? nullptr : &*found;
 }
 
 // Redis 7 has no code for it: "ERR The user executing the script can't run this command …", "ERR ACL failure in script: …".

@@ -237,6 +237,8 @@ BOOST_AUTO_TEST_CASE(rule_13_each_refusal_has_an_error_of_its_own_and_leaves_not
         {"MISCONF Redis is configured to save RDB snapshots", errc::node_refuses_writes},
         {"NOREPLICAS Not enough good replicas to write.", errc::node_refuses_writes},
         {"ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", errc::node_out_of_memory},
+        {"ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+         errc::node_out_of_memory},  // of Redis 6.0.16
         {"ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key", errc::wrong_type},
     };
     for (auto const& [text, error] : refusals) {
@@ -253,6 +255,10 @@ BOOST_AUTO_TEST_CASE(an_error_that_is_not_understood_may_have_left_a_key)
     BOOST_TEST((r.error == errc::server_error));
     BOOST_TEST(!r.untouched);
     BOOST_TEST(r.text == "ERR something new");
+    // What an older server quotes in a script's error is no refusal of its own.
+    auto const quoting = interpret_error("ERR Error running script (call to f_1): @user_script:1: cannot do '@user_script: 1: -OOM all'");
+    BOOST_TEST((quoting.error == errc::server_error));
+    BOOST_TEST(!quoting.untouched);
 }
 
 BOOST_AUTO_TEST_CASE(rule_14_what_a_server_quotes_of_our_command_is_not_repeated)
