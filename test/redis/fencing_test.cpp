@@ -6,7 +6,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(fencing_on_real_servers)
+BOOST_AUTO_TEST_SUITE(fencing_on_real_servers, *only_with_fencing())
 
 namespace {
 

@@ -194,7 +194,8 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     local_server shared;
     o.call(address(shared.port()), "10.0.0.1:6379");
     shared.ask({"RPUSH", "lock:stock", "a list"});
-    add("the key of the lock is something else", {.nodes = {shared.url()}}, "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
+    if (servers_tell_type())
+        add("the key of the lock is something else", {.nodes = {shared.url()}}, "delete it, or choose another `config::prefix`", {"WRONGTYPE"});
 
     local_server well;
     o.call(address(well.port()), "10.0.0.1:6379");
@@ -215,7 +216,7 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
         auto const line = "| " + m.done + " | `" + ours(m.message);
         BOOST_TEST(written.find(line) != written.npos, "docs/errors.md is behind; REDLOCK_WRITE_ERRORS=1 writes it: " << line);
     }
-    BOOST_TEST(std::count(written.begin(), written.end(), '\n') == static_cast<std::ptrdiff_t>(all.size() + 2));
+    BOOST_TEST(std::count(written.begin(), written.end(), '\n') == static_cast<std::ptrdiff_t>(all.size() + (servers_tell_type() ? 2 : 3)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,7 +89,7 @@ BOOST_FIXTURE_TEST_CASE(the_last_reader_wakes_a_writer_and_the_writer_wakes_read
     }
 }
 
-BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one)
+BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_writer_has_a_higher_one, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(readers_have_the_number_of_the_writer_before_and_the_next_w
     BOOST_TEST(!r.release(next.held));
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while)
+BOOST_AUTO_TEST_CASE(a_reader_has_it_alone_for_a_while, *only_with_fencing())
 {
     two_managers t({.fencing = true});
     auto& r = t.r;

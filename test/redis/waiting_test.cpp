@@ -111,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_lost_connection_did_not_tell_is_asked, queue_at_a
 BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
 {
     real_servers r(3);
-    r.ask_all({"ACL", "SETUSER", "default", "-client|tracking"});
+    r.ask_all({"ACL", "SETUSER", "default", "-client", "+client|kill"});
     std::vector<std::string> lines;
     auto const log = [&](log_level, std::string_view line) {
         if (line.find("does not tell of changes") != line.npos)

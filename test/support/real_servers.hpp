@@ -5,6 +5,7 @@
 #include <redlock.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,13 +22,40 @@ using testbed::local_server;
 /// For the answer of a server on a busy machine. What waits for a timeout to pass sets a short one itself.
 constexpr std::chrono::milliseconds patience = 3s;
 
-/// How often a server has carried out a command, such as "config|get".
+/// Whether the servers under test draw fencing tokens: not before Redis 6.2.
+inline bool servers_fence()
+{
+    static bool const they_do = local_server().ask({"ZADD", "counter", "GT", "CH", "1", "token"}) == "1";
+    return they_do;
+}
+
+/// Of a test case, or a suite, that makes no sense without: `*only_with_fencing()`.
+inline auto only_with_fencing()
+{
+    return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+        boost::test_tools::assertion_result they_do(servers_fence());
+        they_do.message() << "fencing needs Redis 6.2";
+        return they_do;
+    });
+}
+
+/// Whether SET with NX tells of the servers under test that a key is no string: not before Redis 7.
+inline bool servers_tell_type()
+{
+    static bool const they_do = local_server().ask({"SET", "probe", "x", "NX", "GET"}) == "(nil)";
+    return they_do;
+}
+
+/// How often a server has carried out a command, such as "config|get"; before Redis 7, of that and others of "config".
 inline long carried_out(local_server const& s, std::string const& command)
 {
     auto const statistics = s.ask({"INFO", "commandstats"});
-    auto const label = "cmdstat_" + command + ":calls=";
-    auto const at = statistics.find(label);
-    return at == std::string::npos ? 0 : std::stol(statistics.substr(at + label.size()));
+    for (auto const& name : {command, command.substr(0, command.find('|'))}) {
+        auto const label = "cmdstat_" + name + ":calls=";
+        if (auto const at = statistics.find(label); at != std::string::npos)
+            return std::stol(statistics.substr(at + label.size()));
+    }
+    return 0;
 }
 
 /// Real servers, and an event loop that runs until a condition holds.
