@@ -1,0 +1,53 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+#include <redlock/store.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace redlock {
+
+/// What the addresses of a @ref postgresql store leave unsaid.
+struct postgresql_options {
+    /// The table of the locks, with the schema it is in or without; the names of the other tables and of the functions begin with it.
+    /// Lower-case letters, digits and `_`.
+    std::string table = "redlock";
+
+    /// How many connections each node keeps, 1 to 64. Each carries out one command after the other; who acquires a lock and gives it
+    /// back does so on one of them. Several share a wait for the disk.
+    std::size_t connections = 4;
+
+    /// For how long an answer is waited for in bad times, 1 ms to a minute: a commit waits for a disk, or for a standby. A round waits for the
+    /// longest of this and `config::node_timeout`. Beyond it, a lock of the database that stands in the way is an error.
+    std::chrono::milliseconds timeout{500};
+
+    /// What operators see in `pg_stat_activity`.
+    std::string application_name = "redlock";
+
+    /// Whether tables and functions are made where they are missing; otherwise that is an error. See docs/stores.md for the rights.
+    bool create_table = true;
+
+    /// Whether waiters are told by LISTEN and NOTIFY. Without, they ask now and then: for poolers that share a connection between clients.
+    bool notify = true;
+
+    /// Whether statements are prepared once for each connection. Without, each is parsed each time: for poolers that cannot.
+    bool prepare = true;
+};
+
+/** Locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`, and in `config::nodes`
+
+    `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`. Parameters are those of libpq
+    (`sslmode`, `sslrootcert`, `target_session_attrs`, …), and `table`, `connections`, `timeout` (such as `500ms` or `2s`), `notify` and `prepare`
+    (`on`, `off`), which mean what the members of @ref postgresql_options do. Environment, service and password files are read as
+    libpq does.
+
+    Several hosts are one node: of those, the one that takes writes. The database's clock decides what has expired. docs/stores.md says what such
+    a node promises.
+
+    @throws std::invalid_argument if an option is outside its range
+*/
+REDLOCK_API store postgresql(postgresql_options options = {});
+
+}  // namespace redlock

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <redlock/postgresql.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::pg {
+
+/// What an entry of `config::nodes` says.
+struct address {
+    std::string name;                                           ///< for people: without user, password and parameters
+    std::vector<std::pair<std::string, std::string>> settings;  ///< libpq's words for it
+    postgresql_options options;
+
+    std::string const* find(std::string_view setting) const;
+};
+
+/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+address parse_address(std::string_view url, postgresql_options defaults);
+
+/// @throws std::invalid_argument naming the option, the value and the limit
+void check(postgresql_options const&);
+
+/// @p text without the passwords that are known, and in one line.
+std::string presentable(std::string text, address const&);
+
+}  // namespace redlock::pg

@@ -1,0 +1,436 @@
+-- Locks in PostgreSQL 13 or newer. Each function is one step, atomic, by the database's own clock; docs/stores.md has the rights it takes.
+-- Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
+BEGIN;
+
+CREATE TABLE redlock (
+    key bytea PRIMARY KEY,
+    value bytea NOT NULL DEFAULT '',                       -- who has it; ':=shared': those of redlock_reader
+    expires timestamptz NOT NULL DEFAULT '-infinity',      -- before: it is taken
+    counter bigint NOT NULL DEFAULT 0,                     -- of fencing tokens
+    handovers timestamptz NOT NULL DEFAULT '-infinity',    -- before: one process keeps it for its own waiters
+    watched integer NOT NULL DEFAULT 0                     -- what is to be told: 1 its end, 2 that of hand-overs, 4 of a wish, 8 a reader's leaving
+) WITH (fillfactor = 50);
+CREATE TABLE redlock_reader (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
+CREATE UNLOGGED TABLE redlock_wish (key bytea, contender bytea, to_share boolean NOT NULL, expires timestamptz NOT NULL, PRIMARY KEY (key, contender));
+CREATE TABLE redlock_tombstone (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
+CREATE TABLE redlock_timeline (id bigint PRIMARY KEY, since timestamptz NOT NULL);  -- the first is that of the installation
+
+CREATE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+
+-- For how many milliseconds this line of the database's history has been known: a standby that is promoted begins a new one, and may have
+-- forgotten locks. -1: since the installation.
+CREATE FUNCTION redlock_meet(line bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO redlock_timeline
+        SELECT line, CASE WHEN EXISTS (SELECT FROM redlock_timeline) THEN clock_timestamp() ELSE '-infinity' END
+        WHERE NOT EXISTS (SELECT FROM redlock_timeline WHERE id = line)
+        ON CONFLICT DO NOTHING;
+    RETURN (SELECT CASE WHEN since = '-infinity' THEN -1 ELSE greatest(0, floor(extract(epoch FROM clock_timestamp() - since) * 1000))::bigint END
+            FROM redlock_timeline WHERE id = line);
+END$$;
+
+CREATE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+$$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
+
+-- The rows of the keys, locked in their order, which all follow, so that nobody waits in a circle. What was missing is there, and free.
+CREATE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
+DECLARE
+    all_of_them redlock[] := '{}';
+    one redlock;
+    k bytea;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'locks need the isolation level read committed, and not %', current_setting('transaction_isolation')
+            USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    FOREACH k IN ARRAY keys LOOP
+        LOOP
+            SELECT * INTO one FROM redlock WHERE key = k FOR UPDATE;
+            EXIT WHEN FOUND;
+            INSERT INTO redlock (key) VALUES (k) ON CONFLICT DO NOTHING;
+        END LOOP;
+        all_of_them := all_of_them || one;
+    END LOOP;
+    RETURN all_of_them;
+END$$;
+
+-- Tells of what happens to a key, if somebody wants to know, once. What is told is worth no wait for the disk.
+CREATE FUNCTION redlock_tell(k bytea, what integer) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE redlock SET watched = watched & ~what WHERE key = k AND watched & what <> 0;
+    IF FOUND THEN
+        PERFORM pg_notify('redlock', what || ':' || encode(k, 'hex'));
+    END IF;
+END$$;
+
+-- This step may be forgotten in a crash: nobody relies on it.
+CREATE FUNCTION redlock_need_not_last() RETURNS void LANGUAGE sql AS $$SELECT set_config('synchronous_commit', 'off', true)$$;
+
+CREATE FUNCTION redlock_note_wish(one redlock, who bytea, shares boolean, t timestamptz) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM redlock_wish WHERE key = one.key AND expires <= t;
+    INSERT INTO redlock_wish AS w VALUES (one.key, who, shares,
+            CASE WHEN one.expires > t AND one.expires < 'infinity' THEN one.expires ELSE t END + interval '1 s')
+        ON CONFLICT (key, contender) DO UPDATE SET to_share = excluded.to_share, expires = greatest(w.expires, excluded.expires)
+$$;
+
+CREATE FUNCTION redlock_forget_wish(k bytea, who bytea) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM redlock_wish WHERE key = k AND contender = who;
+    IF FOUND THEN
+        PERFORM redlock_tell(k, 4);
+    END IF;
+END$$;
+
+CREATE FUNCTION redlock_is_dead(k bytea, val bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
+$$SELECT EXISTS (SELECT FROM redlock_tombstone WHERE key = k AND value = val AND expires > t)$$;
+
+-- contender: null, unless it waits. proposal: of a fencing token, or 0. taken: which of the keys, counted from 0.
+CREATE FUNCTION redlock_acquire(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, grows boolean, follow boolean, watch boolean,
+    OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT ours integer, OUT taken integer[], OUT remaining bigint[], OUT handed_on boolean[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    several constant boolean := cardinality(keys) > 1;
+    t timestamptz;
+    until timestamptz;
+    lots redlock[];
+    one redlock;
+    free_before boolean;
+    raises boolean;
+    raised boolean := proposal > 0;
+BEGIN
+    granted := false; counter := 0; wanted := false; ours := 0; taken := '{}'; remaining := '{}'; handed_on := '{}';
+    IF contender IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing
+        PERFORM FROM redlock WHERE key = ANY (keys) AND expires > clock_timestamp();
+        IF FOUND THEN
+            RETURN;
+        END IF;
+    END IF;
+    lots := redlock_rows(keys);
+    t := clock_timestamp();
+    until := t + ttl * interval '1 ms';
+    IF redlock_is_dead(keys[1], val, t) THEN
+        RETURN;
+    END IF;
+    FOR i IN 1 .. cardinality(keys) LOOP
+        one := lots[i];
+        IF one.expires > t AND NOT (grows AND one.value = val) THEN
+            taken := taken || i - 1;
+            handed_on := handed_on || (one.handovers > t);
+            remaining := remaining || redlock_milliseconds(CASE WHEN one.handovers > t THEN least(one.expires, one.handovers) ELSE one.expires END, t);
+        END IF;
+    END LOOP;
+    granted := taken = '{}';
+    ours := CASE WHEN granted THEN cardinality(keys) WHEN grows THEN taken[1] ELSE 0 END;
+    raises := proposal > 0 AND (granted OR NOT several);
+    FOR i IN 1 .. cardinality(keys) LOOP
+        one := lots[i];
+        raised := raised AND one.counter < proposal;
+        free_before := one.expires <= t;
+        IF i <= ours THEN
+            UPDATE redlock SET value = val, expires = CASE WHEN free_before THEN until ELSE greatest(one.expires, until) END,
+                    counter = CASE WHEN raises THEN greatest(one.counter, proposal) ELSE one.counter END,
+                    handovers = CASE WHEN granted AND follow AND one.handovers <= t THEN t + interval '1 s' ELSE one.handovers END
+                WHERE key = one.key;
+        ELSIF grows AND one.value = val AND NOT free_before THEN
+            UPDATE redlock SET value = '', expires = '-infinity' WHERE key = one.key;
+            PERFORM redlock_tell(one.key, 1);
+        ELSIF raises AND one.counter < proposal THEN
+            UPDATE redlock SET counter = proposal WHERE key = one.key;
+        END IF;
+    END LOOP;
+    IF granted AND raised THEN
+        counter := proposal;
+    END IF;
+    IF NOT granted AND NOT (raises AND raised) AND ours = 0 THEN
+        PERFORM redlock_need_not_last();
+    END IF;
+    IF contender IS NULL THEN
+        RETURN;
+    END IF;
+    IF granted THEN
+        FOR i IN 1 .. cardinality(keys) LOOP
+            PERFORM redlock_forget_wish(keys[i], contender);
+            wanted := wanted OR EXISTS (SELECT FROM redlock_wish WHERE key = keys[i] AND expires > t);
+            IF NOT follow AND (lots[i]).handovers > '-infinity' THEN
+                UPDATE redlock SET handovers = '-infinity' WHERE key = keys[i];
+                PERFORM redlock_tell(keys[i], 2);
+            END IF;
+        END LOOP;
+        RETURN;
+    END IF;
+    FOR i IN 1 .. cardinality(taken) LOOP
+        one := lots[taken[i] + 1];
+        IF i = 1 OR NOT grows THEN
+            PERFORM redlock_note_wish(one, contender, false, t);
+        END IF;
+        IF watch THEN
+            UPDATE redlock SET watched = watched | CASE WHEN handed_on[i] THEN 2 ELSE 1 END WHERE key = one.key;
+        END IF;
+    END LOOP;
+END$$;
+
+-- shares: of readers, proposal itself is what the counter comes to at least.
+CREATE FUNCTION redlock_raise(keys bytea[], proposal bigint, shares boolean) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    highest bigint := proposal;
+    one redlock;
+BEGIN
+    FOREACH one IN ARRAY redlock_rows(keys) LOOP
+        highest := greatest(highest, one.counter);
+    END LOOP;
+    UPDATE redlock SET counter = CASE WHEN shares THEN greatest(counter, proposal) ELSE highest + 1 END WHERE key = ANY (keys);
+    RETURN CASE WHEN shares THEN proposal ELSE highest + 1 END;
+END$$;
+
+CREATE FUNCTION redlock_extend(keys bytea[], val bytea, ttl bigint, heal boolean, OUT granted boolean, OUT healed boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    lots redlock[] := redlock_rows(keys);
+    t timestamptz := clock_timestamp();
+    one redlock;
+    missing boolean := false;
+    foreigner boolean := false;
+BEGIN
+    FOREACH one IN ARRAY lots LOOP
+        missing := missing OR one.expires <= t;
+        foreigner := foreigner OR (one.expires > t AND one.value <> val);
+    END LOOP;
+    granted := NOT missing AND NOT foreigner;
+    healed := missing AND NOT foreigner AND heal AND NOT redlock_is_dead(keys[1], val, t);
+    IF granted OR healed THEN
+        UPDATE redlock SET value = val, expires = CASE WHEN expires > t THEN greatest(expires, t + ttl * interval '1 ms') ELSE t + ttl * interval '1 ms' END
+            WHERE key = ANY (keys);
+    END IF;
+END$$;
+
+CREATE FUNCTION redlock_release(keys bytea[], val bytea, tombstone boolean, ends_handovers boolean) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    lots redlock[] := redlock_rows(keys);
+    t timestamptz := clock_timestamp();
+    one redlock;
+    ours integer := 0;
+BEGIN
+    IF tombstone THEN
+        INSERT INTO redlock_tombstone VALUES (keys[1], val, t + interval '10 min') ON CONFLICT (key, value) DO UPDATE SET expires = excluded.expires;
+    ELSE
+        PERFORM redlock_need_not_last();
+    END IF;
+    FOREACH one IN ARRAY lots LOOP
+        CONTINUE WHEN one.expires <= t OR one.value <> val;
+        ours := ours + 1;
+        UPDATE redlock SET value = '', expires = '-infinity', handovers = CASE WHEN ends_handovers THEN '-infinity' ELSE handovers END WHERE key = one.key;
+        PERFORM redlock_tell(one.key, 1);
+        IF ends_handovers AND one.handovers > '-infinity' THEN
+            PERFORM redlock_tell(one.key, 2);
+        END IF;
+    END LOOP;
+    RETURN ours;
+END$$;
+
+CREATE FUNCTION redlock_withdraw(keys bytea[], contender bytea) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k bytea;
+BEGIN
+    PERFORM redlock_need_not_last();
+    FOREACH k IN ARRAY keys LOOP
+        PERFORM redlock_forget_wish(k, contender);
+    END LOOP;
+END$$;
+
+-- Readers and writers. The key lives as long as the longest of those who share it; each of them until its own time is over.
+
+CREATE FUNCTION redlock_writer_waits(k bytea, who bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
+$$SELECT EXISTS (SELECT FROM redlock_wish WHERE key = k AND expires > t AND NOT to_share AND contender IS DISTINCT FROM who)$$;
+
+CREATE FUNCTION redlock_enter(one redlock, val bytea, until timestamptz, t timestamptz) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM redlock_reader WHERE key = one.key AND (one.expires <= t OR expires <= t);
+    INSERT INTO redlock_reader AS r VALUES (one.key, val, until) ON CONFLICT (key, value) DO UPDATE SET expires = greatest(r.expires, excluded.expires);
+    UPDATE redlock SET value = ':=shared', expires = CASE WHEN one.expires > t THEN greatest(one.expires, until) ELSE until END WHERE key = one.key
+$$;
+
+-- passes: not kept out by those who wait to have it alone.
+CREATE FUNCTION redlock_share(k bytea, val bytea, ttl bigint, who bytea, passes boolean, watch boolean,
+    OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT behind_writer boolean, OUT remaining bigint, OUT handed_on boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    one redlock := (redlock_rows(ARRAY[k]))[1];
+    t timestamptz := clock_timestamp();
+    free_to_share boolean := one.expires <= t OR one.value = ':=shared';
+    wish timestamptz;
+BEGIN
+    counter := 0; wanted := redlock_writer_waits(k, who, t); behind_writer := false; remaining := 0; handed_on := false;
+    IF redlock_is_dead(k, val, t) THEN
+        granted := false;
+        RETURN;
+    END IF;
+    granted := free_to_share AND (passes OR NOT wanted);
+    IF granted THEN
+        PERFORM redlock_enter(one, val, t + ttl * interval '1 ms', t);
+        IF one.expires <= t AND one.handovers > '-infinity' THEN
+            UPDATE redlock SET handovers = '-infinity' WHERE key = k;
+            PERFORM redlock_tell(k, 2);
+        END IF;
+        IF who IS NOT NULL THEN
+            PERFORM redlock_forget_wish(k, who);
+        END IF;
+        counter := one.counter;
+        RETURN;
+    END IF;
+    PERFORM redlock_need_not_last();
+    handed_on := one.handovers > t AND (one.expires > t OR free_to_share);
+    behind_writer := free_to_share;
+    IF free_to_share THEN
+        IF one.expires <= t AND NOT handed_on THEN
+            UPDATE redlock_wish SET expires = least(expires, t + interval '1 s') WHERE key = k;  -- a live one comes within a round trip
+        END IF;
+        SELECT max(expires) INTO wish FROM redlock_wish WHERE key = k AND NOT to_share AND contender IS DISTINCT FROM who;
+        remaining := redlock_milliseconds(CASE WHEN handed_on THEN least(wish, one.handovers) ELSE wish END, t);
+    ELSE
+        IF who IS NOT NULL THEN
+            PERFORM redlock_note_wish(one, who, true, t);
+        END IF;
+        remaining := redlock_milliseconds(CASE WHEN handed_on THEN least(one.expires, one.handovers) ELSE one.expires END, t);
+    END IF;
+    IF watch THEN
+        UPDATE redlock SET watched = watched | CASE WHEN handed_on THEN 2 ELSE 1 END | CASE WHEN behind_writer THEN 4 ELSE 0 END WHERE key = k;
+    END IF;
+    wanted := false;
+END$$;
+
+-- upgraded: it has the key alone elsewhere, and what it shares here does not count.
+CREATE FUNCTION redlock_extend_shared(k bytea, val bytea, ttl bigint, heal boolean, upgraded boolean, OUT granted boolean, OUT healed boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    one redlock := (redlock_rows(ARRAY[k]))[1];
+    t timestamptz := clock_timestamp();
+    until timestamptz := t + ttl * interval '1 ms';
+    missing boolean;
+BEGIN
+    granted := false;
+    healed := false;
+    IF one.expires > t AND one.value = val THEN  -- it has the key alone, which is more
+        granted := true;
+        UPDATE redlock SET expires = greatest(expires, until) WHERE key = k;
+        RETURN;
+    END IF;
+    IF one.expires > t AND one.value <> ':=shared' THEN
+        RETURN;
+    END IF;
+    missing := one.expires <= t OR NOT EXISTS (SELECT FROM redlock_reader WHERE key = k AND value = val AND expires > t);
+    granted := NOT missing AND NOT upgraded;
+    healed := missing AND heal AND NOT redlock_is_dead(k, val, t) AND NOT (one.expires > t AND upgraded);
+    IF healed AND upgraded THEN
+        UPDATE redlock SET value = val, expires = until WHERE key = k;
+    ELSIF healed OR NOT missing THEN
+        PERFORM redlock_enter(one, val, until, t);
+    END IF;
+END$$;
+
+CREATE FUNCTION redlock_release_shared(k bytea, val bytea, tombstone boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    one redlock := (redlock_rows(ARRAY[k]))[1];
+    t timestamptz := clock_timestamp();
+    ours boolean;
+BEGIN
+    IF tombstone THEN
+        INSERT INTO redlock_tombstone VALUES (k, val, t + interval '10 min') ON CONFLICT (key, value) DO UPDATE SET expires = excluded.expires;
+    ELSE
+        PERFORM redlock_need_not_last();
+    END IF;
+    IF one.expires <= t OR one.value NOT IN (val, ':=shared') THEN
+        RETURN false;
+    END IF;
+    IF one.value <> val THEN
+        DELETE FROM redlock_reader WHERE key = k AND expires <= t;
+        DELETE FROM redlock_reader WHERE key = k AND value = val;
+        ours := FOUND;
+        IF ours THEN
+            PERFORM redlock_tell(k, 8);
+        END IF;
+        IF EXISTS (SELECT FROM redlock_reader WHERE key = k) THEN
+            RETURN ours;
+        END IF;
+    END IF;
+    UPDATE redlock SET value = '', expires = '-infinity' WHERE key = k;
+    PERFORM redlock_tell(k, 1);
+    RETURN coalesce(ours, true);
+END$$;
+
+-- shares: it is denied, because others share the key, too.
+CREATE FUNCTION redlock_upgrade(k bytea, val bytea, ttl bigint, proposal bigint, who bytea, watch boolean,
+    OUT granted boolean, OUT counter bigint, OUT shares boolean, OUT remaining bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    one redlock := (redlock_rows(ARRAY[k]))[1];
+    t timestamptz := clock_timestamp();
+    until timestamptz := t + ttl * interval '1 ms';
+    own timestamptz;
+BEGIN
+    granted := one.expires > t AND one.value = val;
+    shares := false; remaining := 0;
+    IF granted THEN
+        UPDATE redlock SET expires = greatest(expires, until) WHERE key = k;
+    ELSIF one.expires > t AND one.value = ':=shared' THEN
+        DELETE FROM redlock_reader WHERE key = k AND expires <= t;
+        SELECT expires INTO own FROM redlock_reader WHERE key = k AND value = val;
+        IF own IS NOT NULL THEN
+            shares := EXISTS (SELECT FROM redlock_reader WHERE key = k AND value <> val);
+            granted := NOT shares;
+        END IF;
+        IF granted THEN
+            UPDATE redlock SET value = val, expires = greatest(own, until) WHERE key = k;
+            DELETE FROM redlock_reader WHERE key = k;
+            IF who IS NOT NULL THEN
+                PERFORM redlock_forget_wish(k, who);
+            END IF;
+        ELSIF shares THEN
+            remaining := redlock_milliseconds(one.expires, t);
+            IF who IS NOT NULL THEN
+                PERFORM redlock_note_wish(one, who, false, t);
+            END IF;
+            IF watch THEN
+                UPDATE redlock SET watched = watched | 9 WHERE key = k;
+            END IF;
+        END IF;
+    END IF;
+    counter := CASE WHEN granted AND one.counter < proposal THEN proposal ELSE 0 END;
+    UPDATE redlock SET counter = proposal WHERE key = k AND counter < proposal;
+END$$;
+
+CREATE FUNCTION redlock_downgrade(k bytea, val bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    one redlock := (redlock_rows(ARRAY[k]))[1];
+    t timestamptz := clock_timestamp();
+BEGIN
+    IF one.expires > t AND one.value = ':=shared' THEN
+        RETURN EXISTS (SELECT FROM redlock_reader WHERE key = k AND value = val AND expires > t);
+    END IF;
+    IF one.expires <= t OR one.value <> val OR one.expires = 'infinity' THEN
+        RETURN false;
+    END IF;
+    DELETE FROM redlock_reader WHERE key = k;
+    INSERT INTO redlock_reader VALUES (k, val, one.expires);
+    UPDATE redlock SET value = ':=shared' WHERE key = k;
+    PERFORM redlock_tell(k, 1);
+    RETURN true;
+END$$;
+
+-- What nobody needs any more; at most a thousand rows of each kind, and none that somebody is about to use. Counters stay.
+CREATE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
+    WITH rows_of AS (DELETE FROM redlock WHERE key IN (SELECT key FROM redlock WHERE counter = 0 AND expires < clock_timestamp() - interval '1 hour'
+                                                       LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
+        graves AS (DELETE FROM redlock_tombstone WHERE (key, value) IN (SELECT key, value FROM redlock_tombstone WHERE expires < clock_timestamp()
+                                                                        LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
+        wishes AS (DELETE FROM redlock_wish WHERE (key, contender) IN (SELECT key, contender FROM redlock_wish
+                       WHERE expires < clock_timestamp() - interval '1 min' LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1)
+    SELECT (SELECT count(*) FROM rows_of) + (SELECT count(*) FROM graves) + (SELECT count(*) FROM wishes)
+$$;
+
+-- For people: who has what.
+CREATE VIEW redlock_locks AS SELECT convert_from(key, 'UTF8') AS key, CASE WHEN value = ':=shared' THEN
+        (SELECT string_agg(convert_from(r.value, 'UTF8'), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
+        ELSE convert_from(value, 'UTF8') END AS value, expires - clock_timestamp() AS remaining, counter
+    FROM redlock l WHERE expires > clock_timestamp();
+
+COMMIT;

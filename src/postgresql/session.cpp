@@ -1,0 +1,515 @@
+#include "postgresql/session.hpp"
+
+#include "postgresql/schema.hpp"
+
+#include <redlock/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::pg {
+
+namespace {
+
+constexpr int oldest_version = 130'000;
+constexpr auto schema_version = "1";
+
+constexpr statement end_backend{nullptr, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2"};
+constexpr statement clean_up{nullptr, "SELECT redlock_clean()"};
+constexpr statement is_durable{nullptr, "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"};
+
+bool is_address(std::string const& host)
+{
+    error_code ec;
+    asio::ip::make_address(host, ec);
+    return !ec;
+}
+
+// What libpq says when it cannot connect: the server's words have no code there.
+errc reason_of(std::string const& words)
+{
+    auto const has = [&](std::string_view part) { return words.find(part) != words.npos; };
+    if (has("authentication failed") || has("no password supplied") || has("pg_hba.conf") || (has("role \"") && has("does not exist")))
+        return errc::authentication_failed;
+    if (has("starting up") || has("shutting down") || has("recovery"))
+        return errc::node_loading;
+    if (has("too many clients") || has("connection slots"))
+        return errc::node_refuses_writes;
+    if (has("session is read-only"))
+        return errc::node_read_only;
+    return errc::node_unreachable;
+}
+
+std::string_view cell(PGresult const& r, int column)
+{
+    return {PQgetvalue(&r, 0, column), static_cast<std::size_t>(PQgetlength(&r, 0, column))};
+}
+
+std::int64_t integer(PGresult const& r, int column)
+{
+    return std::strtoll(PQgetvalue(&r, 0, column), nullptr, 10);
+}
+
+}  // namespace
+
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout, bool listens, owner& o)
+    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), listens_(listens && address_->options.notify), owner_(&o)
+{
+}
+
+session::~session()
+{
+    take_down();
+}
+
+void session::open()
+{
+    ++life_;
+    state_ = state::resolving;
+    std::vector<std::string> hosts;
+    std::string_view rest = address_->find("host") && !address_->find("hostaddr") ? std::string_view(*address_->find("host")) : std::string_view();
+    while (!rest.empty()) {
+        auto const end = std::min(rest.find(','), rest.size());
+        hosts.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    set_limit(connect_timeout_ * static_cast<int>(2 + hosts.size()));
+    resolve(std::move(hosts), 0, {});
+}
+
+// libpq would block in the resolver.
+void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vector<std::pair<std::string, std::string>> found)
+{
+    while (next < hosts.size() && (hosts[next].starts_with('/') || is_address(hosts[next]))) {
+        found.emplace_back(hosts[next], hosts[next].starts_with('/') ? "" : hosts[next]);
+        ++next;
+    }
+    if (next == hosts.size())
+        return connect(found);
+    if (!resolver_)
+        resolver_.emplace(executor_);
+    auto const host = hosts[next];
+    resolver_->async_resolve(host, "", [self = shared_from_this(), life = life_, hosts = std::move(hosts), next, found = std::move(found)](
+                                           error_code ec, auto addresses) mutable {
+        if (life != self->life_ || self->state_ != state::resolving)
+            return;
+        if (ec && hosts.size() == 1)
+            return self->end({.untouched = true, .error = errc::node_unreachable, .text = "cannot resolve " + hosts[next] + ": " + ec.message()});
+        for (auto const& a : addresses)
+            found.emplace_back(hosts[next], a.endpoint().address().to_string());
+        self->resolve(std::move(hosts), next + 1, std::move(found));
+    });
+}
+
+void session::connect(std::vector<std::pair<std::string, std::string>> const& hosts)
+{
+    auto settings = address_->settings;
+    auto const set = [&](std::string_view name, std::string value) {
+        std::erase_if(settings, [&](auto& s) { return s.first == name; });
+        settings.emplace_back(name, std::move(value));
+    };
+    if (!hosts.empty()) {  // a name of several addresses stands there once for each, and so must its port
+        std::vector<std::string> ports;
+        auto const all_ports = address_->find("port") ? *address_->find("port") : std::string();
+        for (std::string_view rest = all_ports; !rest.empty();) {
+            auto const end = std::min(rest.find(','), rest.size());
+            ports.emplace_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        std::string names, addresses, their_ports;
+        std::size_t index = 0;
+        for (std::size_t i = 0; i < hosts.size(); ++i) {
+            index += i > 0 && hosts[i].first != hosts[i - 1].first;
+            auto const* const comma = i > 0 ? "," : "";
+            names += comma + hosts[i].first;
+            addresses += comma + hosts[i].second;
+            their_ports += comma + (ports.empty() ? std::string() : ports[std::min(index, ports.size() - 1)]);
+        }
+        set("host", names);
+        set("hostaddr", addresses);
+        if (!ports.empty())
+            set("port", their_ports);
+        if (hosts.size() > 1 && !address_->find("target_session_attrs"))
+            set("target_session_attrs", "read-write");
+    }
+    set("application_name", address_->options.application_name);
+    if (!address_->find("gssencmode"))
+        set("gssencmode", "disable");  // it may block
+    std::vector<char const*> names, values;
+    for (auto const& [name, value] : settings) {
+        names.push_back(name.c_str());
+        values.push_back(value.c_str());
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    state_ = state::connecting;
+    connection_.reset(PQconnectStartParams(names.data(), values.data(), 0));
+    if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD)
+        return end(failure());
+    wait_for(wait::write);
+}
+
+// The socket may be another one each time.
+void session::poll()
+{
+    if (descriptor_)
+        descriptor_->release();
+    descriptor_.reset();
+    reading_ = writing_ = false;
+    switch (PQconnectPoll(connection_.get())) {
+    case PGRES_POLLING_READING:
+        return wait_for(wait::read);
+    case PGRES_POLLING_WRITING:
+        return wait_for(wait::write);
+    case PGRES_POLLING_OK:
+        return greet();
+    default:
+        return end(failure());
+    }
+}
+
+void session::wait_for(wait w)
+{
+    auto& waiting = w == wait::read ? reading_ : writing_;
+    if (waiting || !connection_)
+        return;
+    if (!descriptor_)
+        descriptor_.emplace(executor_, PQsocket(connection_.get()));
+    waiting = true;
+    descriptor_->async_wait(w == wait::read ? descriptor::wait_read : descriptor::wait_write,
+                            [self = shared_from_this(), w, life = life_](error_code ec) { self->on_io(w, ec, life); });
+}
+
+void session::on_io(wait w, error_code ec, std::uint64_t life)
+{
+    if (ec == asio::error::operation_aborted || life != life_ || !connection_)
+        return;
+    (w == wait::read ? reading_ : writing_) = false;
+    if (state_ == state::connecting)
+        return poll();
+    if (w == wait::write)
+        return flush();
+    state_ == state::greeting && then_ ? read_simple() : read();
+}
+
+void session::flush()
+{
+    auto const left = PQflush(connection_.get());
+    if (left < 0)
+        return end(failure());
+    if (left > 0)
+        wait_for(wait::write);
+    wait_for(wait::read);
+}
+
+// The greeting: who it is, whether it may vote, and what it is to remember of us. Before the pipeline, because only here one text may
+// hold several statements.
+
+void session::simple(std::string const& text, std::function<void(PGresult const&)> then)
+{
+    then_ = std::move(then);
+    if (PQsendQuery(connection_.get(), text.c_str()) != 1)
+        return end(failure());
+    flush();
+}
+
+void session::read_simple()
+{
+    if (PQconsumeInput(connection_.get()) != 1)
+        return end(failure());
+    while (PQisBusy(connection_.get()) == 0) {
+        result r(PQgetResult(connection_.get()), PQclear);
+        if (!r) {
+            auto const then = std::exchange(then_, {});
+            auto const last = std::move(simple_);
+            if (!last)
+                return end(failure());
+            return then(*last);
+        }
+        if (!simple_ || PQresultStatus(simple_.get()) != PGRES_FATAL_ERROR)  // the first error says why
+            simple_ = std::move(r);
+    }
+    wait_for(wait::read);
+}
+
+void session::greet()
+{
+    state_ = state::greeting;
+    PQsetnonblocking(connection_.get(), 1);
+    PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
+    if (PQserverVersion(connection_.get()) < oldest_version)
+        return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
+    simple(for_table("SELECT pg_is_in_recovery(), to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& r) {
+        if (PQresultStatus(&r) != PGRES_TUPLES_OK)
+            return end(refusal(r));
+        if (cell(r, 0) == "t")
+            return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them with target_session_attrs=read-write"});
+        if (cell(r, 1) == "t")
+            return make_ready();
+        if (!address_->options.create_table)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = "there is no table " + address_->options.table + "; make it with schema.sql, see docs/stores.md, or set create_table"});
+        make_tables();
+    });
+}
+
+// Several clients may come at once: the lock of the transaction makes the others wait, and they see then that it is there.
+void session::make_tables()
+{
+    auto const text = for_table("SELECT pg_advisory_lock(hashtext('redlock'))", address_->options.table);
+    simple(text, [this](PGresult const& locked) {
+        if (PQresultStatus(&locked) != PGRES_TUPLES_OK)
+            return end(refusal(locked));
+        simple(for_table("SELECT to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& there) {
+            if (PQresultStatus(&there) != PGRES_TUPLES_OK)
+                return end(refusal(there));
+            if (cell(there, 0) == "t")
+                return make_ready();
+            simple(for_table(schema(), address_->options.table), [this](PGresult const& made) {
+                if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
+                    auto why = refusal(made);
+                    why.text = "its tables cannot be made: " + why.text;
+                    return end(std::move(why));
+                }
+                owner_->log(log_level::info, "has made the tables of " + address_->options.table);
+                make_ready();
+            });
+        });
+    });
+}
+
+void session::make_ready()
+{
+    auto const patience = address_->options.timeout.count();
+    auto text = for_table("SELECT pg_advisory_unlock_all(), set_config('default_transaction_isolation', 'read committed', false), "
+                          "set_config('lock_timeout', '{0}', false), set_config('statement_timeout', '{1}', false);",
+                          address_->options.table);
+    text = fmt::format(fmt::runtime(text), patience, 2 * patience);
+    if (listens_)
+        text += "LISTEN \"" + address_->options.table + "\";";
+    text += for_table("SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
+                      "(SELECT system_identifier FROM pg_control_system()), ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint, "
+                      "pg_postmaster_start_time(), (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
+                      "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
+                      "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p', "
+                      "redlock_version(), redlock_meet(('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint)",
+                      address_->options.table);
+    simple(text, [this](PGresult const& r) { introduce(r); });
+}
+
+void session::introduce(PGresult const& r)
+{
+    if (PQresultStatus(&r) != PGRES_TUPLES_OK)
+        return end(refusal(r));
+    if (cell(r, 7) != schema_version)
+        return end({.untouched = true,
+                    .error = errc::unsupported_server,
+                    .text = fmt::format("its tables of {} are of version {}, but this library needs {}", address_->options.table, cell(r, 7), schema_version)});
+    server_ = {.backend = {integer(r, 0), std::string(cell(r, 1))},
+               .system = std::string(cell(r, 2)),
+               .timeline = integer(r, 3),
+               .started = std::string(cell(r, 4)),
+               .durable = cell(r, 6) == "t",
+               .timeline_age = std::chrono::milliseconds(integer(r, 8)),
+               .uptime = std::chrono::milliseconds(integer(r, 5))};
+    if (PQenterPipelineMode(connection_.get()) != 1)
+        return end(failure());
+    ready();
+}
+
+void session::ready()
+{
+    state_ = state::up;
+    limit_.reset();
+    if (auto refusal = owner_->meet(*this, server_); refusal.error)
+        return end(std::move(refusal));
+    if (state_ != state::up)
+        return;
+    if (address_->options.prepare) {
+        for (auto const& s : all_statements()) {
+            PQsendPrepare(connection_.get(), s.name, for_table(s.text, address_->options.table).c_str(), 0, nullptr);
+            PQpipelineSync(connection_.get());
+            questions_.push_back({[this](PGresult const* r) {
+                                      if (r && PQresultStatus(r) == PGRES_FATAL_ERROR)
+                                          end(refusal(*r));
+                                  },
+                                  clock::now()});
+        }
+    }
+    owner_->up(*this);
+    if (state_ == state::up)
+        flush();
+}
+
+// The pipeline
+
+void session::ask(statement const& s, parameters const& p, answer tell)
+{
+    questions_.push_back({std::move(tell), clock::now()});
+    auto const values = p.pointers();
+    auto const lengths = p.lengths();
+    auto* const c = connection_.get();
+    bool const prepared = address_->options.prepare && s.name;
+    auto const sent = prepared ? PQsendQueryPrepared(c, s.name, p.count(), values.data(), lengths.data(), p.formats().data(), 0)
+                               : PQsendQueryParams(c, for_table(s.text, address_->options.table).c_str(), p.count(), nullptr, values.data(), lengths.data(),
+                                                   p.formats().data(), 0);
+    if (sent != 1 || PQpipelineSync(c) != 1) {  // no memory, or the connection has ended: told from the event loop
+        asio::post(executor_, [self = shared_from_this(), life = life_] {
+            if (life == self->life_)
+                self->end(self->failure());
+        });
+        return;
+    }
+    flush();
+}
+
+void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
+{
+    auto const [s, values] = put(c, tombstone);
+    ask(*s, values, [&c, done = std::move(done)](PGresult const* r) { done(r ? interpret(c, *r) : node_reply{.error = errc::connection_lost}); });
+}
+
+void session::end(sql::backend const& b, std::function<void(bool)> done)
+{
+    parameters which;
+    which.add_number(b.id);
+    which.add_bytes(b.since);
+    ask(end_backend, which, [done = std::move(done)](PGresult const* r) { done(r && PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 0); });
+}
+
+void session::look(std::function<void(bool)> done)
+{
+    ask(is_durable, {}, [done = std::move(done)](PGresult const* r) {
+        if (r && PQresultStatus(r) == PGRES_TUPLES_OK)
+            done(cell(*r, 0) == "t");
+    });
+}
+
+void session::clean()
+{
+    ask(clean_up, {}, [](PGresult const*) {});
+}
+
+// Results of a question, a null, then the mark of its end.
+void session::read()
+{
+    auto const self = shared_from_this();
+    auto const life = life_;
+    auto const here = [&] { return life == life_ && connection_; };
+    if (PQconsumeInput(connection_.get()) != 1)
+        return end(failure());
+    while (here() && !questions_.empty() && PQisBusy(connection_.get()) == 0) {
+        result r(PQgetResult(connection_.get()), PQclear);
+        if (!r)
+            continue;
+        if (PQresultStatus(r.get()) != PGRES_PIPELINE_SYNC) {
+            auto& last = questions_.front().last;
+            if (!last)
+                last = std::move(r);
+            if (PQstatus(connection_.get()) == CONNECTION_BAD)
+                return end(failure());
+            continue;
+        }
+        auto const answered = std::move(questions_.front());
+        questions_.pop_front();
+        answered.tell(answered.last.get());
+    }
+    if (!here())
+        return;
+    hear();
+    if (here())
+        flush();
+}
+
+void session::hear()
+{
+    auto const life = life_;
+    while (life == life_ && connection_) {
+        std::unique_ptr<PGnotify, void (*)(void*)> const n(PQnotifies(connection_.get()), PQfreemem);
+        if (!n)
+            return;
+        owner_->notified(n->extra, n->be_pid);
+    }
+}
+
+std::optional<clock::time_point> session::waiting_since() const
+{
+    return questions_.empty() ? std::nullopt : std::optional(questions_.front().asked);
+}
+
+// The end
+
+void session::set_limit(std::chrono::milliseconds d)
+{
+    limit_.emplace(executor_, clock::now() + d);
+    limit_->async_wait([self = shared_from_this(), life = life_](error_code ec) {
+        if (!ec && life == self->life_ && self->state_ != state::up)
+            self->end({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
+    });
+}
+
+node_reply session::failure() const
+{
+    auto words = connection_ ? presentable(PQerrorMessage(connection_.get()), *address_) : std::string("out of memory");
+    auto const reason = state_ == state::up ? make_error_code(errc::node_unreachable) : make_error_code(reason_of(words));
+    return {.untouched = true, .error = reason, .text = std::move(words)};
+}
+
+void session::end(node_reply why)
+{
+    if (state_ == state::down)
+        return;
+    bool const was_up = state_ == state::up;
+    auto const self = shared_from_this();
+    take_down();
+    for (auto const& q : std::exchange(questions_, {}))
+        q.tell(nullptr);
+    if (owner_)
+        owner_->down(*this, was_up, std::move(why));
+}
+
+void session::close()
+{
+    owner_ = nullptr;
+    auto const self = shared_from_this();
+    take_down();
+    for (auto const& q : std::exchange(questions_, {}))
+        q.tell(nullptr);
+}
+
+void session::abandon()
+{
+    owner_ = nullptr;
+    // This may be a fork: what is said here would reach the server as the parent's word.
+    if (connection_ && PQsocket(connection_.get()) >= 0) {
+        if (auto const nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC); nowhere >= 0) {
+            ::dup2(nowhere, PQsocket(connection_.get()));
+            ::close(nowhere);
+        }
+    }
+    take_down();
+    questions_.clear();
+}
+
+void session::take_down()
+{
+    ++life_;
+    state_ = state::down;
+    then_ = {};
+    simple_.reset();
+    limit_.reset();
+    resolver_.reset();
+    if (descriptor_)
+        descriptor_->release();
+    descriptor_.reset();
+    reading_ = writing_ = false;
+    connection_.reset();
+}
+
+}  // namespace redlock::pg

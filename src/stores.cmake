@@ -1,0 +1,48 @@
+# Locks in other stores than Redis: a library each, for those who name it. AUTO leaves out what has no client library here, and says so.
+
+set(redlock_stores "")
+
+function(redlock_store name found library)  # SOURCE…
+    string(TOUPPER ${name} option)
+    set(REDLOCK_${option} AUTO CACHE STRING "Build redlock::${name}: ON, OFF, or AUTO, which is if its client library is found")
+    set_property(CACHE REDLOCK_${option} PROPERTY STRINGS AUTO ON OFF)
+    if(REDLOCK_${option} STREQUAL "OFF")
+        return()
+    endif()
+    if(NOT found)
+        if(REDLOCK_${option} STREQUAL "AUTO")
+            message(STATUS "redlock::${name} is left out: ${library} was not found")
+            return()
+        endif()
+        message(FATAL_ERROR "redlock::${name} needs ${library}, which was not found; install it, or leave REDLOCK_${option} at AUTO")
+    endif()
+    add_library(redlock_${name} ${ARGN} src/core/key.cpp)
+    add_library(redlock::${name} ALIAS redlock_${name})
+    target_link_libraries(redlock_${name} PUBLIC redlock
+        PRIVATE $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings> $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
+    target_include_directories(redlock_${name} PRIVATE src)
+    set_target_properties(redlock_${name} PROPERTIES
+        EXPORT_NAME ${name}
+        VERSION ${PROJECT_VERSION}
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON)
+    redlock_precompile(redlock_${name} redlock_headers)
+    set(redlock_stores ${redlock_stores} ${name} PARENT_SCOPE)
+endfunction()
+
+find_package(PostgreSQL 14 QUIET)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql redlock_postgresql_schema)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.cpp.in ${PROJECT_BINARY_DIR}/postgresql_schema.cpp @ONLY)
+redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libpq-dev)"
+    src/postgresql/address.cpp
+    src/postgresql/postgresql.cpp
+    src/postgresql/session.cpp
+    src/postgresql/statements.cpp
+    src/sql/database_node.cpp
+    src/sql/watches.cpp
+    ${PROJECT_BINARY_DIR}/postgresql_schema.cpp)
+if(TARGET redlock_postgresql)
+    target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
+endif()

@@ -1,0 +1,48 @@
+// A PostgreSQL database passes the suite of all nodes.
+
+#include <redlock/testing/node_suite.hpp>
+
+#include "support/postgres.hpp"
+
+#include <redlock/postgresql.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <exception>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+using testing::node_kind;
+
+BOOST_AUTO_TEST_SUITE(node_suite, *only_with_postgresql())
+
+namespace {
+
+void check(std::string const& url)
+{
+    node_kind const kind{.make = [url] { return make_node(url); }};
+    for (auto const& c : testing::node_cases()) {
+        if (!c.concerns(kind))
+            continue;
+        try {
+            c.run(kind);
+        } catch (std::exception const& e) {
+            BOOST_ERROR(std::string(c.name) + ": " + e.what());
+        }
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_real_server)
+{
+    check(database().url());
+}
+
+BOOST_AUTO_TEST_CASE(one_connection_and_another_table)
+{
+    check(database().url("?connections=1&table=locks_of_mine&prepare=off"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
