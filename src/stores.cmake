@@ -37,9 +37,12 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_L
 configure_file(${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.cpp.in ${PROJECT_BINARY_DIR}/postgresql_schema.cpp @ONLY)
 redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libpq-dev)"
     src/postgresql/address.cpp
+    src/postgresql/greeting.cpp
+    src/postgresql/parameters.cpp
     src/postgresql/postgresql.cpp
     src/postgresql/session.cpp
     src/postgresql/statements.cpp
+    src/sql/connections.cpp
     src/sql/database_node.cpp
     src/sql/watches.cpp
     ${PROJECT_BINARY_DIR}/postgresql_schema.cpp)

@@ -16,9 +16,6 @@ namespace redlock::pg {
 
 namespace {
 
-constexpr int oldest_version = 130'000;
-constexpr auto schema_version = "1";
-
 constexpr statement end_backend{nullptr, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2"};
 constexpr statement clean_up{nullptr, "SELECT redlock_clean()"};
 constexpr statement is_durable{nullptr, "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"};
@@ -43,16 +40,6 @@ errc reason_of(std::string const& words)
     if (has("session is read-only"))
         return errc::node_read_only;
     return errc::node_unreachable;
-}
-
-std::string_view cell(PGresult const& r, int column)
-{
-    return {PQgetvalue(&r, 0, column), static_cast<std::size_t>(PQgetlength(&r, 0, column))};
-}
-
-std::int64_t integer(PGresult const& r, int column)
-{
-    return std::strtoll(PQgetvalue(&r, 0, column), nullptr, 10);
 }
 
 }  // namespace
@@ -207,146 +194,6 @@ void session::flush()
     wait_for(wait::read);
 }
 
-// The greeting: who it is, whether it may vote, and what it is to remember of us. Before the pipeline, because only here one text may
-// hold several statements.
-
-void session::simple(std::string const& text, std::function<void(PGresult const&)> then)
-{
-    then_ = std::move(then);
-    if (PQsendQuery(connection_.get(), text.c_str()) != 1)
-        return end(failure());
-    flush();
-}
-
-void session::read_simple()
-{
-    if (PQconsumeInput(connection_.get()) != 1)
-        return end(failure());
-    while (PQisBusy(connection_.get()) == 0) {
-        result r(PQgetResult(connection_.get()), PQclear);
-        if (!r) {
-            auto const then = std::exchange(then_, {});
-            auto const last = std::move(simple_);
-            if (!last)
-                return end(failure());
-            return then(*last);
-        }
-        if (!simple_ || PQresultStatus(simple_.get()) != PGRES_FATAL_ERROR)  // the first error says why
-            simple_ = std::move(r);
-    }
-    wait_for(wait::read);
-}
-
-void session::greet()
-{
-    state_ = state::greeting;
-    PQsetnonblocking(connection_.get(), 1);
-    PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
-    if (PQserverVersion(connection_.get()) < oldest_version)
-        return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
-    simple(for_table("SELECT pg_is_in_recovery(), to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& r) {
-        if (PQresultStatus(&r) != PGRES_TUPLES_OK)
-            return end(refusal(r));
-        if (cell(r, 0) == "t")
-            return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them with target_session_attrs=read-write"});
-        if (cell(r, 1) == "t")
-            return make_ready();
-        if (!address_->options.create_table)
-            return end({.untouched = true,
-                        .error = errc::unsupported_server,
-                        .text = "there is no table " + address_->options.table + "; make it with schema.sql, see docs/stores.md, or set create_table"});
-        make_tables();
-    });
-}
-
-// Several clients may come at once: the lock of the transaction makes the others wait, and they see then that it is there.
-void session::make_tables()
-{
-    auto const text = for_table("SELECT pg_advisory_lock(hashtext('redlock'))", address_->options.table);
-    simple(text, [this](PGresult const& locked) {
-        if (PQresultStatus(&locked) != PGRES_TUPLES_OK)
-            return end(refusal(locked));
-        simple(for_table("SELECT to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& there) {
-            if (PQresultStatus(&there) != PGRES_TUPLES_OK)
-                return end(refusal(there));
-            if (cell(there, 0) == "t")
-                return make_ready();
-            simple(for_table(schema(), address_->options.table), [this](PGresult const& made) {
-                if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
-                    auto why = refusal(made);
-                    why.text = "its tables cannot be made: " + why.text;
-                    return end(std::move(why));
-                }
-                owner_->log(log_level::info, "has made the tables of " + address_->options.table);
-                make_ready();
-            });
-        });
-    });
-}
-
-void session::make_ready()
-{
-    auto const patience = address_->options.timeout.count();
-    auto text = for_table("SELECT pg_advisory_unlock_all(), set_config('default_transaction_isolation', 'read committed', false), "
-                          "set_config('lock_timeout', '{0}', false), set_config('statement_timeout', '{1}', false);",
-                          address_->options.table);
-    text = fmt::format(fmt::runtime(text), patience, 2 * patience);
-    if (listens_)
-        text += "LISTEN \"" + address_->options.table + "\";";
-    text += for_table("SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
-                      "(SELECT system_identifier FROM pg_control_system()), ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint, "
-                      "pg_postmaster_start_time(), (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
-                      "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
-                      "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p', "
-                      "redlock_version(), redlock_meet(('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint)",
-                      address_->options.table);
-    simple(text, [this](PGresult const& r) { introduce(r); });
-}
-
-void session::introduce(PGresult const& r)
-{
-    if (PQresultStatus(&r) != PGRES_TUPLES_OK)
-        return end(refusal(r));
-    if (cell(r, 7) != schema_version)
-        return end({.untouched = true,
-                    .error = errc::unsupported_server,
-                    .text = fmt::format("its tables of {} are of version {}, but this library needs {}", address_->options.table, cell(r, 7), schema_version)});
-    server_ = {.backend = {integer(r, 0), std::string(cell(r, 1))},
-               .system = std::string(cell(r, 2)),
-               .timeline = integer(r, 3),
-               .started = std::string(cell(r, 4)),
-               .durable = cell(r, 6) == "t",
-               .timeline_age = std::chrono::milliseconds(integer(r, 8)),
-               .uptime = std::chrono::milliseconds(integer(r, 5))};
-    if (PQenterPipelineMode(connection_.get()) != 1)
-        return end(failure());
-    ready();
-}
-
-void session::ready()
-{
-    state_ = state::up;
-    limit_.reset();
-    if (auto refusal = owner_->meet(*this, server_); refusal.error)
-        return end(std::move(refusal));
-    if (state_ != state::up)
-        return;
-    if (address_->options.prepare) {
-        for (auto const& s : all_statements()) {
-            PQsendPrepare(connection_.get(), s.name, for_table(s.text, address_->options.table).c_str(), 0, nullptr);
-            PQpipelineSync(connection_.get());
-            questions_.push_back({[this](PGresult const* r) {
-                                      if (r && PQresultStatus(r) == PGRES_FATAL_ERROR)
-                                          end(refusal(*r));
-                                  },
-                                  clock::now()});
-        }
-    }
-    owner_->up(*this);
-    if (state_ == state::up)
-        flush();
-}
-
 // The pipeline
 
 void session::ask(statement const& s, parameters const& p, answer tell)
@@ -387,7 +234,7 @@ void session::look(std::function<void(bool)> done)
 {
     ask(is_durable, {}, [done = std::move(done)](PGresult const* r) {
         if (r && PQresultStatus(r) == PGRES_TUPLES_OK)
-            done(cell(*r, 0) == "t");
+            done(PQgetvalue(r, 0, 0)[0] == 't');
     });
 }
 
