@@ -8,6 +8,14 @@ install(TARGETS redlock redlock_testing EXPORT redlock
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT redlock NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-targets.cmake)
+foreach(store IN LISTS redlock_stores)
+    install(TARGETS redlock_${store} EXPORT redlock-${store}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(EXPORT redlock-${store} NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-${store}-targets.cmake)
+endforeach()
+install(FILES src/postgresql/schema.sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/sql RENAME locks_postgresql.sql)
 configure_package_config_file(src/redlock-config.cmake.in ${PROJECT_BINARY_DIR}/redlock-config.cmake
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/redlock-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -23,6 +23,11 @@ using namespace std::string_view_literals;
 
 constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "unix"sv, "memory"sv};
 
+// Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
+constexpr std::pair<std::string_view, std::string_view> components[] = {
+    {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv},
+};
+
 [[noreturn]] void refuse(std::string const& what)
 {
     throw std::invalid_argument("redlock::config: " + what);
@@ -53,6 +58,14 @@ std::map<std::string, store const*, std::less<>> by_scheme(config const& c)
     return known;
 }
 
+void refuse_component(std::string_view scheme, std::size_t i)
+{
+    auto const* const known = std::find_if(std::begin(components), std::end(components), [&](auto& c) { return c.first == scheme; });
+    if (known != std::end(components))
+        refuse(fmt::format("nodes[{0}]: {1}:// is in the component redlock::{2}: link it, and name it in config::stores: {{redlock::{2}()}}", i, scheme,
+                           known->second));
+}
+
 std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, store_context const& context)
 {
     std::shared_ptr<node> made;
@@ -80,6 +93,7 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<d
         if (auto const other = stores.find(scheme); other != stores.end()) {
             nodes.push_back(make_of(*other->second, i, c, context));
         } else {
+            refuse_component(scheme, i);
             auto const url = redis::parse_url(c.nodes[i]);
             if (!url.wrong.empty())
                 refuse(fmt::format("nodes[{}]: {}", i, url.wrong));

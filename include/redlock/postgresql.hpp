@@ -1,13 +1,17 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/sql.hpp>
 #include <redlock/store.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace redlock {
+
+class lock_handle;
 
 /// What the addresses of a @ref postgresql store leave unsaid.
 struct postgresql_options {
@@ -49,5 +53,16 @@ struct postgresql_options {
     @throws std::invalid_argument if an option is outside its range
 */
 REDLOCK_API store postgresql(postgresql_options options = {});
+
+/** A statement for a transaction of yours in the database where the lock is: it fails, and with it the transaction, if the database does not
+    know @p held as held any more (SQLSTATE RL001). Otherwise nobody else can acquire it until the
+    transaction ends, even if it expires meanwhile. Where lock and data are in one database that is more than a fencing token, and needs
+    no column; see docs/fencing.md.
+
+    Put it before the work, and keep the transaction short: an extension of the lock waits for its end. Of several locks, ask in one order.
+
+    @p where: of which `table` counts. @p prefix: that of the manager's `config::prefix`. Without a lock the statement fails always.
+*/
+REDLOCK_API sql_statement owns(postgresql_options const& where, lock_handle const& held, std::string_view prefix = "lock:");
 
 }  // namespace redlock

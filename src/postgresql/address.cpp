@@ -108,21 +108,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(std::string const& 
     return settings;
 }
 
-std::vector<std::string> split(std::string const* text)
-{
-    std::vector<std::string> parts;
-    std::string_view rest = text ? std::string_view(*text) : std::string_view();
-    while (!rest.empty()) {
-        auto const end = std::min(rest.find(','), rest.size());
-        parts.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return parts;
-}
-
 std::string name_of(address const& a)
 {
-    auto const hosts = split(a.find("host") ? a.find("host") : a.find("hostaddr")), ports = split(a.find("port"));
+    auto const setting = [&](std::string_view name) { return a.find(name) ? *a.find(name) : std::string(); };
+    auto const hosts = split(setting(a.find("host") ? "host" : "hostaddr")), ports = split(setting("port"));
     std::string name = "postgresql://";
     for (std::size_t i = 0; i < hosts.size(); ++i) {
         name += i > 0 ? "," : "";
@@ -143,6 +132,45 @@ std::string const* address::find(std::string_view setting) const
 {
     auto const known = std::find_if(settings.begin(), settings.end(), [&](auto& s) { return s.first == setting; });
     return known != settings.end() && !known->second.empty() ? &known->second : nullptr;
+}
+
+std::vector<std::string> split(std::string_view text)
+{
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        auto const end = std::min(text.find(','), text.size());
+        parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+std::vector<std::pair<std::string, std::string>> settings_for(address const& a, std::vector<found> const& all)
+{
+    auto settings = a.settings;
+    auto const set = [&](std::string_view name, std::string value) {
+        std::erase_if(settings, [&](auto& s) { return s.first == name; });
+        settings.emplace_back(name, std::move(value));
+    };
+    std::string names, addresses, ports;
+    auto const port_of = split(a.find("port") ? *a.find("port") : std::string());
+    for (auto const& f : all) {  // a name of several addresses stands there once for each, and so must its port
+        auto const* const comma = names.empty() ? "" : ",";
+        names += comma + f.name;
+        addresses += comma + f.address;
+        ports += comma + (port_of.empty() ? std::string() : port_of[std::min(f.host, port_of.size() - 1)]);
+    }
+    if (!all.empty()) {
+        set("host", names);
+        set("hostaddr", addresses);
+        set("port", ports);
+    }
+    if (all.size() > 1 && !a.find("target_session_attrs"))
+        set("target_session_attrs", "read-write");
+    set("application_name", a.options.application_name);
+    if (!a.find("gssencmode"))
+        set("gssencmode", "disable");  // it may block
+    return settings;
 }
 
 void check(postgresql_options const& o)

@@ -2,6 +2,7 @@
 
 #include <redlock/postgresql.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,19 @@ struct address {
 
     std::string const* find(std::string_view setting) const;
 };
+
+/// An address of one of the hosts.
+struct found {
+    std::size_t host;     ///< which of them
+    std::string name;
+    std::string address;  ///< empty: a Unix socket
+};
+
+/// The parts of a list with commas.
+std::vector<std::string> split(std::string_view);
+
+/// libpq's words for a connection to the first of @p all that will do.
+std::vector<std::pair<std::string, std::string>> settings_for(address const&, std::vector<found> const& all);
 
 /// @throws std::invalid_argument saying what is wrong with @p url, without secrets
 address parse_address(std::string_view url, postgresql_options defaults);

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int oldest_version = 130'000;
 constexpr auto schema_version = "1";
+constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
+                           "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
 
 std::string_view cell(PGresult const& r, int column)
 {
@@ -65,7 +67,7 @@ void session::greet()
     PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
     if (PQserverVersion(connection_.get()) < oldest_version)
         return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
-    simple(for_table("SELECT pg_is_in_recovery(), to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& r) {
+    simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}", all_there), address_->options.table), [this](PGresult const& r) {
         if (PQresultStatus(&r) != PGRES_TUPLES_OK)
             return end(refusal(r));
         if (cell(r, 0) == "t")
@@ -75,7 +77,7 @@ void session::greet()
         if (!address_->options.create_table)
             return end({.untouched = true,
                         .error = errc::unsupported_server,
-                        .text = "there is no table " + address_->options.table + "; make it with schema.sql, see docs/stores.md, or set create_table"});
+                        .text = "the tables of " + address_->options.table + " are not all there; make it with schema.sql, see docs/stores.md, or set create_table"});
         make_tables();
     });
 }
@@ -87,7 +89,7 @@ void session::make_tables()
     simple(text, [this](PGresult const& locked) {
         if (PQresultStatus(&locked) != PGRES_TUPLES_OK)
             return end(refusal(locked));
-        simple(for_table("SELECT to_regprocedure('redlock_version()') IS NOT NULL", address_->options.table), [this](PGresult const& there) {
+        simple(for_table(fmt::format("SELECT {}", all_there), address_->options.table), [this](PGresult const& there) {
             if (PQresultStatus(&there) != PGRES_TUPLES_OK)
                 return end(refusal(there));
             if (cell(there, 0) == "t")
@@ -119,7 +121,7 @@ void session::make_ready()
                       "pg_postmaster_start_time(), (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
                       "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
                       "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p', "
-                      "redlock_version(), redlock_meet(('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint)",
+                      "redlock_version(), since, age, promoted FROM redlock_meet(('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint)",
                       address_->options.table);
     simple(text, [this](PGresult const& r) { introduce(r); });
 }
@@ -137,7 +139,9 @@ void session::introduce(PGresult const& r)
                .timeline = integer(r, 3),
                .started = std::string(cell(r, 4)),
                .durable = cell(r, 6) == "t",
-               .timeline_age = std::chrono::milliseconds(integer(r, 8)),
+               .promoted = cell(r, 10) == "t",
+               .since = std::string(cell(r, 8)),
+               .age = std::chrono::milliseconds(integer(r, 9)),
                .uptime = std::chrono::milliseconds(integer(r, 5))};
     if (PQenterPipelineMode(connection_.get()) != 1)
         return end(failure());

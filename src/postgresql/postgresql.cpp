@@ -1,12 +1,32 @@
+#include <redlock/postgresql.hpp>
+
 #include "postgresql/address.hpp"
+#include "postgresql/schema.hpp"
 #include "postgresql/session.hpp"
 #include "sql/database_node.hpp"
+
+#include <redlock/lock.hpp>
 
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
 namespace redlock {
+
+namespace {
+
+// Of bytes, as text.
+std::string in_hex(std::string_view bytes)
+{
+    std::string text = "\\x";
+    for (unsigned char const c : bytes) {
+        text += "0123456789abcdef"[c >> 4];
+        text += "0123456789abcdef"[c & 15];
+    }
+    return text;
+}
+
+}  // namespace
 
 store postgresql(postgresql_options options)
 {
@@ -23,6 +43,16 @@ store postgresql(postgresql_options options)
         return sql::make_database_node({where->name, "postgresql", where->options.connections, where->options.timeout, make_session}, settings, context);
     };
     return {.schemes = {"postgresql", "postgres"}, .make = std::move(make)};
+}
+
+sql_statement owns(postgresql_options const& where, lock_handle const& held, std::string_view prefix)
+{
+    std::string keys;
+    for (auto const& resource : held.resources())
+        keys += (keys.empty() ? "\"\\" : ",\"\\") + in_hex(std::string(prefix) + resource) + "\"";
+    if (keys.empty())
+        keys = "\"\"";  // the key of no lock
+    return {.text = pg::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table), .parameters = {"{" + keys + "}", in_hex(held.token())}};
 }
 
 }  // namespace redlock

@@ -2,7 +2,7 @@
 -- Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
 BEGIN;
 
-CREATE TABLE redlock (
+CREATE TABLE IF NOT EXISTS redlock (
     key bytea PRIMARY KEY,
     value bytea NOT NULL DEFAULT '',                       -- who has it; ':=shared': those of redlock_reader
     expires timestamptz NOT NULL DEFAULT '-infinity',      -- before: it is taken
@@ -10,30 +10,27 @@ CREATE TABLE redlock (
     handovers timestamptz NOT NULL DEFAULT '-infinity',    -- before: one process keeps it for its own waiters
     watched integer NOT NULL DEFAULT 0                     -- what is to be told: 1 its end, 2 that of hand-overs, 4 of a wish, 8 a reader's leaving
 ) WITH (fillfactor = 50);
-CREATE TABLE redlock_reader (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
-CREATE UNLOGGED TABLE redlock_wish (key bytea, contender bytea, to_share boolean NOT NULL, expires timestamptz NOT NULL, PRIMARY KEY (key, contender));
-CREATE TABLE redlock_tombstone (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
-CREATE TABLE redlock_timeline (id bigint PRIMARY KEY, since timestamptz NOT NULL);  -- the first is that of the installation
+CREATE TABLE IF NOT EXISTS redlock_reader (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
+CREATE UNLOGGED TABLE IF NOT EXISTS redlock_wish (key bytea, contender bytea, to_share boolean NOT NULL, expires timestamptz NOT NULL, PRIMARY KEY (key, contender));
+CREATE TABLE IF NOT EXISTS redlock_tombstone (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
+CREATE TABLE IF NOT EXISTS redlock_timeline (id bigint PRIMARY KEY, since timestamptz NOT NULL);
 
-CREATE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
 
--- For how many milliseconds this line of the database's history has been known: a standby that is promoted begins a new one, and may have
--- forgotten locks. -1: since the installation.
-CREATE FUNCTION redlock_meet(line bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- Since when the database has been what it is: a standby that is promoted begins a new line of history, and may have forgotten locks; so
+-- have tables that were made anew.
+CREATE OR REPLACE FUNCTION redlock_meet(line bigint, OUT since timestamptz, OUT age bigint, OUT promoted boolean) LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO redlock_timeline
-        SELECT line, CASE WHEN EXISTS (SELECT FROM redlock_timeline) THEN clock_timestamp() ELSE '-infinity' END
-        WHERE NOT EXISTS (SELECT FROM redlock_timeline WHERE id = line)
-        ON CONFLICT DO NOTHING;
-    RETURN (SELECT CASE WHEN since = '-infinity' THEN -1 ELSE greatest(0, floor(extract(epoch FROM clock_timestamp() - since) * 1000))::bigint END
-            FROM redlock_timeline WHERE id = line);
+    INSERT INTO redlock_timeline SELECT line, clock_timestamp() WHERE NOT EXISTS (SELECT FROM redlock_timeline WHERE id = line) ON CONFLICT DO NOTHING;
+    SELECT t.since, greatest(0, floor(extract(epoch FROM clock_timestamp() - t.since) * 1000))::bigint, EXISTS (SELECT FROM redlock_timeline WHERE id < line)
+        INTO redlock_meet.since, age, promoted FROM redlock_timeline t WHERE t.id = line;
 END$$;
 
-CREATE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 $$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
 
 -- The rows of the keys, locked in their order, which all follow, so that nobody waits in a circle. What was missing is there, and free.
-CREATE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
 DECLARE
     all_of_them redlock[] := '{}';
     one redlock;
@@ -55,7 +52,7 @@ BEGIN
 END$$;
 
 -- Tells of what happens to a key, if somebody wants to know, once. What is told is worth no wait for the disk.
-CREATE FUNCTION redlock_tell(k bytea, what integer) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_tell(k bytea, what integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE redlock SET watched = watched & ~what WHERE key = k AND watched & what <> 0;
     IF FOUND THEN
@@ -64,16 +61,16 @@ BEGIN
 END$$;
 
 -- This step may be forgotten in a crash: nobody relies on it.
-CREATE FUNCTION redlock_need_not_last() RETURNS void LANGUAGE sql AS $$SELECT set_config('synchronous_commit', 'off', true)$$;
+CREATE OR REPLACE FUNCTION redlock_need_not_last() RETURNS void LANGUAGE sql AS $$SELECT set_config('synchronous_commit', 'off', true)$$;
 
-CREATE FUNCTION redlock_note_wish(one redlock, who bytea, shares boolean, t timestamptz) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION redlock_note_wish(one redlock, who bytea, shares boolean, t timestamptz) RETURNS void LANGUAGE sql AS $$
     DELETE FROM redlock_wish WHERE key = one.key AND expires <= t;
     INSERT INTO redlock_wish AS w VALUES (one.key, who, shares,
             CASE WHEN one.expires > t AND one.expires < 'infinity' THEN one.expires ELSE t END + interval '1 s')
         ON CONFLICT (key, contender) DO UPDATE SET to_share = excluded.to_share, expires = greatest(w.expires, excluded.expires)
 $$;
 
-CREATE FUNCTION redlock_forget_wish(k bytea, who bytea) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_forget_wish(k bytea, who bytea) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM redlock_wish WHERE key = k AND contender = who;
     IF FOUND THEN
@@ -81,11 +78,11 @@ BEGIN
     END IF;
 END$$;
 
-CREATE FUNCTION redlock_is_dead(k bytea, val bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
+CREATE OR REPLACE FUNCTION redlock_is_dead(k bytea, val bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
 $$SELECT EXISTS (SELECT FROM redlock_tombstone WHERE key = k AND value = val AND expires > t)$$;
 
 -- contender: null, unless it waits. proposal: of a fencing token, or 0. taken: which of the keys, counted from 0.
-CREATE FUNCTION redlock_acquire(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, grows boolean, follow boolean, watch boolean,
+CREATE OR REPLACE FUNCTION redlock_acquire(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, grows boolean, follow boolean, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT ours integer, OUT taken integer[], OUT remaining bigint[], OUT handed_on boolean[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -171,7 +168,7 @@ BEGIN
 END$$;
 
 -- shares: of readers, proposal itself is what the counter comes to at least.
-CREATE FUNCTION redlock_raise(keys bytea[], proposal bigint, shares boolean) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_raise(keys bytea[], proposal bigint, shares boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     highest bigint := proposal;
     one redlock;
@@ -183,7 +180,7 @@ BEGIN
     RETURN CASE WHEN shares THEN proposal ELSE highest + 1 END;
 END$$;
 
-CREATE FUNCTION redlock_extend(keys bytea[], val bytea, ttl bigint, heal boolean, OUT granted boolean, OUT healed boolean) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_extend(keys bytea[], val bytea, ttl bigint, heal boolean, OUT granted boolean, OUT healed boolean) LANGUAGE plpgsql AS $$
 DECLARE
     lots redlock[] := redlock_rows(keys);
     t timestamptz := clock_timestamp();
@@ -203,7 +200,7 @@ BEGIN
     END IF;
 END$$;
 
-CREATE FUNCTION redlock_release(keys bytea[], val bytea, tombstone boolean, ends_handovers boolean) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_release(keys bytea[], val bytea, tombstone boolean, ends_handovers boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     lots redlock[] := redlock_rows(keys);
     t timestamptz := clock_timestamp();
@@ -227,7 +224,7 @@ BEGIN
     RETURN ours;
 END$$;
 
-CREATE FUNCTION redlock_withdraw(keys bytea[], contender bytea) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_withdraw(keys bytea[], contender bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     k bytea;
 BEGIN
@@ -239,17 +236,17 @@ END$$;
 
 -- Readers and writers. The key lives as long as the longest of those who share it; each of them until its own time is over.
 
-CREATE FUNCTION redlock_writer_waits(k bytea, who bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
+CREATE OR REPLACE FUNCTION redlock_writer_waits(k bytea, who bytea, t timestamptz) RETURNS boolean LANGUAGE sql AS
 $$SELECT EXISTS (SELECT FROM redlock_wish WHERE key = k AND expires > t AND NOT to_share AND contender IS DISTINCT FROM who)$$;
 
-CREATE FUNCTION redlock_enter(one redlock, val bytea, until timestamptz, t timestamptz) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION redlock_enter(one redlock, val bytea, until timestamptz, t timestamptz) RETURNS void LANGUAGE sql AS $$
     DELETE FROM redlock_reader WHERE key = one.key AND (one.expires <= t OR expires <= t);
     INSERT INTO redlock_reader AS r VALUES (one.key, val, until) ON CONFLICT (key, value) DO UPDATE SET expires = greatest(r.expires, excluded.expires);
     UPDATE redlock SET value = ':=shared', expires = CASE WHEN one.expires > t THEN greatest(one.expires, until) ELSE until END WHERE key = one.key
 $$;
 
 -- passes: not kept out by those who wait to have it alone.
-CREATE FUNCTION redlock_share(k bytea, val bytea, ttl bigint, who bytea, passes boolean, watch boolean,
+CREATE OR REPLACE FUNCTION redlock_share(k bytea, val bytea, ttl bigint, who bytea, passes boolean, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT behind_writer boolean, OUT remaining bigint, OUT handed_on boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -298,7 +295,7 @@ BEGIN
 END$$;
 
 -- upgraded: it has the key alone elsewhere, and what it shares here does not count.
-CREATE FUNCTION redlock_extend_shared(k bytea, val bytea, ttl bigint, heal boolean, upgraded boolean, OUT granted boolean, OUT healed boolean)
+CREATE OR REPLACE FUNCTION redlock_extend_shared(k bytea, val bytea, ttl bigint, heal boolean, upgraded boolean, OUT granted boolean, OUT healed boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     one redlock := (redlock_rows(ARRAY[k]))[1];
@@ -326,7 +323,7 @@ BEGIN
     END IF;
 END$$;
 
-CREATE FUNCTION redlock_release_shared(k bytea, val bytea, tombstone boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_release_shared(k bytea, val bytea, tombstone boolean) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     one redlock := (redlock_rows(ARRAY[k]))[1];
     t timestamptz := clock_timestamp();
@@ -357,7 +354,7 @@ BEGIN
 END$$;
 
 -- shares: it is denied, because others share the key, too.
-CREATE FUNCTION redlock_upgrade(k bytea, val bytea, ttl bigint, proposal bigint, who bytea, watch boolean,
+CREATE OR REPLACE FUNCTION redlock_upgrade(k bytea, val bytea, ttl bigint, proposal bigint, who bytea, watch boolean,
     OUT granted boolean, OUT counter bigint, OUT shares boolean, OUT remaining bigint)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -398,7 +395,7 @@ BEGIN
     UPDATE redlock SET counter = proposal WHERE key = k AND counter < proposal;
 END$$;
 
-CREATE FUNCTION redlock_downgrade(k bytea, val bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_downgrade(k bytea, val bytea) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     one redlock := (redlock_rows(ARRAY[k]))[1];
     t timestamptz := clock_timestamp();
@@ -416,8 +413,22 @@ BEGIN
     RETURN true;
 END$$;
 
+-- For a transaction of yours: an error, unless the value has all of the keys; and until the transaction ends nobody else can have them.
+CREATE OR REPLACE FUNCTION redlock_owns(keys bytea[], val bytea) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k bytea;
+BEGIN
+    FOREACH k IN ARRAY keys LOOP
+        PERFORM FROM redlock WHERE key = k AND expires > clock_timestamp() AND value IN (val, ':=shared') FOR SHARE;
+        IF NOT FOUND OR NOT EXISTS (SELECT FROM redlock WHERE key = k AND expires > clock_timestamp() AND (value = val OR EXISTS
+                (SELECT FROM redlock_reader r WHERE r.key = k AND r.value = val AND r.expires > clock_timestamp()))) THEN
+            RAISE EXCEPTION 'the lock % is not held any more', convert_from(k, 'UTF8') USING ERRCODE = 'RL001';
+        END IF;
+    END LOOP;
+END$$;
+
 -- What nobody needs any more; at most a thousand rows of each kind, and none that somebody is about to use. Counters stay.
-CREATE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
     WITH rows_of AS (DELETE FROM redlock WHERE key IN (SELECT key FROM redlock WHERE counter = 0 AND expires < clock_timestamp() - interval '1 hour'
                                                        LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
         graves AS (DELETE FROM redlock_tombstone WHERE (key, value) IN (SELECT key, value FROM redlock_tombstone WHERE expires < clock_timestamp()
@@ -428,9 +439,11 @@ CREATE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
 $$;
 
 -- For people: who has what.
-CREATE VIEW redlock_locks AS SELECT convert_from(key, 'UTF8') AS key, CASE WHEN value = ':=shared' THEN
+CREATE OR REPLACE VIEW redlock_locks AS SELECT convert_from(key, 'UTF8') AS key, CASE WHEN value = ':=shared' THEN
         (SELECT string_agg(convert_from(r.value, 'UTF8'), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
         ELSE convert_from(value, 'UTF8') END AS value, expires - clock_timestamp() AS remaining, counter
     FROM redlock l WHERE expires > clock_timestamp();
+
+DELETE FROM redlock_timeline;  -- what is made anew has forgotten
 
 COMMIT;

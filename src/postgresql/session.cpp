@@ -58,75 +58,36 @@ void session::open()
 {
     ++life_;
     state_ = state::resolving;
-    std::vector<std::string> hosts;
-    std::string_view rest = address_->find("host") && !address_->find("hostaddr") ? std::string_view(*address_->find("host")) : std::string_view();
-    while (!rest.empty()) {
-        auto const end = std::min(rest.find(','), rest.size());
-        hosts.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    auto hosts = split(address_->find("host") && !address_->find("hostaddr") ? *address_->find("host") : std::string());
     set_limit(connect_timeout_ * static_cast<int>(2 + hosts.size()));
     resolve(std::move(hosts), 0, {});
 }
 
 // libpq would block in the resolver.
-void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vector<std::pair<std::string, std::string>> found)
+void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vector<found> all)
 {
-    while (next < hosts.size() && (hosts[next].starts_with('/') || is_address(hosts[next]))) {
-        found.emplace_back(hosts[next], hosts[next].starts_with('/') ? "" : hosts[next]);
-        ++next;
-    }
+    for (; next < hosts.size() && (hosts[next].starts_with('/') || is_address(hosts[next])); ++next)
+        all.push_back({next, hosts[next], hosts[next].starts_with('/') ? "" : hosts[next]});
     if (next == hosts.size())
-        return connect(found);
+        return connect(all);
     if (!resolver_)
         resolver_.emplace(executor_);
     auto const host = hosts[next];
-    resolver_->async_resolve(host, "", [self = shared_from_this(), life = life_, hosts = std::move(hosts), next, found = std::move(found)](
+    resolver_->async_resolve(host, "", [self = shared_from_this(), life = life_, hosts = std::move(hosts), next, all = std::move(all)](
                                            error_code ec, auto addresses) mutable {
         if (life != self->life_ || self->state_ != state::resolving)
             return;
         if (ec && hosts.size() == 1)
             return self->end({.untouched = true, .error = errc::node_unreachable, .text = "cannot resolve " + hosts[next] + ": " + ec.message()});
         for (auto const& a : addresses)
-            found.emplace_back(hosts[next], a.endpoint().address().to_string());
-        self->resolve(std::move(hosts), next + 1, std::move(found));
+            all.push_back({next, hosts[next], a.endpoint().address().to_string()});
+        self->resolve(std::move(hosts), next + 1, std::move(all));
     });
 }
 
-void session::connect(std::vector<std::pair<std::string, std::string>> const& hosts)
+void session::connect(std::vector<found> const& hosts)
 {
-    auto settings = address_->settings;
-    auto const set = [&](std::string_view name, std::string value) {
-        std::erase_if(settings, [&](auto& s) { return s.first == name; });
-        settings.emplace_back(name, std::move(value));
-    };
-    if (!hosts.empty()) {  // a name of several addresses stands there once for each, and so must its port
-        std::vector<std::string> ports;
-        auto const all_ports = address_->find("port") ? *address_->find("port") : std::string();
-        for (std::string_view rest = all_ports; !rest.empty();) {
-            auto const end = std::min(rest.find(','), rest.size());
-            ports.emplace_back(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
-        std::string names, addresses, their_ports;
-        std::size_t index = 0;
-        for (std::size_t i = 0; i < hosts.size(); ++i) {
-            index += i > 0 && hosts[i].first != hosts[i - 1].first;
-            auto const* const comma = i > 0 ? "," : "";
-            names += comma + hosts[i].first;
-            addresses += comma + hosts[i].second;
-            their_ports += comma + (ports.empty() ? std::string() : ports[std::min(index, ports.size() - 1)]);
-        }
-        set("host", names);
-        set("hostaddr", addresses);
-        if (!ports.empty())
-            set("port", their_ports);
-        if (hosts.size() > 1 && !address_->find("target_session_attrs"))
-            set("target_session_attrs", "read-write");
-    }
-    set("application_name", address_->options.application_name);
-    if (!address_->find("gssencmode"))
-        set("gssencmode", "disable");  // it may block
+    auto settings = settings_for(*address_, hosts);
     std::vector<char const*> names, values;
     for (auto const& [name, value] : settings) {
         names.push_back(name.c_str());
@@ -219,7 +180,14 @@ void session::ask(statement const& s, parameters const& p, answer tell)
 void session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
 {
     auto const [s, values] = put(c, tombstone);
-    ask(*s, values, [&c, done = std::move(done)](PGresult const* r) { done(r ? interpret(c, *r) : node_reply{.error = errc::connection_lost}); });
+    ask(*s, values, [this, &c, done = std::move(done)](PGresult const* r) {
+        auto reply = r ? interpret(c, *r) : node_reply{.error = errc::connection_lost};
+        bool const gone = reply.error == errc::unsupported_server;
+        auto const why = gone ? reply : node_reply();
+        done(std::move(reply));
+        if (gone && up())  // the tables are: whoever connects makes them again
+            end(why);
+    });
 }
 
 void session::end(sql::backend const& b, std::function<void(bool)> done)

@@ -67,8 +67,8 @@ private:
     using descriptor = asio::posix::basic_stream_descriptor<asio::any_io_executor>;
 
     void ask(statement const&, parameters const&, answer);
-    void resolve(std::vector<std::string> hosts, std::size_t next, std::vector<std::pair<std::string, std::string>> found);
-    void connect(std::vector<std::pair<std::string, std::string>> const& hosts);
+    void resolve(std::vector<std::string> hosts, std::size_t next, std::vector<found>);
+    void connect(std::vector<found> const& hosts);
     void poll();
     void greet();
     void introduce(PGresult const&);

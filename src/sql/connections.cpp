@@ -118,7 +118,9 @@ node_reply connections::meet(session& s, introduction const& server)
     bool const restarted = server.started != server_.started;
     if (restarted)
         ended_.clear();  // with the server's processes
-    if (restarted || promoted || server.durable != server_.durable) {
+    if (server.since != server_.since)
+        forgets_ = server.promoted || !server_.started.empty();
+    if (restarted || server.since != server_.since || server.durable != server_.durable) {
         identity_ = identity_of(server);
         unmet_ = true;
     }
@@ -137,13 +139,18 @@ void connections::cut_others(session const& s)
     }
 }
 
-// A promotion may have forgotten what the standby had not heard of; a crash only what was not flushed.
+// A promotion may have forgotten what the standby had not heard of, and tables that are made anew all; a crash only what was not flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
-    if (server.timeline_age.count() >= 0 && server.timeline_age < max_ttl_)
-        return {.durable = false, .restarted = true, .began = now - server.timeline_age};
-    return {.durable = server.durable, .restarted = !server_.started.empty(), .began = now - server.uptime};
+    server_identity crashed{.durable = server.durable, .restarted = !server_.started.empty(), .began = now - server.uptime};
+    if (server.age >= max_ttl_)
+        return crashed;
+    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - server.age};
+    if (crashed.durable || !crashed.restarted)
+        return begun;
+    crashed.began = std::max(crashed.began, begun.began);
+    return crashed;
 }
 
 // The first one listens, so it comes first.

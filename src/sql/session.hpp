@@ -27,8 +27,10 @@ struct introduction {
     std::int64_t timeline = 0;  ///< grows with each promotion
     std::string started{};      ///< when, or another word for one life of the server
     bool durable = false;       ///< it loses nothing that it has confirmed
-    std::chrono::milliseconds timeline_age{-1};  ///< negative: it is as old as the tables
-    std::chrono::milliseconds uptime{0};
+    bool promoted = false;      ///< it was a copy before this timeline
+    std::string since{};        ///< when the timeline, or its tables, began: before, there may have been locks that are forgotten
+    std::chrono::milliseconds age{0};     ///< for how long that is
+    std::chrono::milliseconds uptime{0};  ///< for how long the server has been running
 };
 
 /** One connection to a database server. Commands are sent as they come, and carried out in their order.

@@ -80,6 +80,20 @@ postgres_server::postgres_server(std::vector<std::string> settings) : settings_(
         throw std::runtime_error("there is no PostgreSQL server below /usr/lib/postgresql (Debian's package postgresql); $REDLOCK_POSTGRESQL may name its bin folder");
     files::permissions(folder_.path, files::perms::all);
     run({"cp", "-a", fresh_data(), folder()}, folder_.path + "/copy");
+    start_on_free_port();
+}
+
+postgres_server::postgres_server(postgres_server const& primary) : settings_(primary.settings_)
+{
+    files::permissions(folder_.path, files::perms::all);
+    run(as_nobody({postgres_programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p", std::to_string(primary.port_), "-U", "redlock", "-D", folder(), "-R",
+                   "--checkpoint=fast", "--no-sync"}),
+        folder_.path + "/copy");
+    start_on_free_port();
+}
+
+void postgres_server::start_on_free_port()
+{
     for (int attempt = 0;; ++attempt) {
         port_ = free_port();
         try {
@@ -107,7 +121,7 @@ void postgres_server::start()
     for (auto const deadline = std::chrono::steady_clock::now() + 60s;;) {
         launch();
         while (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
-            if (log().find("ready to accept connections") != std::string::npos)
+            if (log().find("ready to accept ") != std::string::npos)
                 return;
             std::this_thread::sleep_for(5ms);
         }
@@ -168,8 +182,8 @@ std::vector<pid_t> postgres_server::processes() const
 
 std::string postgres_server::ask(std::string const& sql) const
 {
-    process psql({"psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", std::to_string(port_), "-U", "redlock", "-d", "postgres", "-c", sql},
-                 {.output = {}, .piped = true});
+    process psql({"sh", "-c", "exec psql -X -q -A -t -v VERBOSITY=terse -h 127.0.0.1 -U redlock -d postgres -p $0 -c \"$1\" 2>&1", std::to_string(port_), sql},
+                 {.environment = {"PGOPTIONS=-c client_min_messages=warning"}, .piped = true});
     auto said = psql.read();
     auto const ended = psql.wait();
     while (said.ends_with('\n'))

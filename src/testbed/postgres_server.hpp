@@ -23,6 +23,9 @@ public:
     explicit postgres_server(std::vector<std::string> settings = {});
     ~postgres_server();
 
+    /// A hot standby of @p primary, which follows it asynchronously.
+    explicit postgres_server(postgres_server const& primary);
+
     std::uint16_t port() const noexcept { return port_; }
     std::string url(std::string const& parameters = {}) const;
     std::string folder() const { return folder_.path + "/data"; }
@@ -36,6 +39,7 @@ public:
     std::string ask(std::string const& sql) const;
 
 private:
+    void start_on_free_port();
     void launch();
     std::string log() const;
     std::vector<pid_t> processes() const;

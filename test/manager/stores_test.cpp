@@ -115,6 +115,9 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_a_store_is_said_with_its_place)
     BOOST_TEST(of({"toy://none"}, {toy()}) == "redlock::config: nodes[0]: the store of \"toy://\" made no node");
     BOOST_TEST(of({"toy://a", "toy://b", "toy://a"}, {toy()})
                == "redlock::config: nodes[2] is \"toy://a\", the same server as nodes[0]; one server has one vote");
+    BOOST_TEST(of({"postgres://u:geheim@h/db"}, {})
+               == "redlock::config: nodes[0]: postgres:// is in the component redlock::postgresql: link it, and name it in config::stores: "
+                  "{redlock::postgresql()}");
     BOOST_TEST(of({"memory://a"}, {toy(), toy()}) == "redlock::config: stores[1] has the scheme \"toy\", which stands there twice");
     BOOST_TEST(of({"memory://a"}, {greedy}) == "redlock::config: stores[0] has the scheme \"redis\", which is always known");
     BOOST_TEST(of({"memory://a"}, {store{}}) == "redlock::config: stores[0] has no make");

@@ -1,0 +1,252 @@
+// What a database does to its users, and what these are told.
+
+#include "support/postgres.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::test;
+
+namespace {
+
+config on(std::string const& url, config c = {})
+{
+    c.nodes.push_back(url);
+    c.stores = {postgresql()};
+    c.node_timeout = patience;
+    return c;
+}
+
+std::string address_of(postgres_server const& s, std::string const& who, std::string const& rest = {})
+{
+    return fmt::format("postgresql://{}@127.0.0.1:{}/postgres{}", who, s.port(), rest);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(failures_of_postgresql, *only_with_postgresql())
+
+BOOST_AUTO_TEST_CASE(addresses_that_are_wrong_are_refused_with_the_way_out_and_no_secret)
+{
+    auto const refused = [](std::string const& url, postgresql_options const& o = {}) -> std::string {
+        try {
+            lock_manager(asio::system_executor(), {.nodes = {url}, .stores = {postgresql(o)}});
+        } catch (std::invalid_argument const& e) {
+            return e.what();
+        }
+        return "taken";
+    };
+    auto const says = [&](std::string const& url, std::string const& words) {
+        auto const said = refused(url);
+        BOOST_TEST(said.find(words) != said.npos, url << ": " << said);
+        BOOST_TEST(said.find("geheim") == said.npos, said);
+    };
+    says("postgresql://u:geheim@h/db?tabel=x", "\"tabel\"");
+    says("postgresql://u:geheim@h/db?connections=many", "connections must be a number");
+    says("postgresql://u:geheim@h/db?connections=65", "connections is 65, but must be 1 to 64");
+    says("postgresql://u:geheim@h/db?timeout=500", "timeout must end with \"ms\" or \"s\"");
+    says("postgresql://u:geheim@h/db?timeout=0ms", "timeout is 0 ms, but must be 1 to 60000 ms");
+    says("postgresql://u:geheim@h/db?table=Locks", "table is \"Locks\"");
+    says("postgresql://u:geheim@h/db?table=a.b.c", "table is \"a.b.c\"");
+    says("postgresql://u:geheim@h/db?notify=yes", "notify must be on or off");
+    says("postgresql://u:geheim%zz@h/db", "percent-encoded");
+    BOOST_TEST(refused("postgresql://u:geheim@h1:1,h2:2/db?table=app.locks&sslmode=require&timeout=2s&prepare=off") == "taken");
+    BOOST_CHECK_THROW(postgresql({.connections = 0}), std::invalid_argument);
+    lock_manager locks(asio::system_executor(), {.nodes = {"postgresql://u:geheim@h1:1,h2:2/db?table=app.locks"}, .stores = {postgresql()}});
+    BOOST_TEST(locks.stats().nodes.at(0).name == "postgresql://h1:1,h2:2/db?table=app.locks");
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
+{
+    postgres_server s({"fsync=off", "password_encryption=scram-sha-256"});
+    s.ask("CREATE ROLE app LOGIN PASSWORD 'geheim'");
+    s.ask("CREATE ROLE guest LOGIN PASSWORD 'geheim'");
+    std::ofstream(s.folder() + "/pg_hba.conf") << "host all redlock 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    s.ask("SELECT pg_reload_conf()");
+    real_servers r(0);
+    auto const error_of = [&](std::string const& url) {
+        auto const tried = r.attempt(on(url));
+        BOOST_TEST((tried.ec == errc::no_quorum));
+        BOOST_TEST(tried.report.message.find("geheim") == std::string::npos);
+        BOOST_REQUIRE(!tried.report.nodes.empty());
+        return tried.report.nodes[0].error;
+    };
+    auto const eventually = [&](std::string const& url, errc wanted) {  // the settings are read a moment later
+        return r.run_to([&] { return error_of(url) == wanted; });
+    };
+    BOOST_TEST(eventually(address_of(s, "app:wrong-geheim"), errc::authentication_failed));
+    BOOST_TEST((error_of(address_of(s, "app")) == errc::authentication_failed));
+    BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
+    BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));
+    BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", testbed::free_port())) == errc::node_unreachable));
+}
+
+BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
+{
+    postgres_server s({"fsync=off"});
+    s.ask("CREATE ROLE app LOGIN");
+    real_servers r(0);
+    auto const url = address_of(s, "app");
+    auto const without_tables = r.attempt(on(url));  // may not create them: PostgreSQL 15
+    BOOST_REQUIRE(!without_tables.report.nodes.empty());
+    if (without_tables.ec)
+        BOOST_TEST((without_tables.report.nodes[0].error == errc::permission_denied));
+    BOOST_TEST(!r.attempt(on(s.url())).ec);  // their owner makes them
+    if (without_tables.ec) {
+        auto const without_rights = r.attempt(on(url));
+        BOOST_TEST((without_rights.report.nodes.at(0).error == errc::permission_denied));
+        BOOST_TEST(without_rights.report.nodes[0].message.find("redlock_timeline") != std::string::npos, without_rights.report.nodes[0].message);
+    }
+    BOOST_TEST(s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline TO app") == "");
+    lock_manager locks(r.context, on(url, {.fencing = true}));
+    auto won = r.acquire(locks, "stock", {.ttl = 20s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    BOOST_TEST(!r.extend(won.held, 20s));
+    BOOST_TEST((r.acquire(locks, "stock", {.ttl = 20s, .wait = 50ms}).ec == errc::contended));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .mode = mode::shared}).held));
+}
+
+BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
+{
+    postgres_server s;
+    real_servers r(0);
+    lock_manager mine(r.context, on(s.url())), others(r.context, on(s.url()));
+    auto won = r.acquire(mine, "stock", {.ttl = 60s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    s.kill();
+    BOOST_TEST(r.extend(won.held, 60s).failed());
+    s.start();
+    auto const contended = [&] {
+        auto const tried = r.acquire(others, "stock");
+        BOOST_TEST(tried.ec.failed());
+        return tried.ec == errc::contended;
+    };
+    BOOST_TEST(r.run_to(contended));
+    BOOST_TEST(r.run_to([&] { return !r.extend(won.held, 60s); }));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.release(r.acquire(others, "stock", {.ttl = 20s, .wait = 20s}).held));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    auto settings = on(s.url("?timeout=200ms"));
+    settings.node_timeout = 200ms;
+    lock_manager locks(r.context, settings);
+    auto won = r.acquire(locks, "stock", {.ttl = 3s, .wait = 20s, .renew = renewal::automatic});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    s.pause();
+    bool lost = false;
+    won.held.async_wait_lost([&](error_code ec) {
+        lost = true;
+        BOOST_TEST((ec == errc::lost));
+    });
+    BOOST_TEST(r.run_to([&] { return lost; }));
+    BOOST_TEST((clock::now() <= won.held.valid_until() || won.held.valid_until() == clock::time_point()));
+    s.resume();
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "other").ec; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url("?timeout=200ms")));
+    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+    testbed::process vacuum({"psql", "-X", "-q", "-h", "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock", "-d", "postgres", "-c",
+                             "BEGIN; LOCK TABLE redlock; SELECT pg_sleep(4)"},
+                            {.output = "/dev/null"});
+    BOOST_TEST(r.run_to([&] {
+        auto const tried = r.acquire(locks, "stock");
+        return tried.ec == errc::no_quorum && tried.report.nodes.at(0).error == errc::node_busy;
+    }));
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock").ec; }));
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    auto const settings = on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict});
+    lock_manager mine(r.context, settings);
+    BOOST_TEST(r.run_to([&] { return !r.acquire(mine, "stock", {.ttl = 4s}).ec; }));  // once the tables are old enough
+    BOOST_TEST(s.ask("DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline;"
+                     "DROP FUNCTION redlock_version, redlock_meet") == "");
+    auto const begun = clock::now();
+    BOOST_TEST((r.acquire(mine, "stock", {.ttl = 4s}).ec == errc::no_quorum));
+    bool quarantined = false;
+    BOOST_TEST(r.run_to([&] {
+        auto const tried = r.acquire(mine, "stock", {.ttl = 4s});
+        quarantined = quarantined || tried.ec == errc::quarantined;
+        return !tried.ec;
+    }));
+    BOOST_TEST(quarantined);
+    BOOST_TEST((clock::now() - begun >= 4s));
+}
+
+BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
+{
+    postgres_server primary({"fsync=off"});
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(on(primary.url())).ec);
+    postgres_server standby(primary);
+    auto const refused = r.attempt(on(standby.url()));
+    BOOST_TEST((refused.report.nodes.at(0).error == errc::node_read_only));
+
+    auto const both = fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", standby.port(), primary.port());
+    auto const settings = on(both, {.max_ttl = 6s});
+    lock_manager mine(r.context, settings), late(r.context, settings);
+    auto won = r.acquire(mine, "stock", {.ttl = 6s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    BOOST_TEST(r.run_to([&] { return standby.ask("SELECT count(*) FROM redlock_locks") == "1" || !won.held.held(); }));
+    primary.kill();
+    standby.ask("DELETE FROM redlock");  // read-only still
+    standby.ask("SELECT pg_promote()");
+    standby.ask("DELETE FROM redlock");  // as if it had not heard of the lock
+    auto const promoted = clock::now();
+    auto const until_held = [&](lock_manager& locks, std::string const& name) {
+        bool quarantined = false;
+        BOOST_TEST(r.run_to([&] {
+            auto const tried = r.acquire(locks, name, {.ttl = 6s});
+            quarantined = quarantined || tried.ec == errc::quarantined;
+            return !tried.ec;
+        }, 60s));
+        BOOST_TEST(quarantined);
+        BOOST_TEST((clock::now() - promoted >= 5s));
+    };
+    until_held(late, "stock");  // it did not know the primary
+    BOOST_TEST(!r.acquire(mine, "other", {.ttl = 6s, .wait = 20s}).ec);
+    BOOST_TEST(!r.attempt(on(standby.url(), {.max_ttl = 6s}), {.ttl = 5s}).ec);
+}
+
+BOOST_AUTO_TEST_CASE(the_isolation_level_of_the_role_does_no_harm)
+{
+    postgres_server s({"fsync=off", "default_transaction_isolation=serializable"});
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url()));
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
+}
+
+BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
+{
+    postgres_server s({"fsync=off", "max_connections=6", "superuser_reserved_connections=3"});
+    s.ask("CREATE ROLE app LOGIN SUPERUSER");
+    s.ask("ALTER ROLE app CONNECTION LIMIT 2");
+    s.ask("ALTER ROLE app NOSUPERUSER");
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(on(s.url("?connections=1"))).ec);
+    s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline TO app");
+    lock_manager locks(r.context, on(address_of(s, "app", "?connections=8")));
+    for (int i = 0; i < 20; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
