@@ -179,6 +179,7 @@ int main()
                                        .heals = false,
                                        .contends = false,
                                        .locks_several = false,
+                                       .locks_any = false,
                                        .shares = false});
     //]
 

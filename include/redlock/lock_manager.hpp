@@ -5,6 +5,7 @@
 #include <redlock/detail/body_run.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
+#include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
@@ -162,12 +163,7 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_acquire(resource_set resources, acquire_options options, CompletionToken&& token = default_completion_token())
     {
-        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
-        auto start = [](auto const& state, resource_set names, acquire_options how, detail::acquire_handler handler) {
-            detail::start_acquire(state, std::move(names), how, std::move(handler), explains);
-        };
-        using error = std::conditional_t<explains, detail::reported_error, error_code>;
-        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(resources), options);
+        return acquire<CompletionToken>(std::move(resources), options, token);
     }
 
     /// The same, with default options: one round, for ten seconds.
@@ -177,6 +173,38 @@ public:
         return async_acquire<CompletionToken>(std::move(resources), acquire_options(), std::forward<CompletionToken>(token));
     }
     auto async_acquire(resource_set resources) { return async_acquire(std::move(resources), acquire_options()); }
+
+    /** Acquires one of @p resources, whichever is free: a semaphore, of which each resource is a permit. `lock::resource` tells which.
+
+        @code
+        lock permit = co_await locks.async_acquire_any(slots("mailer", 8), {.ttl = 10s, .wait = 1min});  // at most eight at a time
+        @endcode
+        What is acquired is the exclusive lock of that one resource, with all that is promised of it: it is extended, lost and given back
+        as any lock, and whoever acquires it by its name waits for it. Its fencing token grows with every acquisition of the *same*
+        resource; those of different ones say nothing about each other.
+
+        Otherwise as @ref async_acquire, with the same completion, errors, cancellation and lifetime, but:
+        - all nodes are asked for whichever is free there; the lock is held where a quorum has chosen the same one. What others have
+          chosen is given back in the background. Without a `wait` two who ask in the same moment for the last one may both be denied;
+        - who waits stands in the queues of all @p resources, and asks for those for which nobody of this manager comes first;
+        - @ref errc::contended : all of them were held by others, or those who asked at the same time took the votes from each other;
+        - @ref errc::invalid_argument : there are none, or more than 64, or `acquire_options::mode` is shared.
+
+        @param resources 1 to 64 names, such as @ref slots makes them. One: as @ref async_acquire.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_acquire_any(resource_set resources, acquire_options options, CompletionToken&& token = default_completion_token())
+    {
+        return acquire<CompletionToken>(detail::selection::any_of(std::move(resources)), options, token);
+    }
+
+    /// The same, with default options.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_acquire_any(resource_set resources, CompletionToken&& token)
+    {
+        return async_acquire_any<CompletionToken>(std::move(resources), acquire_options(), std::forward<CompletionToken>(token));
+    }
+    auto async_acquire_any(resource_set resources) { return async_acquire_any(std::move(resources), acquire_options()); }
 
     /** Holds @p resources while @p body runs, and gives it back on every path.
 
@@ -234,6 +262,30 @@ public:
         return with_lock(std::move(resources), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
     }
 
+    /// @ref with_lock, under the lock of any one of @p resources: see @ref async_acquire_any. The body's `lock::resource` tells which.
+    template <class F>
+    auto with_any_lock(resource_set resources, acquire_options options, F body)
+    {
+        static_assert(lock_body<F, lock_type>, "the body takes lock& and returns an asio::awaitable");
+        return detail::await_body<lock_type>(state_, detail::selection::any_of(std::move(resources)), options, std::move(body));
+    }
+    template <lock_body<lock_type> F>
+    auto with_any_lock(resource_set resources, F body)
+    {
+        return with_any_lock(std::move(resources), acquire_options(), std::move(body));
+    }
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
+    auto with_any_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token)
+    {
+        return detail::run_body_under_lock<lock_type, CompletionToken>(state_, detail::selection::any_of(std::move(resources)), options,
+                                                                       std::move(body), token);
+    }
+    template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
+    auto with_any_lock(resource_set resources, F body, CompletionToken&& token)
+    {
+        return with_any_lock(std::move(resources), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
+    }
+
     /** Asks all nodes who holds @p resource. For people and dashboards, not for decisions.
 
         @par Completion signature
@@ -286,6 +338,17 @@ public:
 private:
     friend detail::access;
     explicit basic_lock_manager(std::shared_ptr<detail::manager_state> e) noexcept : state_(std::move(e)) {}
+
+    template <class CompletionToken>
+    auto acquire(detail::selection selected, acquire_options options, std::remove_reference_t<CompletionToken>& token)
+    {
+        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
+        auto start = [](auto const& state, detail::selection what, acquire_options how, detail::acquire_handler handler) {
+            detail::start_acquire(state, std::move(what), how, std::move(handler), explains);
+        };
+        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(selected), options);
+    }
 
     template <class CompletionToken, class Completion, class... Results, class Start, class... Args>
     auto initiate(Start start, std::remove_reference_t<CompletionToken>& token, Args&&... args)

@@ -63,11 +63,13 @@ struct node_reply {
 
     // Of several keys, and of an upgrade.
 
-    /// A denied acquisition that contends: the keys that others have, in their order. `remaining` and `handed_on` say nothing then.
+    /// A denied acquisition that contends, or that wants any of them: the keys that others have, in their order. `remaining` and `handed_on`
+    /// say nothing then.
     std::vector<taken_key, detail::recycler<taken_key>> taken{};
     /// An acquisition that grows: how many keys, from the first on, are held by the value now. A release: how many it has deleted. Of one
     /// key, a denied upgrade: 1 if the value shares it still, and others do; `remaining` is for how long at the most, if nobody extends.
     std::uint32_t ours = 0;
+    std::uint32_t chosen = 0;  ///< A granted acquisition of any of several keys: which of them it is.
 };
 
 /// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
@@ -98,7 +100,8 @@ struct node_events {
     std::function<void(std::string_view key)> changed;
 };
 
-/// The keys of a command, in the order of their bytes, each once: a view.
+/// The keys of a command, each once: a view. In the order of their bytes; those of which an acquisition wants any, or which are given
+/// back after that, in the order in which it prefers them.
 struct key_view : std::span<std::string const> {
     using span::span;
     key_view(std::span<std::string const> keys) noexcept : span(keys) {}
@@ -115,7 +118,7 @@ struct node_command {
         acquire,  ///< Set key to value for ttl unless the key exists: `SET key value NX PX ttl`. If @ref fence is not 0: set
                   ///< the key's counter to it if that is lower, in either case; a counter that grows by itself may go beyond.
                   ///< Several keys: all of them, unless one of them exists; then none, unless it @ref grows; and the counters only if
-                  ///< all are set.
+                  ///< all are set. Or @ref any of them.
         raise,    ///< Set the key's counter to @ref fence if it is lower; then add one. Granted, with the counter. Several keys: set
                   ///< all their counters to one more than the highest of them and @ref fence.
         extend,   ///< If key holds value, raise its time to live to ttl; never shorten it. If it does not exist, and there
@@ -154,6 +157,8 @@ struct node_command {
     /// Of an acquisition of several keys that contends: those from the first on, up to one that is taken, are set, or, if they hold
     /// the value from before, have their time to live raised; unless there is a tombstone. Granted if that is all of them.
     bool grows = false;
+    /// Of an acquisition of several keys: the first of them that does not exist is set, and only its counter. Denied if all exist.
+    bool any = false;
     key_view keys{};             ///< One of an inspection, one or several of the others; nothing to connect.
     std::string_view value{};
     std::string_view contender{};  ///< Of an acquisition, an upgrade or a withdrawal: who asks, the same for all of one manager; empty: it does not contend.
@@ -237,8 +242,8 @@ public:
     virtual node_limits limits() const { return {}; }
 
     /// Whether it knows how to carry out commands such as @p command, whose keys are examples. It is asked once, before @ref start, about
-    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, about several keys, about sharing and upgrades. What it cannot
-    /// do the manager refuses with `errc::unsupported`, naming the node, before anything is sent.
+    /// what is more than a plain lock: about raising a counter, if `config::fencing` needs that, about several keys, all of them and any, about
+    /// sharing and upgrades. What it cannot do the manager refuses with `errc::unsupported`, naming the node, before anything is sent.
     virtual bool can(node_command const& command) const noexcept { return !command.has_several_keys() && !command.is_shared(); }
 
     /// Whether it notifies of changes to keys that are watched. Callable from any thread.

@@ -97,4 +97,20 @@ private:
     names_type names_;
 };
 
+/** The slots of a semaphore: `slots("mailer", 3)` is `mailer:1`, `mailer:2` and `mailer:3`. Who has one of them
+    (`lock_manager::async_acquire_any`) has a permit; who has all of them (`lock_manager::async_acquire`) is alone.
+
+    They are names like others: whoever locks `mailer:2`, by whatever means, has that permit. Those who name fewer slots than others
+    share these with them. So the number can be changed while processes run; until the last has changed it, the larger one holds.
+
+    @param count 1 to 64 to acquire any, 1 to 256 to acquire all; what else there is, is refused then.
+*/
+inline resource_set slots(std::string_view name, std::size_t count)
+{
+    std::vector<std::string> names;
+    for (std::size_t i = 1; i <= count; ++i)
+        names.push_back(std::string(name).append(":").append(std::to_string(i)));
+    return names;
+}
+
 }  // namespace redlock

@@ -19,20 +19,20 @@ namespace redlock::detail {
 
 using namespace std::chrono_literals;
 
-void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
+void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler, bool explains)
 {
-    start_acquire(std::move(s), std::move(resources), options, std::move(handler), explains, {});
+    start_acquire(std::move(s), std::move(wanted), options, std::move(handler), explains, {});
 }
 
-void start_acquire(std::shared_ptr<manager_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains,
+void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler, bool explains,
                    std::string holds_up_to)
 {
     if (s->abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
-    auto a = make_recycled<acquisition>(s, std::move(resources), options, std::move(handler), explains, std::move(holds_up_to));
-    if (!check(a->resources, options, s->settings).empty() || !s->quorum.nodes.check_ttl(options.ttl).empty())
+    auto a = make_recycled<acquisition>(s, std::move(wanted), options, std::move(handler), explains, std::move(holds_up_to));
+    if (!check(a->wanted, options, s->settings).empty() || !s->quorum.nodes.check_ttl(options.ttl).empty())
         return a->complete(errc::invalid_argument);
-    if (!s->quorum.nodes.lack(a->wants_several(), options.mode).empty())
+    if (!s->quorum.nodes.lack(a->wanted, options.mode).empty())
         return a->complete(errc::unsupported);
     if (options.mode == mode::upgradeable)
         return start_upgradeable(std::move(s), a->resources, options, std::move(a->done), explains, std::string(a->holds_up_to()));
@@ -45,10 +45,10 @@ void acquisition::start(std::shared_ptr<acquisition> a)
     a->state_->operations.run(a, a->options_.wait.count() > 0 ? run_in_queue(a) : run(a));
 }
 
-acquisition::acquisition(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler,
+acquisition::acquisition(std::shared_ptr<manager_state> s, selection what, acquire_options options, acquire_handler handler,
                          bool explains, std::string holds_up_to)
     : shared_operation(s->strand()),
-      resources(std::move(names)),
+      wanted(std::move(what)),
       done(std::move(handler)),
       state_(std::move(s)),
       options_(options),
@@ -71,8 +71,7 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
-    bool const is_noted = self->noted_ || state.holdings.held_until(self->resources, mode::exclusive);
-    if (ec && is_noted && !self->shares() && !state.waiters.others_queue(self->resources.names()))
+    if (self->is_still_noted(ec) && !state.waiters.others_queue(self->resources.names()))
         self->withdraw();
     co_return ec;
 }
@@ -84,14 +83,8 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     state.operations.enter(a);
     while (!a.stopped()) {
         auto const now = state.now();
-        if (a.is_kept_waiting() && now >= a.give_up_at_) {
-            a.round_ = a.place_->asked();
-            co_return a.place_->met().value_or(make_error_code(state.quorum.nodes.ready() ? errc::contended : errc::no_quorum));
-        }
-        if (a.shares() && (a.is_behind_a_writer() || a.is_behind_own_upgrade(now)))
-            co_return errc::contended;
-        if (a.shares() && a.join())
-            co_return error_code();
+        if (auto const outcome = a.end_without_asking(now))
+            co_return *outcome;
         if (auto const until = a.others_first(now)) {
             a.let_others_pass();
             co_await a.sleep(std::min(*until, a.give_up_at_));
@@ -106,6 +99,8 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         a.round_ = a.next_round();
         a.leaves_traces_ = true;
         co_await a.round_->gather();
+        if (a.round_->command.any)
+            state.cleaner.settle(*a.round_);
 
         auto const decided = state.now();
         drawn result{.ec = a.outcome_of(*a.round_)};
@@ -115,11 +110,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             a.hand_out(decided);
             co_return result.ec;
         }
-        a.tell_those_behind(result.ec, a.round_);
-        if (a.growing_ && !a.round_->revocable())
-            a.keep_what_is_ours();
-        else
-            a.clean_up();
+        a.round_was_in_vain(result.ec);
         if (result.conflict && a.conflicts_++ <= state.quorum.nodes.size() - state.quorum.nodes.quorum())
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
         if (a.stopped())
@@ -158,6 +149,11 @@ key_list acquisition::keys() const
     return all;
 }
 
+std::string_view acquisition::name_of(std::string_view key) const
+{
+    return key.substr(state_->settings.prefix.size());
+}
+
 // A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds to what those
 // before it have kept.
 std::shared_ptr<round> acquisition::next_round()
@@ -166,7 +162,10 @@ std::shared_ptr<round> acquisition::next_round()
     if (place_ && wants_several() && lost_rounds_ >= core::all_or_nothing && !growing_)
         growing_ = make_recycled<grant>(keys(), state.make_token(), state.quorum.nodes.size());
     auto r = growing_ ? make_recycled<round>(state.quorum, node_command::kind::acquire, growing_, options_.ttl)
-                      : make_recycled<round>(state.quorum, node_command::kind::acquire, keys(), state.make_token(), options_.ttl, mode_on_nodes());
+                      : make_recycled<round>(state.quorum, node_command::kind::acquire, wants_any() ? choices(state.now()) : keys(),
+                                             state.make_token(), options_.ttl, mode_on_nodes());
+    if (wants_any() && r->command.has_several_keys())
+        r->want_any();
     r->timed = options_.report != nullptr;
     history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);
@@ -175,7 +174,7 @@ std::shared_ptr<round> acquisition::next_round()
         r->contend(question.more_follow && !wants_several());
     if (question.watches) {
         r->watch();
-        estimate_.emplace(state.quorum.nodes.size(), state.quorum.nodes.quorum());
+        estimate_.emplace(state.quorum.nodes.size(), state.quorum.nodes.quorum(), wants_any());
     }
     if (growing_)
         r->grow();
@@ -214,10 +213,13 @@ void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> a
 
 void acquisition::hand_out(clock::time_point decided)
 {
+    auto names = wants_any() ? resource_set(name_of(round_->grant()->keys.front())) : resources;
+    if (wants_any())
+        state_->preferences.had(resources.names(), names.names().front());
     if (round_->wanted() && !shares())
-        state_->waiters.others_want(resources.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
+        state_->waiters.others_want(names.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
                                     state_->runtime.random()[0]);
-    auto held = make_recycled<held_lock>(state_, resources, *round_, options_, &extension::renew);
+    auto held = make_recycled<held_lock>(state_, std::move(names), *round_, options_, &extension::renew);
     if (!right_to_upgrade.empty())
         held->may_be_upgraded(std::move(right_to_upgrade));
     held->keep();
@@ -226,39 +228,8 @@ void acquisition::hand_out(clock::time_point decided)
     leaves_traces_ = false;
     growing_.reset();
     if (place_)
-        place_->got();
+        place_->got(held->resources.names());
     tell_those_behind(errc::contended, {});
-}
-
-// After a lost round of one that grows: what a quorum of the nodes has kept for us stays ours, the rest goes back. And again when those
-// that were late may have answered.
-void acquisition::keep_what_is_ours()
-{
-    boost::container::small_vector<std::size_t, 9> ours;
-    for (auto const& b : round_->ballots)
-        ours.push_back(b.reply.ours);
-    auto sorted = ours;
-    auto const kept = core::of_a_quorum<std::size_t>(sorted, state_->quorum.nodes.quorum());
-    if (std::none_of(ours.begin(), ours.end(), [&](auto n) { return n > kept; }))
-        return;
-    state_->cleaner.trim(growing_, ours, kept, options_.ttl);
-    for (auto& b : round_->ballots)
-        b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
-}
-
-// The nodes have noted that this manager wants it, and keep readers from it. None of its acquisitions waits any more.
-void acquisition::withdraw()
-{
-    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, keys(), std::string(), options_.ttl);
-    nobody->name_contender();
-    nobody->send();
-}
-
-void acquisition::clean_up()
-{
-    leaves_traces_ = false;
-    auto const growing = std::exchange(growing_, nullptr);
-    state_->cleaner.clean_up(growing ? growing : round_->grant(), options_.ttl);
 }
 
 void acquisition::wake()

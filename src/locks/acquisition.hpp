@@ -17,16 +17,16 @@ namespace redlock::detail {
 /// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a place among the readers.
 void start_upgradeable(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
 
-/// What the nodes have said in a round that was lost: from when on the locks may be free.
+/// What the nodes have said in a round that was lost: from when on the locks may be free, or, of those of which it wants any, one.
 void look_at(round const&, clock::time_point now, core::estimate<clock::time_point>& to);
 
 /// @param holds_up_to see @ref waiter::holds_up_to
-void start_acquire(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
+void start_acquire(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
 
-/// One call of `lock_manager::async_acquire`.
+/// One call of `lock_manager::async_acquire`, or of `async_acquire_any`.
 class acquisition final : public shared_operation<acquisition>, public waiter {
 public:
-    acquisition(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
+    acquisition(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler, bool explains, std::string holds_up_to);
 
     /// What it asks for has been checked.
     static void start(std::shared_ptr<acquisition>);
@@ -40,7 +40,9 @@ public:
 
     void wake() override;
     bool stopped() const noexcept override { return cancelled_ || last_round_ || !state_->shutdown.open(); }
-    bool wants_several() const noexcept override { return resources.size() > 1; }
+    bool wants_several() const noexcept override { return !wanted.any && resources.size() > 1; }
+    bool takes_over() const noexcept override { return !wants_several() && (!wants_any() || sleeper_); }
+    bool wants_any() const noexcept override { return wanted.wants_one_of_several(); }
     bool shares() const noexcept override { return options_.mode != mode::exclusive; }
     std::string_view holds_up_to() const noexcept override { return holds_up_to_; }
     bool awaits(core::watched of, std::size_t node, std::string_view resource) const override;
@@ -48,7 +50,8 @@ public:
 
     void complete(error_code);
 
-    resource_set const resources;
+    selection const wanted;
+    resource_set const& resources = wanted.resources;
     acquire_handler done;
     lock_handle right_to_upgrade;         ///< before it starts: the lock is held with it
 
@@ -64,6 +67,7 @@ private:
     static task<void> wait_until_free(std::shared_ptr<acquisition>, error_code lost);
     static task<void> wait_for_change(std::shared_ptr<acquisition>, clock::time_point decided, clock::time_point ask_anyway);
 
+    std::optional<error_code> end_without_asking(clock::time_point now);
     bool is_kept_waiting() const noexcept { return place_ && !growing_ && !place_->first(); }
     bool is_behind_a_writer() const;
     bool is_behind_own_upgrade(clock::time_point now) const;
@@ -73,6 +77,17 @@ private:
     std::shared_ptr<round> next_round();
     mode mode_on_nodes() const noexcept { return shares() ? mode::shared : mode::exclusive; }
     key_list keys() const;
+    std::string_view name_of(std::string_view key) const;
+
+    // Of one that wants any of several.
+    std::optional<clock::time_point> kept_from(std::size_t i, clock::time_point now) const;
+    std::optional<clock::time_point> kept_from_all(clock::time_point now) const;
+    key_list choices(clock::time_point now) const;
+    void prefer_others();
+    bool asks_for(std::string_view resource) const;
+    clock::time_point another_choice_at(clock::time_point now) const;
+    clock::time_point first_held_until() const;
+
     error_code outcome_of(round const&) const;
     std::uint64_t propose();
     void learn(std::uint64_t counter);
@@ -83,7 +98,9 @@ private:
     std::chrono::milliseconds remaining() const;
     void tell_those_behind(error_code outcome, std::shared_ptr<round> asked);
     void hand_out(clock::time_point decided);
+    void round_was_in_vain(error_code);
     void keep_what_is_ours();
+    bool is_still_noted(error_code) const;
     void withdraw();
     void clean_up();
     auto sleep(clock::time_point until)

@@ -23,16 +23,18 @@ attempt_report acquisition::report(error_code ec) const
         r.remaining = remaining();
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
     auto const taken = ec == errc::contended ? first_taken() : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, resources, options_, r, taken) : "acquired";
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, wanted, options_, r, taken) : "acquired";
     return r;
 }
 
 // Of several resources the first that somebody else has, as far as a node has told.
 std::string_view acquisition::first_taken() const
 {
+    if (wants_any())
+        return {};
     for (auto const& b : round_ ? std::span<ballot const>(round_->ballots) : std::span<ballot const>()) {
         if (b.answered && !b.reply.taken.empty())
-            return std::string_view(b.command().keys[b.reply.taken.front().index]).substr(state_->settings.prefix.size());
+            return name_of(b.command().keys[b.reply.taken.front().index]);
     }
     return {};
 }
@@ -41,13 +43,16 @@ std::string_view acquisition::first_taken() const
 std::chrono::milliseconds acquisition::remaining() const
 {
     auto const now = state_->now();
-    if (auto const until = state_->holdings.held_until(resources, mode_on_nodes()))
-        return core::time_left(*until, now);
-    if (!round_)
-        return {};
-    core::estimate<clock::time_point> to(round_->ballots.size(), state_->quorum.nodes.quorum());
-    look_at(*round_, now, to);
-    auto const until = to.free_at();
+    auto until = clock::time_point::max();
+    if (wants_any())
+        until = first_held_until();
+    else if (auto const held_until = state_->holdings.held_until(resources.names(), mode_on_nodes()))
+        return core::time_left(*held_until, now);
+    if (round_) {
+        core::estimate<clock::time_point> to(round_->ballots.size(), state_->quorum.nodes.quorum(), wants_any());
+        look_at(*round_, now, to);
+        until = std::min(until, to.free_at());
+    }
     return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
 }
 

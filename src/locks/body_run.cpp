@@ -33,10 +33,10 @@ Completion body_run::on_strand(F f)
     return Completion(asio::bind_cancellation_slot(slot(), asio::bind_executor(strand_, std::move(f))), strand_);
 }
 
-void body_run::start(lock_source from, resource_set resources, acquire_options options)
+void body_run::start(lock_source from, selection selected, acquire_options options)
 {
     source_ = std::move(from);
-    resources_ = std::move(resources);
+    selected_ = std::move(selected);
     options_ = options;
     asio::dispatch(strand_, [self = shared_from_this()] {
         if (self->cancelled_)
@@ -44,9 +44,9 @@ void body_run::start(lock_source from, resource_set resources, acquire_options o
         auto won = [self](reported_error ec, lock_handle lock) { self->acquired(std::move(ec), std::move(lock)); };
         auto handler = self->on_strand<acquire_handler>(std::move(won));
         if (self->source_.scope)
-            start_acquire_in_scope(self->source_.scope, self->resources_, self->options_, std::move(handler), true);
+            start_acquire_in_scope(self->source_.scope, self->selected_.resources, self->options_, std::move(handler), true);
         else
-            start_acquire(self->source_.manager, self->resources_, self->options_, std::move(handler), true);
+            start_acquire(self->source_.manager, self->selected_, self->options_, std::move(handler), true);
     });
 }
 
@@ -68,6 +68,8 @@ void body_run::acquired(reported_error ec, lock_handle won)
         return complete(cancellation());
     }
     auto const& stake = access::stake_of(held());
+    if (selected_.wants_one_of_several())
+        selected_ = stake->lock.resources;  // that is what it may lose
     asio::dispatch(stake->lock.state->strand(), [stake] { runs_body(*stake); });
     // Without the signal: it ends with the lock, and not before.
     start_wait_lost(stake, error_handler(asio::bind_executor(strand_, [self = shared_from_this(), stake](error_code why) {
@@ -128,16 +130,16 @@ void body_run::released(error_code ec)
 std::exception_ptr body_run::failure_of(error_code ec, std::string_view why) const
 {
     auto const what = ec == errc::lost ? "lost, while a body ran under it," : "a body did not end under";
-    attempt_report report{.outcome = ec, .message = about(resources_, what) + ": " + std::string(why)};
+    attempt_report report{.outcome = ec, .message = about(selected_, what) + ": " + std::string(why)};
     return std::make_exception_ptr(lock_error(std::move(report)));
 }
 
-std::exception_ptr end_of(manager_state const& s, resource_set const& resources, acquire_options const& options)
+std::exception_ptr end_of(manager_state const& s, selection const& selected, acquire_options const& options)
 {
     if (!s.abandoned())
         return {};
     attempt_report report{.outcome = asio::error::operation_aborted};
-    report.message = explain(s.settings, s.quorum.nodes, resources, options, report);
+    report.message = explain(s.settings, s.quorum.nodes, selected, options, report);
     if (options.report)
         *options.report = report;
     return std::make_exception_ptr(lock_error(std::move(report)));

@@ -20,6 +20,7 @@ constexpr milliseconds timeout_max{60'000};
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
 constexpr std::size_t resources_max = 256;  // one call stands in a server's way: about 0.7 ms
+constexpr std::size_t any_max = 64;         // likewise: up to 0.2 ms, where all are taken and remember who was denied
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 
@@ -95,10 +96,13 @@ std::string check_ttl(milliseconds ttl, config const& c)
 
 namespace {
 
-std::string check_resources(resource_set const& resources, std::string_view prefix)
+std::string check_resources(selection const& wanted, std::string_view prefix)
 {
-    if (resources.size() == 0 || resources.size() > resources_max)
-        return fmt::format("{} resources are named, but 1 to {} can be locked together", resources.size(), resources_max);
+    auto const& resources = wanted.resources;
+    auto const most = wanted.any ? any_max : resources_max;
+    if (resources.size() == 0 || resources.size() > most)
+        return fmt::format("{} resources are named, but 1 to {} can be {}", resources.size(), most,
+                           wanted.any ? "chosen from" : "locked together");
     for (auto const& resource : resources) {
         if (auto wrong = check_resource(resource, prefix); !wrong.empty())
             return resources.size() == 1 ? wrong : fmt::format("{} (number {} of {}, sorted)", wrong, &resource - &*resources.begin() + 1, resources.size());
@@ -108,13 +112,16 @@ std::string check_resources(resource_set const& resources, std::string_view pref
 
 }  // namespace
 
-std::string check(resource_set const& resources, acquire_options const& o, config const& c)
+std::string check(selection const& wanted, acquire_options const& o, config const& c)
 {
-    if (auto wrong = check_resources(resources, c.prefix); !wrong.empty())
+    auto const& resources = wanted.resources;
+    if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
         return wrong;
+    auto const mode_name = o.mode == mode::shared ? "shared" : "upgradeable";
+    if (o.mode != mode::exclusive && wanted.any)
+        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", mode_name);
     if (o.mode != mode::exclusive && resources.size() > 1)
-        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself",
-                           o.mode == mode::shared ? "shared" : "upgradeable", resources.size());
+        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself", mode_name, resources.size());
     return check(o, c);
 }
 

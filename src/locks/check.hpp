@@ -1,9 +1,9 @@
 #pragma once
 
 #include <redlock/config.hpp>
+#include <redlock/detail/selection.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/options.hpp>
-#include <redlock/resource_set.hpp>
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ std::string check(config const&);
 std::string check_resource(std::string_view resource, std::string_view prefix);
 std::string check_ttl(std::chrono::milliseconds ttl, config const&);
 std::string check(acquire_options const&, config const&);
-std::string check(resource_set const&, acquire_options const&, config const&);
+std::string check(selection const&, acquire_options const&, config const&);
 std::string check(elect_options const&, config const&);
 
 }  // namespace redlock::detail

@@ -32,9 +32,9 @@ std::size_t printable_size(std::string_view text) noexcept
 
 }  // namespace
 
-shown_name::shown_name(resource_set const& resources) noexcept
+shown_name::shown_name(resource_set const& resources, bool any) noexcept
 {
-    add("\"");
+    add(any && resources.size() > 1 ? "any of \"" : "\"");
     if (resources.size() > 0)
         add_name(resources.names().front());
     add("\"");
@@ -67,21 +67,21 @@ void shown_name::add(std::string_view piece) noexcept
     size_ += piece.size();
 }
 
-std::string about(resource_set const& resources, std::string_view what)
+std::string about(selection const& selected, std::string_view what)
 {
-    return fmt::format("redlock: {} {}", what, std::string_view(shown_name(resources)));
+    return fmt::format("redlock: {} {}", what, std::string_view(shown_name(selected.resources, selected.any)));
 }
 
-std::string explain(config const& settings, node_set const& nodes, resource_set const& resources, acquire_options const& options,
+std::string explain(config const& settings, node_set const& nodes, selection const& wanted, acquire_options const& options,
                     attempt_report const& r, std::string_view taken)
 {
-    auto text = about(resources, "cannot hold") + ": ";
+    auto text = about(wanted, "cannot hold") + ": ";
     if (r.outcome == errc::invalid_argument) {
-        auto const wrong = check(resources, options, settings);
+        auto const wrong = check(wanted, options, settings);
         return text + (wrong.empty() ? nodes.check_ttl(options.ttl) : wrong);
     }
     if (r.outcome == errc::unsupported)
-        return text + nodes.lack(resources.size() > 1, options.mode);
+        return text + nodes.lack(wanted, options.mode);
     text += r.outcome.message();
     if (!taken.empty())
         text += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));

@@ -3,10 +3,10 @@
 #include "quorum/node_set.hpp"
 
 #include <redlock/config.hpp>
+#include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
-#include <redlock/resource_set.hpp>
 
 #include <cstddef>
 #include <string>
@@ -21,7 +21,7 @@ public:
     explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
 
     /// In quotation marks; of several the first, and how many more there are.
-    explicit shown_name(resource_set const&) noexcept;
+    explicit shown_name(resource_set const&, bool any = false) noexcept;
 
     operator std::string_view() const noexcept { return {text_, size_}; }
 
@@ -30,16 +30,16 @@ private:
     void add(std::string_view) noexcept;
 
     static constexpr std::size_t size_max = 64;
-    char text_[size_max + 40];  // and "…", quotation marks, and a number
+    char text_[size_max + 48];  // and "…", quotation marks, and a number
     std::size_t size_ = 0;
 };
 
 /// For people: which resources, and what became of them. Without what could disturb a terminal.
-std::string about(resource_set const&, std::string_view what);
+std::string about(selection const&, std::string_view what);
 
 /// What to tell a person about an acquisition that ended with `outcome`. Its message is not read. @p taken: which of several resources
 /// somebody else has; empty: that is not known.
-std::string explain(config const&, node_set const&, resource_set const&, acquire_options const&, attempt_report const&,
+std::string explain(config const&, node_set const&, selection const&, acquire_options const&, attempt_report const&,
                     std::string_view taken = {});
 
 /// Which nodes did not vote, and why; how many of those that did have granted, and how many would have to. Empty if nobody is missing.

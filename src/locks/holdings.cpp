@@ -66,7 +66,7 @@ void holdings::give_away(holding& h) noexcept
     }
 }
 
-std::optional<clock::time_point> holdings::held_until(resource_set const& resources, redlock::mode wanted) const
+std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources, redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
     for (auto const& resource : resources) {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -73,7 +74,7 @@ public:
 
     /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of them; nothing
     /// if none is.
-    std::optional<clock::time_point> held_until(resource_set const& resources, redlock::mode) const;
+    std::optional<clock::time_point> held_until(std::span<std::string const> resources, redlock::mode) const;
 
     /// Whether this manager itself has one of @p resources alone.
     bool held_alone(resource_set const& resources) const;

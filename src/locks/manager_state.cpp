@@ -72,6 +72,7 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
                       waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
               }),
       waiters(settings.max_handovers),
+      preferences({quorum.contender.begin(), quorum.contender.end()}),
       holdings(runtime, waiters, cleaner, [this] { shutdown.go_on(); }),
       operations(runtime.strand(), [this] { shutdown.go_on(); }),
       renewals(runtime, *log_),

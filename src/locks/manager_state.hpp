@@ -1,6 +1,7 @@
 #pragma once
 
 #include "locks/holdings.hpp"
+#include "locks/preferences.hpp"
 #include "locks/renewal_log.hpp"
 #include "locks/shutdown.hpp"
 #include "locks/statistics.hpp"
@@ -82,6 +83,7 @@ public:
     detail::quorum quorum;
     detail::cleaner cleaner;
     detail::waiters waiters;
+    detail::preferences preferences;
     detail::holdings holdings;
     detail::operations operations;
     detail::renewal_log renewals;

@@ -280,7 +280,7 @@ error_code check_mode_change(std::shared_ptr<stake> const& s)
         return errc::not_held;
     if (s->lock.grant()->mode != mode::shared || !s->parts().empty())
         return errc::invalid_argument;
-    return s->lock.state->quorum.nodes.lack(false, mode::upgradeable).empty() ? error_code() : make_error_code(errc::unsupported);
+    return s->lock.state->quorum.nodes.lack(s->lock.resources, mode::upgradeable).empty() ? error_code() : make_error_code(errc::unsupported);
 }
 
 }  // namespace

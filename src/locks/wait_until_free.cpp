@@ -37,7 +37,9 @@ void look_at(round const& r, clock::time_point now, core::estimate<clock::time_p
     for (auto const& b : r.ballots) {
         if (!b.answered || b.cast() == vote::unknown)
             continue;
-        if (b.reply.vote == vote::granted)
+        if (b.reply.vote == vote::granted && b.command().any)
+            to.expect(b.node, b.reply.chosen, now);  // what else is free there it does not tell
+        else if (b.reply.vote == vote::granted)
             to.expect(b.node, now);  // we give it back, or ask again for it
         else if (b.command().has_several_keys())
             for (auto const& k : awaited(b))
@@ -45,6 +47,20 @@ void look_at(round const& r, clock::time_point now, core::estimate<clock::time_p
         else if (b.command().contends())
             to.expect(b.node, end_of(now, b.reply.remaining));
     }
+}
+
+// It ends with this, and need not ask the nodes, or not any more. Nothing: it goes on.
+std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
+{
+    if (is_kept_waiting() && now >= give_up_at_) {
+        round_ = place_->asked();
+        return place_->met().value_or(make_error_code(state_->quorum.nodes.ready() ? errc::contended : errc::no_quorum));
+    }
+    if (shares() && (is_behind_a_writer() || is_behind_own_upgrade(now)))
+        return make_error_code(errc::contended);
+    if (shares() && join())
+        return error_code();
+    return std::nullopt;
 }
 
 // Who does not wait is in no queue; it does not pass those who are for all that.
@@ -56,7 +72,7 @@ bool acquisition::is_behind_a_writer() const
 // The nodes would let it in: they know no more of us than which manager we belong to.
 bool acquisition::is_behind_own_upgrade(clock::time_point now) const
 {
-    return place_ && now >= give_up_at_ && state_->holdings.held_until(resources, mode::shared);
+    return place_ && now >= give_up_at_ && state_->holdings.held_until(resources.names(), mode::shared);
 }
 
 // What this manager shares already is there for one more.
@@ -67,7 +83,7 @@ bool acquisition::join()
     if (!joined)
         return false;
     if (place_)
-        place_->got();
+        place_->got(resources.names());
     bump(state_->count.joined);
     won_ = access::make_handle(std::move(joined));
     return true;
@@ -83,8 +99,10 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     if (!place_ || growing_ || now >= give_up_at_)
         return std::nullopt;  // what is kept would be over before it is asked for again
     // As long as this manager itself has the lock, or yields it, the nodes need not be asked.
-    auto const held_until = state_->holdings.held_until(resources, mode_on_nodes());
-    auto const until = held_until ? held_until : state_->waiters.yields_until(resources.names(), now);
+    auto const held_until = state_->holdings.held_until(resources.names(), mode_on_nodes());
+    auto const until = wants_any()  ? kept_from_all(now)
+                       : held_until ? held_until
+                                    : state_->waiters.yields_until(resources.names(), now);
     if (until) {
         (held_until ? history_.queued : history_.yielded) = true;
         if (shares() && state_->holdings.held_alone(resources))
@@ -97,7 +115,7 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
 // Who wants several and waits for some of them need not keep those that want one from the rest meanwhile; but not for ever.
 void acquisition::let_others_pass()
 {
-    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until(resource, mode::exclusive); };
+    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until({&resource, 1}, mode::exclusive); };
     if (wants_several())
         passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
 }
@@ -125,7 +143,9 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
         if (a.growing_)
             ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.options_.ttl));
         co_await wait_for_change(self, ended, ask_anyway);
-        again = state.now() + core::delay_after(a.denied_, a.races_, ended - a.round_->started, state.runtime.random()[0]);
+        again = state.now();
+        if (a.another_choice_at(again) > again)  // which nobody else has been told of
+            again += core::delay_after(a.denied_, a.races_, ended - a.round_->started, state.runtime.random()[0]);
     }
     a.estimate_.reset();
     if (!a.stopped())
@@ -139,11 +159,13 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
     look_at(*a.round_, decided, *a.estimate_);
     while (!a.stopped() && !a.is_kept_waiting()) {
-        auto const step = plan.next(a.state_->now(), a.estimate_->free_at());
-        if (step.what == action::ask)
+        auto const now = a.state_->now();
+        auto const step = plan.next(now, a.estimate_->free_at());
+        auto const another_choice = a.another_choice_at(now);
+        if (step.what == action::ask || another_choice <= now)
             co_return;
         if (step.what == action::sleep) {
-            co_await a.sleep(step.until);
+            co_await a.sleep(std::min(step.until, another_choice));
             continue;
         }
         look_at(*a.round_, step.until, *a.estimate_);
@@ -152,10 +174,11 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     }
 }
 
-// Whether a quorum of the nodes will notify when what they have said changes.
+// Whether a quorum of the nodes will notify when what they have said changes. Who has granted has no more to say, unless any of several
+// would do: what becomes of the others it was not asked to tell.
 bool acquisition::will_be_notified() const
 {
-    auto const notifies = [](ballot const& b) { return b.has_granted() || (b.answered && b.reply.watched); };
+    auto const notifies = [](ballot const& b) { return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched); };
     return static_cast<std::size_t>(std::count_if(round_->ballots.begin(), round_->ballots.end(), notifies)) >= state_->quorum.nodes.quorum();
 }
 
@@ -163,7 +186,7 @@ bool acquisition::will_be_notified() const
 taken_key const* acquisition::awaited_key(std::size_t node, std::string_view resource) const
 {
     auto const keys = awaited(round_->ballots[node]);
-    auto const k = std::find_if(keys.begin(), keys.end(), [&](auto& key) { return resources.names()[key.index] == resource; });
+    auto const k = std::find_if(keys.begin(), keys.end(), [&](auto& key) { return name_of(round_->command.keys[key.index]) == resource; });
     return k == keys.end() ? nullptr : &*k;
 }
 
@@ -172,8 +195,9 @@ bool acquisition::awaits(core::watched of, std::size_t node, std::string_view re
     if (!estimate_)
         return of == core::watched::lock;
     auto const& reply = round_->ballots[node].reply;
-    auto const* const k = wants_several() ? awaited_key(node, resource) : nullptr;
-    bool const handed_on = wants_several() ? k && k->handed_on : reply.handed_on;
+    bool const several = round_->command.has_several_keys();
+    auto const* const k = several ? awaited_key(node, resource) : nullptr;
+    bool const handed_on = several ? k && k->handed_on : reply.handed_on;
     switch (of) {
     case core::watched::lock:
         return !handed_on;
@@ -200,7 +224,8 @@ void acquisition::may_be_free(std::size_t node, std::string_view resource)
     // What comes before the node's answer to this round happened before, too.
     if (!estimate_ || !round_->ballots[node].answered)
         return;
-    if (!wants_several() || resource.empty())
+    bool const is_all = !round_->command.has_several_keys() && asks_for(resource);
+    if (is_all || resource.empty())
         estimate_->expect(node, state_->now());
     else if (auto const* const k = awaited_key(node, resource))
         estimate_->expect(node, k->index, state_->now());

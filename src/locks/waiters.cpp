@@ -20,7 +20,7 @@ std::list<waiter*>::iterator waiters::place_of(waiter const& who, queue& q)
     return std::find_if(q.begin(), q.end(), [&](auto* w) { return w->wants_several() && w->holds_up_to() < holds; });
 }
 
-waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who) : all_(all)
+waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who) : all_(all), any_(who.wants_any())
 {
     places_.reserve(resources.size());
     try {
@@ -72,9 +72,11 @@ void waiters::place::step_back()
 }
 
 // Those who want it alone keep their order, so that of several resources is still the same in all queues.
-void waiters::place::got()
+void waiters::place::got(std::span<std::string const> resources)
 {
     for (auto const& p : places_) {
+        if (!std::binary_search(resources.begin(), resources.end(), p.resource))
+            continue;
         bool const shares = (*p.at)->shares();
         auto const mode = shares ? mode::shared : mode::exclusive;
         if (std::exchange(p.queue.phase, mode) == mode)
@@ -116,10 +118,17 @@ void waiters::place::met(error_code outcome, std::shared_ptr<round> asked)
 {
     // A validity that was too short is its own affair: others may ask for longer.
     for (auto const& p : places_) {
+        if (!p.first())  // so it did not ask for this one
+            continue;
         p.queue.met = outcome == errc::validity_exhausted ? make_error_code(errc::contended) : outcome;
         p.queue.asked = asked;
         all_.tell_observers(p.resource, outcome, asked.get());
     }
+}
+
+bool waiters::place::first() const
+{
+    return any_ ? std::any_of(places_.begin(), places_.end(), [](auto& in) { return in.first(); }) : in_the_way() == nullptr;
 }
 
 waiters::queue const* waiters::place::in_the_way() const
@@ -225,9 +234,9 @@ bool waiters::freed(std::string const& resource, clock::time_point now)
     auto const q = queues_.find(resource);
     bool follows = false;
     if (q != queues_.end()) {
-        // Who wants several resources may have to wait for the others of them: that is no hand-over.
+        // Who wants several resources may have to wait for the others of them, or get another one: that is no hand-over.
         auto const next = std::find_if(q->second.begin(), q->second.end(), [](auto* w) { return !w->stopped(); });
-        follows = next != q->second.end() && !(*next)->wants_several();
+        follows = next != q->second.end() && (*next)->takes_over();
     }
     auto const s = shared_.find(resource);
     if (s != shared_.end() && s->second.goes_on() && !(follows && s->second.left.next())) {

@@ -34,8 +34,14 @@ public:
     /// Whether it will not ask any more.
     virtual bool stopped() const noexcept = 0;
 
-    /// Whether it waits for several resources.
+    /// Whether it waits for several resources, and needs all of them.
     virtual bool wants_several() const noexcept = 0;
+
+    /// Whether it asks for what is given back now, at once and in any case.
+    virtual bool takes_over() const noexcept = 0;
+
+    /// Whether one of the resources for which it waits is enough.
+    virtual bool wants_any() const noexcept = 0;
 
     /// Whether others may have what it waits for at the same time.
     virtual bool shares() const noexcept = 0;
@@ -66,7 +72,7 @@ protected:
 /** The acquisitions of one manager that may wait, in a queue for each resource; only the first of each asks the nodes. Who waits for
     several resources enters all their queues at once, and asks when it is the first in each: so all queues have one order, and
     nobody waits for somebody who waits for it. Whose owner holds something already does not stand behind those who want several and hold
-    less: they may wait for that.
+    less: they may wait for that. Who waits for any of several asks when it is the first in one of their queues, and only for those.
 
     Those who share a lock and those who have it alone come in phases: when one of a mode has got it, all who wait for it in the same mode
     follow, in the order of their calls, before those of the other; but not who comes later. So neither starves, readers wait for
@@ -102,13 +108,15 @@ public:
         ~place();
         place(place const&) = delete;
         place& operator=(place const&) = delete;
-        bool first() const { return in_the_way() == nullptr; }
+        bool first() const;
+        /// Of several resources: whether it is the first that waits for number @p i.
+        bool first_for(std::size_t i) const { return places_[i].first(); }
         /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many
         /// did, at most @p left.
         std::size_t let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free);
         void step_back();  ///< behind all others, if there are any that it may wait for
-        /// It is the first, and has got what it waits for: a phase of its mode begins, or goes on.
-        void got();
+        /// It is the first, and has got @p resources, all or one of those for which it waits: a phase of its mode begins, or goes on.
+        void got(std::span<std::string const> resources);
         /// Tells those behind what the first has met: @p outcome of @p asked, if it was asked.
         void met(error_code outcome, std::shared_ptr<round> asked);
         /// What the first has met at last, and which round that was. Nothing: nobody has asked yet.
@@ -133,6 +141,7 @@ public:
         void leave();
 
         waiters& all_;
+        bool const any_;
         std::vector<in_queue, recycler<in_queue>> places_;
     };
 

@@ -175,7 +175,7 @@ node_reply lock_table::apply(node_command const& c, clock::time_point now, bool 
     auto const carry_out = [&]() -> node_reply {
         switch (c.what) {
         case node_command::kind::acquire:
-            return c.is_shared() ? share(c, now, who) : acquire(c, now, who);
+            return c.is_shared() ? share(c, now, who) : c.any ? acquire_any(c, now, who) : acquire(c, now, who);
         case node_command::kind::raise:
             return raise(c);
         case node_command::kind::extend:
@@ -246,6 +246,30 @@ node_reply lock_table::acquire(node_command const& c, clock::time_point now, voi
         std::tie(r.remaining, r.handed_on) = std::pair(r.taken.front().remaining, r.taken.front().handed_on);
     if (!several || !c.contends())
         r.taken.clear();
+    return r;
+}
+
+// The first that is not there.
+node_reply lock_table::acquire_any(node_command const& c, clock::time_point now, void const* who)
+{
+    node_reply r{.vote = vote::denied};
+    for (auto const& key : c.keys) {
+        auto const number = static_cast<std::uint32_t>(&key - c.keys.data());
+        if (auto const* const e = find(key, now)) {
+            r.taken.push_back(c.contends() ? look_at(c, number, *e, now) : taken_key{number, remaining(*e, now), false});
+            continue;
+        }
+        auto one = c;
+        one.keys = c.keys.subspan(number, 1);
+        one.any = false;
+        auto granted = acquire(one, now, who);
+        for (auto const& other : c.contends() ? c.keys : key_view())
+            forget_wish(other, c.contender, who);
+        granted.chosen = number;
+        return granted;
+    }
+    for (auto const& key : c.contends() ? c.keys : key_view())
+        note_denied(key, c, now);
     return r;
 }
 

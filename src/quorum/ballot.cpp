@@ -55,11 +55,15 @@ void ballot::complete(node_reply r)
     // What is no key of the command cannot be one that is taken.
     std::erase_if(reply.taken, [this](auto& k) { return k.index >= command().keys.size(); });
     reply.ours = std::min<std::uint32_t>(reply.ours, static_cast<std::uint32_t>(command().keys.size()));
+    if (command().any && reply.chosen >= command().keys.size())
+        reply = {.error = errc::unexpected_reply};
     if (trace_) {
         trace_->answered = true;
         trace_->untouched = reply.untouched;
         trace_->vote = reply.vote;
     }
+    if (round->surplus_)
+        settle();
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
@@ -82,6 +86,20 @@ void ballot::complete(node_reply r)
     finish(cast());
 }
 
+// Of an acquisition that wants any of several: what is not that which it has won goes back. As long as nobody knows what the node has
+// chosen, the release of a lost round names all of them.
+void ballot::settle()
+{
+    bool const won = round->asked_for_ != nullptr;
+    bool const in_vain = reply.vote == vote::granted && !(won && command().keys[reply.chosen] == round->grant()->keys.front());
+    if (in_vain || (won && trace_->is_unknown()))
+        round->surplus_->chose_in_vain(*this);
+    if (in_vain)
+        trace_->vote = vote::denied;
+    if (in_vain && won)
+        reply.vote = vote::denied;
+}
+
 std::uint32_t ballot::unanswered_on() const noexcept
 {
     return command().what == node_command::kind::release && !round->trims_ ? round->grant()->unanswered_on(node) : 0;
@@ -90,8 +108,8 @@ std::uint32_t ballot::unanswered_on() const noexcept
 void ballot::stop_waiting()
 {
     // A won acquisition is still welcome on the nodes that are late, such as one that is just being connected to: each
-    // key more is a failure more that the lock survives. The release withdraws it.
-    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won)
+    // key more is a failure more that the lock survives. The release withdraws it. But it must be the same key.
+    if (command().what != node_command::kind::acquire || round->votes.verdict() != core::verdict::won || command().any)
         withdraw();
     finish(vote::unknown);
 }

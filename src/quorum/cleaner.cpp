@@ -76,6 +76,27 @@ void cleaner::trim(std::shared_ptr<grant> taken, std::span<std::size_t const> ou
     r->send();
 }
 
+// Which one, if the node has said so; otherwise each but the one that was won.
+void cleaner::chose_in_vain(ballot const& b)
+{
+    auto const& c = b.command();
+    auto const& won = *b.round->grant();
+    bool const is_known = b.reply.vote == vote::granted;
+    try {
+        key_list keys;
+        for (std::size_t i = 0; i < c.keys.size(); ++i) {
+            if (is_known ? i == b.reply.chosen : c.keys[i] != won.keys.front())
+                keys.push_back(c.keys[i]);
+        }
+        auto const surplus = make_recycled<grant>(std::move(keys), won.value, won.nodes());
+        surplus->hands_on = won.hands_on;
+        surplus->on(b.node) = {.sent_on = b.sent_on(), .answered = true, .vote = b.reply.vote};
+        if (!quorum_.closed)
+            make_release(surplus, c.ttl)->send();
+    } catch (...) {  // out of memory: the keys stay until their ttl is over
+    }
+}
+
 void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
     if (taken->stays_until <= quorum_.runtime.now())

@@ -21,7 +21,7 @@ namespace redlock::detail {
 
     Releases that cannot be sent wait in their node; those that failed wait here for their next try.
 */
-class cleaner final : private answer_listener {
+class cleaner final : private answer_listener, private surplus_listener {
 public:
     /// @param settled is called when a release needs no more care
     /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
@@ -39,6 +39,9 @@ public:
     /// @p ours tells. Seen through by the release that ends it all.
     void trim(std::shared_ptr<grant>, std::span<std::size_t const> ours, std::size_t kept, std::chrono::milliseconds ttl);
 
+    /// Of an acquisition that wants any of several, when it is decided: gives back what nodes have chosen in vain, or will yet.
+    void settle(round& decided) { decided.settle(*this); }
+
     /// Releases that are not confirmed yet, but for those whose time has not come. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
@@ -50,6 +53,7 @@ public:
 
 private:
     void answered(ballot&) override;
+    void chose_in_vain(ballot const&) override;
     void try_again();
     void end_stays();
 

@@ -21,6 +21,13 @@ bool can_lock_several(node const& n, config const& settings)
            && (!settings.fencing || n.can({.what = kind::raise, .keys = two, .fence = 1}));
 }
 
+bool can_choose(node const& n, config const& settings)
+{
+    std::array const two{settings.prefix + "a", settings.prefix + "b"};
+    using kind = node_command::kind;
+    return n.can({.what = kind::acquire, .any = true, .keys = two, .fence = settings.fencing}) && n.can({.what = kind::release, .keys = two});
+}
+
 bool can_share(node const& n, config const& settings)
 {
     std::array const one{settings.prefix + "a"};
@@ -62,6 +69,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
         if (several_lack_.empty() && !can_lock_several(*n, settings))
             several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
+        if (any_lack_.empty() && !can_choose(*n, settings))
+            any_lack_ = fmt::format("{} cannot lock any one of several resources", n->name());
         if (shared_lack_.empty() && !can_share(*n, settings))
             shared_lack_ = fmt::format("{} cannot share locks (acquire_options::mode)", n->name());
         if (upgrade_lack_.empty() && !can_upgrade(*n, settings))

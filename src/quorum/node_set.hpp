@@ -5,6 +5,7 @@
 #include "runtime/runtime.hpp"
 
 #include <redlock/config.hpp>
+#include <redlock/detail/selection.hpp>
 #include <redlock/node.hpp>
 #include <redlock/stats.hpp>
 
@@ -44,11 +45,15 @@ public:
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
     /// What is wrong with a @p ttl, for people; empty if nothing is.
     std::string check_ttl(std::chrono::milliseconds ttl) const;
-    /// Which node cannot do what is needed, and what, for people; empty if each can. @p several: for a lock on several resources.
-    std::string const& lack(bool several, mode m) const noexcept
+    /// Which node cannot do what is needed to acquire @p wanted, and what, for people; empty if each can.
+    std::string const& lack(selection const& wanted, mode m) const noexcept
     {
-        if (!lack_.empty() || m == mode::exclusive)
-            return lack_.empty() && several ? several_lack_ : lack_;
+        if (!lack_.empty())
+            return lack_;
+        if (wanted.resources.size() > 1)
+            return wanted.any ? any_lack_ : several_lack_;
+        if (m == mode::exclusive)
+            return lack_;
         return m == mode::shared || !shared_lack_.empty() ? shared_lack_ : upgrade_lack_;
     }
     /// Why node @p i, which is not ready, does not vote: its latest trouble.
@@ -97,7 +102,7 @@ private:
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds ttl_min_{0};
     std::string patient_, demanding_;  ///< the nodes that these two are of
-    std::string lack_, several_lack_, shared_lack_, upgrade_lack_;
+    std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};

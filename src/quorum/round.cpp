@@ -83,6 +83,34 @@ void round::grow()
     command.grows = true;
 }
 
+core::most_frequent round::most_chosen() const
+{
+    boost::container::small_vector<std::uint32_t, 9> chosen;
+    for (auto const& b : ballots) {
+        if (b.has_granted())
+            chosen.push_back(b.reply.chosen);
+    }
+    return core::most_frequent_of(chosen);
+}
+
+void round::settle(surplus_listener& surplus)
+{
+    if (votes.verdict() == core::verdict::won) {
+        auto one = make_recycled<detail::grant>(key_list{command.keys[most_chosen().number]}, grant_->value, ballots.size());
+        one->hands_on = grant_->hands_on;
+        for (auto& b : ballots) {
+            one->on(b.node) = *b.trace_;
+            b.trace_ = &one->on(b.node);
+        }
+        asked_for_ = std::exchange(grant_, std::move(one));
+    }
+    surplus_ = &surplus;
+    for (auto& b : ballots) {
+        if (b.answered)
+            b.settle();
+    }
+}
+
 void round::trim(std::size_t first)
 {
     command.keys = key_view(command.keys.subspan(first));
@@ -257,7 +285,7 @@ void round::count(vote v)
 {
     switch (v) {
     case vote::granted:
-        return votes.grant();
+        return command.any ? votes.grant(most_chosen().times) : votes.grant();
     case vote::denied:
         return votes.deny();
     case vote::unknown:

@@ -36,6 +36,16 @@ protected:
     ~answer_listener() = default;
 };
 
+/// Who gives back what nodes have chosen for an acquisition that wants any of several, but for the one that it has won.
+class surplus_listener {
+public:
+    /// The node has chosen one that is not needed, or may have.
+    virtual void chose_in_vain(ballot const&) = 0;
+
+protected:
+    ~surplus_listener() = default;
+};
+
 /// What the parallel group starts for one node.
 struct cast_vote {
     detail::round* round;
@@ -81,6 +91,7 @@ public:
 private:
     friend class detail::round;
     friend struct cast_vote;
+    void settle();
     void finish(vote);
 
     grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there, by the latest of its rounds
@@ -113,6 +124,13 @@ public:
 
     /// Of one that contends, for several keys: keeps what it can get of them, and adds to what earlier rounds have kept.
     void grow();
+
+    /// Of an acquisition of several keys: wants any of them.
+    void want_any() noexcept { command.any = true; }
+
+    /// Of one that wants any, when it is decided: if it is won, it is from now on about what a quorum has chosen, and nothing else. @p surplus
+    /// hears of the nodes that have chosen in vain, also of those that answer later; they count as having denied.
+    void settle(surplus_listener& surplus);
 
     /// Of a release: only of the keys from number @p first on. The value is needed still.
     void trim(std::size_t first);
@@ -186,9 +204,12 @@ private:
     clock::duration useful_for(ballot const&) const;
     void submit(std::size_t i);
     void count(vote);
+    core::most_frequent most_chosen() const;
 
-    std::shared_ptr<detail::grant> const grant_;
-    contender_name contender_{};         ///< a copy: a node may look at the command when the manager is gone
+    std::shared_ptr<detail::grant> grant_;
+    std::shared_ptr<detail::grant> asked_for_;  ///< if it was won with one of these, which the command views
+    surplus_listener* surplus_ = nullptr;       ///< once it is settled
+    contender_name contender_{};                ///< a copy: a node may look at the command when the manager is gone
     suspended waiting_;                  ///< in @ref gather
     alarm deadline_;
     bool overslept_ = false;

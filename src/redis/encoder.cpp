@@ -17,7 +17,7 @@ script const* script_for_several(node_command const& c)
 {
     switch (c.what) {
     case node_command::kind::acquire:
-        return c.contends() ? &contend_all_script : &acquire_all_script;
+        return c.any ? &acquire_any_script : c.contends() ? &contend_all_script : &acquire_all_script;
     case node_command::kind::raise:
         return &raise_all_script;
     case node_command::kind::extend:
@@ -122,55 +122,67 @@ void encoder::withdraw(node_command const& c)
     }
 }
 
+template <class PutKey>
+void encoder::add_keys(node_command const& c, PutKey put_key, std::string& key)
+{
+    for (auto const& k : c.keys) {
+        put_key(key, k);
+        call_.add_key(key);
+    }
+}
+
+void encoder::add_tombstone(node_command const& c)
+{
+    core::put_tombstone_key(tombstone_key_, c.key(), c.value);
+    call_.add_key(tombstone_key_);
+}
+
+void encoder::acquire_several(node_command const& c)
+{
+    auto const count = static_cast<std::int64_t>(c.keys.size());
+    if (c.contends()) {
+        add_keys(c, core::put_wanted_key, wanted_key_);
+        add_keys(c, core::put_handovers_key, handovers_key_);
+    }
+    if (c.grows)
+        add_tombstone(c);
+    if (c.fence != 0)
+        add_keys(c, core::put_fence_key, fence_key_);
+    call_.add(c.value, c.ttl.count());
+    if (c.any)
+        call_.add(count, c.contender, core::wanted_life.count(), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
+    else if (c.contends())
+        call_.add(c.contender, core::wanted_life.count(), count, c.grows ? "1"sv : "0"sv);
+    else
+        call_.add(count);
+    if (c.fence != 0)
+        call_.add(static_cast<std::int64_t>(c.fence));
+}
+
 void encoder::encode_several(node_command const& c, manner how, script const& s)
 {
-    auto const& keys = c.keys;
-    auto const add = [&](auto put_key, std::string& key) {
-        for (auto const& k : keys) {
-            put_key(key, k);
-            call_.add_key(key);
-        }
-    };
-    auto const add_tombstone = [&] {
-        core::put_tombstone_key(tombstone_key_, c.key(), c.value);
-        call_.add_key(tombstone_key_);
-    };
-    auto const count = static_cast<std::int64_t>(keys.size());
+    auto const count = static_cast<std::int64_t>(c.keys.size());
     call_.begin(s.sha1);
     if (c.what != node_command::kind::raise) {
-        for (auto const& k : keys)
+        for (auto const& k : c.keys)
             call_.add_key(k);
     }
     switch (c.what) {
     case node_command::kind::acquire:
-        if (c.contends()) {
-            add(core::put_wanted_key, wanted_key_);
-            add(core::put_handovers_key, handovers_key_);
-        }
-        if (c.grows)
-            add_tombstone();
-        if (c.fence != 0)
-            add(core::put_fence_key, fence_key_);
-        call_.add(c.value, c.ttl.count());
-        if (c.contends())
-            call_.add(c.contender, core::wanted_life.count(), count, c.grows ? "1"sv : "0"sv);
-        else
-            call_.add(count);
-        if (c.fence != 0)
-            call_.add(static_cast<std::int64_t>(c.fence));
+        acquire_several(c);
         break;
     case node_command::kind::raise:
-        add(core::put_fence_key, fence_key_);
+        add_keys(c, core::put_fence_key, fence_key_);
         call_.add(static_cast<std::int64_t>(c.fence));
         break;
     case node_command::kind::extend:
         if (c.heal)
-            add_tombstone();
+            add_tombstone(c);
         call_.add(c.value, c.ttl.count(), count, c.heal ? "1"sv : "0"sv);
         break;
     case node_command::kind::release:
         if (how.tombstone)
-            add_tombstone();
+            add_tombstone(c);
         call_.add(c.value, count);
         if (how.tombstone)
             call_.add(core::tombstone_life.count());

@@ -47,6 +47,10 @@ private:
     void encode_one(node_command const&, manner, script const*);
     void encode_shared(node_command const&, manner, script const*);
     void encode_several(node_command const&, manner, script const&);
+    void acquire_several(node_command const&);
+    template <class PutKey>
+    void add_keys(node_command const&, PutKey, std::string& key);
+    void add_tombstone(node_command const&);
     template <class... Options>
     void propose(node_command const&, Options const&...);
 

@@ -100,6 +100,28 @@ node_reply interpret_contention_for_several(node_command const& c, reply const& 
     return result;
 }
 
+node_reply interpret_choice(node_command const& c, reply const& r)
+{
+    std::uint32_t n = 0;
+    if (r.type == type::number && read_number(r.text, n) && n < 4 * c.keys.size()) {
+        auto result = decided(true);
+        result.chosen = n / 4;
+        result.wanted = n % 2 != 0;
+        result.fence = n % 4 >= 2 ? c.fence : 0;
+        return result;
+    }
+    auto result = decided(false);
+    if (r.type != type::array || r.elements.size() != 2 * c.keys.size())
+        return unexpected();
+    for (std::uint32_t i = 0; i < c.keys.size(); ++i) {
+        long long lock = 0, handovers = 0;
+        if (!read_number(r.elements[2 * i], lock) || !read_number(r.elements[2 * i + 1], handovers))
+            return unexpected();
+        result.taken.push_back({i, time_to_wait(lock, handovers), handovers >= 0});
+    }
+    return result;
+}
+
 node_reply interpret_for_several(node_command const& c, reply const& r)
 {
     auto const number = [&](std::uint32_t last) {
@@ -108,6 +130,8 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
     };
     switch (c.what) {
     case node_command::kind::acquire: {
+        if (c.any)
+            return interpret_choice(c, r);
         if (c.contends())
             return interpret_contention_for_several(c, r);
         auto const n = number(2);

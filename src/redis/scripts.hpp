@@ -143,6 +143,37 @@ inline constexpr script raise_all_script{
     "return string.format('%.17g', top + 1)",
     "c67ef565c29932011f938f469f379adf96d814a5"};
 
+// Any one of several locks. It needs no command that those for one do not, either.
+
+/// Keys: the locks, those that are preferred first; of one that looks for others the lists of who has been denied, and the hand-overs; with
+/// fencing the counters. Arguments: value, ttl in milliseconds, how many locks; who asks (empty: it does not look for others, and is not
+/// noted), and how long that is remembered in milliseconds, 1 if more of the same process follow; the proposal. Sets the first that is not
+/// there, and answers its number from 0, four times; 1 more if others want it, too, and 2 more if its counter was raised. If all are taken,
+/// an array: the times to live of each, and of its hand-overs, in milliseconds. What is no string is taken.
+/// The counter comes first: one that is none is an error, before the lock is set.
+inline constexpr script acquire_any_script{
+    "local n, who = tonumber(ARGV[3]), ARGV[4] "
+    "local counters, left = who == '' and n or 3 * n, {} "
+    "for i = 1, n do left[i] = redis.call('PTTL', KEYS[i]) "
+    "if left[i] == -2 then local answer = 4 * (i - 1) "
+    "if #KEYS > counters and redis.call('ZADD', KEYS[counters + i], 'GT', 'CH', ARGV[7], 'token') == 1 then answer = answer + 2 end "
+    "redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) "
+    "if who == '' then return answer end "
+    "if ARGV[6] ~= '1' then redis.pcall('SREM', KEYS[2 * n + i], '1') "
+    "elseif redis.pcall('SADD', KEYS[2 * n + i], '1') == 1 then redis.pcall('PEXPIRE', KEYS[2 * n + i], ARGV[5]) end "
+    "for j = 1, n do redis.pcall('HDEL', KEYS[n + j], who) end "
+    "local others = redis.pcall('HLEN', KEYS[n + i]) "
+    "return type(others) == 'number' and others > 0 and answer + 1 or answer end end "
+    "local answer = {} "
+    "for i = 1, n do local turn = -2 "
+    "if who ~= '' then local others = redis.pcall('HLEN', KEYS[n + i]) "
+    "if type(others) == 'number' and others < 100 and type(redis.pcall('HSET', KEYS[n + i], who, '1')) == 'number' then "
+    "local life = tonumber(ARGV[5]) + math.max(left[i], 0) "
+    "if redis.call('PTTL', KEYS[n + i]) < life then redis.pcall('PEXPIRE', KEYS[n + i], life) end end "
+    "turn = redis.pcall('SISMEMBER', KEYS[2 * n + i], '1') == 1 and redis.call('PTTL', KEYS[2 * n + i]) or -2 end "
+    "answer[2 * i - 1] = left[i] answer[2 * i] = turn end return answer",
+    "8ed151ecfe64112641582c4771d038481f8d62d0"};
+
 // Locks that are shared. The lock's key holds `:=shared` then; who shares it stands in a sorted set beside it, with the end of its
 // time in milliseconds of the server's clock. What has ended is taken out by whoever comes by.
 
@@ -249,7 +280,7 @@ inline constexpr script downgrade_script{
 inline constexpr std::array greeted_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
                                         acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
                                         share_script,       extend_shared_script, release_shared_script};
-inline constexpr std::array rare_scripts{upgrade_script, downgrade_script};
+inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script};
 
 inline constexpr auto all_scripts = [] {
     std::array<script, greeted_scripts.size() + rare_scripts.size()> all;

@@ -36,6 +36,12 @@ node_command shared(kind what, std::chrono::milliseconds ttl = long_ttl)
     return {.what = what, .mode = mode::shared, .ttl = ttl};
 }
 
+node_command any(node_command c = {.what = kind::acquire, .ttl = long_ttl})
+{
+    c.any = true;
+    return c;
+}
+
 bool always(node_kind const&) { return true; }
 bool fencing(node_kind const& k) { return k.fences; }
 bool healing(node_kind const& k) { return k.heals; }
@@ -44,6 +50,10 @@ bool several(node_kind const& k) { return k.locks_several; }
 bool no_tokens(node_kind const& k) { return !k.fences; }
 bool one_at_a_time(node_kind const& k) { return !k.locks_several; }
 bool several_with_tokens(node_kind const& k) { return k.locks_several && k.fences; }
+bool choice(node_kind const& k) { return k.locks_any; }
+bool no_choice(node_kind const& k) { return !k.locks_any; }
+bool choice_with_tokens(node_kind const& k) { return k.locks_any && k.fences; }
+bool choice_and_contention(node_kind const& k) { return k.locks_any && k.contends; }
 bool no_sharing(node_kind const& k) { return !k.shares; }
 bool sharing(node_kind const& k) { return k.shares; }
 bool upgrades(node_kind const& k) { return k.shares && k.upgrades; }
@@ -515,6 +525,11 @@ constexpr node_case all[] = {
          auto const keys = new_keys(k);
          expect(!k.make()->can({.what = kind::acquire, .keys = keys}), "a node that locks one key at a time says that it can lock several");
      }},
+    {"it says that it does not choose from several keys", no_choice,
+     [](node_kind const& k) {
+         auto const keys = new_keys(k);
+         expect(!k.make()->can({.what = kind::acquire, .any = true, .keys = keys}), "a node that does not choose says that it can");
+     }},
     {"it says that nobody shares its keys", no_sharing,
      [](node_kind const& k) {
          std::array const keys{new_key(k)};
@@ -597,6 +612,106 @@ constexpr node_case all[] = {
          c.releases(keys, "v");
          expect(c.ask(fenced(kind::acquire, 200), keys, "w").fence == 200, "a proposal was not taken by several counters");
          c.releases(keys, "w");
+     }},
+
+    // Any one of several keys
+    {"of several keys the first that is free is set, and no other", choice,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const keys = new_keys(k);
+         expect(c.node().can({.what = kind::acquire, .any = true, .keys = keys}) && c.node().can({.what = kind::release, .keys = keys}),
+                "a node that chooses from several keys says that it cannot");
+         for (std::uint32_t i = 0; i < 3; ++i) {
+             auto const won = (i == 1 ? other : c).ask(any(), keys, "v" + std::to_string(i));
+             expect(won.vote == vote::granted && won.chosen == i, "it is not the first of several keys that is chosen, or not what the node says");
+             for (std::uint32_t at = 0; at < 3; ++at)
+                 expect((c.inspect(keys[at]).vote == vote::granted) == (at <= i), "another key than the chosen one was set, or none");
+             expect(c.inspect(keys[i]).text == "v" + std::to_string(i), "the chosen key holds another value");
+         }
+         auto const denied = c.ask(any(), keys, "w");
+         expect(denied.vote == vote::denied && denied.taken.size() == 3, "keys that are all taken were granted, or the node does not tell that they are");
+         for (std::uint32_t i = 0; i < 3; ++i)
+             expect(denied.taken[i].index == i && denied.taken[i].remaining > 0ms && denied.taken[i].remaining <= long_ttl,
+                    "a node does not tell for how long each of several keys is taken");
+         expect(c.extends(keys[1], "v1") && c.releases(keys[1], "v1"), "a chosen key is no key like others");
+         expect(c.ask(any(), keys, "w").chosen == 1, "a key that was given back is not chosen");
+         expect(c.ask({.what = kind::release}, keys, "w").ours == 1, "a release of several keys did not find the one that was chosen");
+         c.releases(keys[0], "v0");
+         c.releases(keys[2], "v2");
+     }},
+    {"a chosen key expires, and then is chosen again", choice,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         auto brief = any({.what = kind::acquire, .ttl = c.short_ttl()});
+         for (auto const* value : {"v", "w", "x"})
+             expect(c.vote_of(brief, keys, value), "a free key was denied");
+         c.run_to([&] { return c.ask(any(), keys, "y").vote == vote::granted; }, "a chosen key outlived its ttl");
+         c.ask({.what = kind::release}, keys, "y");
+     }},
+    {"only the counter of the chosen key takes the proposal", choice_with_tokens,
+     [](node_kind const& k) {
+         client c(k);
+         auto const keys = new_keys(k);
+         c.ask(fenced(kind::raise, 500), keys[1], "v");
+         auto const first = c.ask(any(fenced(kind::acquire, 100)), keys, "v"), second = c.ask(any(fenced(kind::acquire, 100)), keys, "w");
+         expect(first.vote == vote::granted && first.fence == 100, "a proposal was not taken by the counter of the chosen key");
+         expect(second.vote == vote::granted && second.fence == 0, "a proposal counts that the counter of the chosen key did not take");
+         expect(c.ask(fenced(kind::raise, 1), keys[2], "x").fence == 2, "the counter of a key was raised that was not chosen");
+         expect(c.ask(fenced(kind::raise, 1), keys[0], "v").fence == 101, "the counter of the chosen key was not raised");
+         c.releases(keys[0], "v");
+         c.releases(keys[1], "w");
+     }},
+    {"who contends for any of several keys hears of others, and they of it", choice_and_contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const keys = new_keys(k);
+         auto const alone = c.ask(any(contending("me")), keys, "v");
+         expect(alone.vote == vote::granted && !alone.wanted, "others want a lock that nobody has asked for");
+         c.acquires(keys[1], "w");
+         c.acquires(keys[2], "x");
+         expect(other.ask(any(contending("them")), keys, "y").taken.size() == 3, "who is denied is not told of all keys");
+         c.releases(keys[1], "w");
+         auto const wanted = c.ask(any(contending("me")), keys, "w");
+         expect(wanted.vote == vote::granted && wanted.wanted, "who was denied is forgotten at once");
+         c.releases(keys[2], "x");
+         expect(!other.ask(any(contending("them")), keys, "y").wanted, "who wins waits for itself");
+         c.releases(keys[1], "w");
+         expect(!c.ask(contending("me"), keys[1], "w").wanted, "who has won one of several keys is said to want the others still");
+         c.releases(keys[0], "v");
+         c.releases(keys[1], "w");
+         other.releases(keys[2], "y");
+     }},
+    {"who watches any of several keys is notified of the release of each", choice_and_contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const keys = new_keys(k);
+         for (auto const& key : keys)
+             c.acquires(key, "v");
+         for (auto const& key : keys) {
+             auto const denied = other.ask(any(contending("them", handovers::end, true)), keys, "w");
+             expect(denied.watched == other.node().notifies(), "what a node says of notifying and what it does differ");
+             c.releases(key, "v");
+             if (denied.watched)
+                 other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), key) > 0; }, "a node does not notify of a release");
+             c.acquires(key, "v");
+         }
+         c.ask({.what = kind::release}, keys, "v");
+     }},
+    {"hand-overs of a chosen key are told to who is denied", choice_and_contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const keys = new_keys(k);
+         auto const begun = clock::now();
+         expect(c.ask(any(contending("me", handovers::follow)), keys, "v").vote == vote::granted, "a free key was denied");
+         c.acquires(keys[1], "w");
+         c.acquires(keys[2], "x");
+         auto const denied = other.ask(any(contending("them")), keys, "y");
+         bool const told = denied.taken.size() == 3 && denied.taken[0].handed_on && !denied.taken[1].handed_on;
+         expect(told || clock::now() - begun > 500ms, "who is denied does not hear which of several keys is handed on");
+         expect(c.vote_of({.what = kind::release, .handed_on = handovers::end}, keys[0], "v"), "the owner could not release");
+         c.releases(keys[1], "w");
+         c.releases(keys[2], "x");
      }},
 
     // Sharing

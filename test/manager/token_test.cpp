@@ -84,10 +84,15 @@ BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fres
     // What the first handlers hold they drop.
     use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", {}, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire("stock", std::forward<decltype(t)>(t)); });
+    auto const any = slots("slot", 2);
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock_info>(context, [&](auto&& t) { locks->async_inspect("stock", std::forward<decltype(t)>(t)); });
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
     use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
     use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_any_lock(any, {}, body, std::forward<decltype(t)>(t)); });
+    use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_any_lock(any, body, std::forward<decltype(t)>(t)); });
 
     lock_scope const scope(*locks);
     use_in_every_way<error_code, lock>(context, [&](auto&& t) { scope.async_acquire("stock", {}, std::forward<decltype(t)>(t)); });

@@ -91,6 +91,9 @@ BOOST_AUTO_TEST_CASE(who_claims_what_its_kind_leaves_out_fails)
     BOOST_REQUIRE(failed.size() == 2u);
     BOOST_TEST(failed[0].find("it says that it draws no tokens: ") == 0u);
     BOOST_TEST(failed[1].find("it says that it locks one key at a time: ") == 0u);
+    auto no_choice = named("memory://suite");
+    no_choice.locks_any = false;
+    BOOST_TEST(failed_cases(no_choice).front().find("it says that it does not choose from several keys: ") == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

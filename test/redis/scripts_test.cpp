@@ -83,7 +83,7 @@ std::vector<command> commands_for(step const& o, redis::encoder& encoder)
     if (o.what == node_command::kind::withdraw)
         return all;
     if (o.contends() || o.what == node_command::kind::upgrade || (o.is_shared() && o.what == node_command::kind::acquire))
-        all.front()[3 + std::stoul(all.front()[2]) + 3] = "1000000";
+        all.front()[3 + std::stoul(all.front()[2]) + (o.any ? 4 : 3)] = "1000000";
     return all;
 }
 
@@ -106,7 +106,9 @@ std::string words_for(step const& o, node_reply const& r, bool raised, bool shar
         return r.healed || (o.alone && !granted && shares) ? "2" : granted ? "1" : "0";
     if (o.what == kind::release && o.has_several_keys())
         return std::to_string(r.ours);
-    if (o.contends() && !granted) {
+    if (o.any && granted)
+        return std::to_string(4 * r.chosen + r.wanted + (r.fence != 0 ? 2 : 0));
+    if (o.any || (o.contends() && !granted)) {
         auto words = o.has_several_keys() ? std::to_string(r.ours) : std::string(r.handed_on ? "handed on" : "kept");
         for (auto const& k : r.taken)
             words += fmt::format(" {}{}", k.index, k.handed_on ? " handed on" : " kept");
@@ -141,7 +143,7 @@ std::string in_words(step const& o, std::string const& answer)
         BOOST_REQUIRE((waiting == 1 ? left > 900'000 : left > 3'500'000 && left <= 3'600'000));
         return fmt::format("{} {}", waiting == 1 ? "behind a writer" : "denied", handovers > 0 ? "handed on" : "kept");
     }
-    if (!o.contends() || answer.find('\n') == answer.npos)
+    if (!(o.contends() || o.any) || answer.find('\n') == answer.npos)
         return o.contends() && o.has_several_keys() && answer == "0" ? "0" : answer;
     std::vector<long> numbers;
     std::istringstream lines(answer);
@@ -154,6 +156,12 @@ std::string in_words(step const& o, std::string const& answer)
     };
     if (!o.has_several_keys())
         return state(0);
+    if (o.any) {
+        std::string words = "0";
+        for (std::size_t at = 0; at < numbers.size(); at += 2)
+            words += fmt::format(" {} {}", at / 2, state(at));
+        return words;
+    }
     auto words = std::to_string(numbers.at(0));
     for (std::size_t at = 1; at < numbers.size(); at += 3)
         words += fmt::format(" {} {}", numbers.at(at), state(at + 1));
@@ -174,7 +182,7 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     detail::lock_table table;
     auto const now = clock::now();  // nothing expires meanwhile
     std::string const names[] = {"lock:a", "lock:{b}c", "lock:d", "lock:e"}, values[] = {"v1", "v2", "v3"};
-    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0;
+    std::size_t granted_sets = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, together = 0, downgraded = 0, chosen = 0, chosen_later = 0, all_taken = 0;
     for (int i = 0; i < 30'000; ++i) {
         step o;
         std::vector<std::string> keys;
@@ -205,14 +213,17 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
             o.what = o.what == node_command::kind::raise ? node_command::kind::extend : o.what;
         }
         o.passes = acquires && o.is_shared() && below(2) == 0;
-        o.grows = o.contends() && o.has_several_keys() && below(2) == 0;
+        o.any = acquires && o.has_several_keys() && below(4) == 0;
+        if (o.any)
+            std::shuffle(keys.begin(), keys.end(), random);
+        o.grows = o.contends() && o.has_several_keys() && !o.any && below(2) == 0;
         o.heal = o.what == node_command::kind::extend && below(2) == 0;
         o.alone = o.what == node_command::kind::extend && o.is_shared() && below(3) == 0;
         o.tombstone = o.what == node_command::kind::release && below(20) == 0;
         if (o.is_shared())
             o.handed_on = handovers::unsaid;
         else if (acquires && o.contends())
-            o.handed_on = below(2) == 0 && !o.has_several_keys() ? handovers::follow : handovers::end;
+            o.handed_on = below(2) == 0 && (!o.has_several_keys() || o.any) ? handovers::follow : handovers::end;
         else if (o.what == node_command::kind::release && !o.tombstone && !o.has_several_keys() && below(2) == 0)
             o.handed_on = handovers::end;
         if (below(50) == 0) {  // it forgets
@@ -235,7 +246,10 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
         shared += o.is_shared() && acquires && reply.vote == vote::granted;
         behind += reply.behind_writer;
         BOOST_REQUIRE_MESSAGE(in_words(o, actual) == expected, "step " << i << ", " << static_cast<int>(o.what) << (o.is_shared() ? " shared: " : ": ") << in_words(o, actual) << " instead of " << expected);
-        granted_sets += acquires && o.has_several_keys() && reply.vote == vote::granted;
+        granted_sets += acquires && o.has_several_keys() && !o.any && reply.vote == vote::granted;
+        chosen += o.any && reply.vote == vote::granted;
+        chosen_later += o.any && reply.chosen > 0;
+        all_taken += o.any && reply.vote == vote::denied;
         grown += o.grows && reply.vote == vote::denied && reply.ours > 0;
         encoder.forget();
         for (auto const& key : i % 10 == 0 ? std::span(names) : std::span<std::string const>()) {
@@ -253,8 +267,11 @@ BOOST_AUTO_TEST_CASE(servers_do_what_the_double_in_memory_does_in_any_order)
     BOOST_TEST(shared > 500u);
     BOOST_TEST(behind > 50u);
     BOOST_TEST(upgraded > 100u);
-    BOOST_TEST(together > 50u);
+    BOOST_TEST(together > 40u);
     BOOST_TEST(downgraded > 100u);
+    BOOST_TEST(chosen > 300u);
+    BOOST_TEST(chosen_later > 100u);
+    BOOST_TEST(all_taken > 100u);
 }
 
 BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
@@ -284,6 +301,31 @@ BOOST_AUTO_TEST_CASE(a_set_changes_nothing_where_one_of_its_keys_is_no_lock)
     s.ask({"SET", "a", "v"});
     BOOST_TEST(eval_all(redis::extend_all_script, {"2", "a", "b", "v", "10000", "2", "0"}) == "0");
     BOOST_TEST(eval_all(redis::release_all_script, {"2", "a", "b", "v", "2"}) == "1");
+}
+
+// One that is none has nothing to give, and keeps nobody from the others.
+BOOST_AUTO_TEST_CASE(of_any_of_several_what_is_no_lock_is_taken_and_what_is_no_counter_is_an_error_before_anything_is_set)
+{
+    local_server s;
+    auto const any = [&](std::vector<std::string> keys, std::vector<std::string> arguments) {
+        std::vector<std::string> c{"EVAL", std::string(redis::acquire_any_script.source), std::to_string(keys.size())};
+        c.insert(c.end(), keys.begin(), keys.end());
+        c.insert(c.end(), arguments.begin(), arguments.end());
+        try {
+            return s.ask(c);
+        } catch (std::exception const& e) {
+            return std::string(e.what());
+        }
+    };
+    s.ask({"LPUSH", "a", "a list"});
+    BOOST_TEST(any({"a", "b"}, {"v", "10000", "2", "", "1000", "0"}) == "4");
+    BOOST_TEST(s.ask({"GET", "b"}) == "v");
+    auto const denied = any({"a", "b"}, {"w", "10000", "2", "", "1000", "0"});
+    BOOST_TEST(denied.find("-1\n-2\n") == 0u);
+    BOOST_TEST(s.ask({"LLEN", "a"}) == "1");
+    s.ask({"SET", "d:counter", "no counter"});
+    BOOST_TEST(any({"b", "d", "b:counter", "d:counter"}, {"w", "10000", "2", "", "1000", "0", "7"}).find("WRONGTYPE") != std::string::npos);
+    BOOST_TEST(s.ask({"EXISTS", "d", "b:counter"}) == "0");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_called_as_the_list_or_the_turn_of_another_is_left_alone)

@@ -160,6 +160,7 @@ public:
         std::string value;
         clock::time_point when;
         std::uint64_t fence;
+        std::size_t keys;
     };
 
     clock::duration request_delay = 100us;  ///< until it is carried out
@@ -170,9 +171,11 @@ public:
     bool mute = false;                      ///< carries out, but its answers never arrive
     bool hung = false;                      ///< neither; what arrives meanwhile is carried out once it is over
     std::uint64_t counts_by = 0;            ///< its counters grow by so much more with each grant
+    std::uint32_t names_beyond = 0;         ///< of any of several, a key so many behind that which it has chosen
     bool draws_tokens = true;               ///< otherwise it does not know what they are
     bool fences = true;                     ///< otherwise it says that it cannot
     bool locks_several = true;              ///< likewise
+    bool locks_any = true;                  ///< likewise
     bool shares = true;                     ///< likewise
     bool upgrades = true;                   ///< likewise
     bool notifies = true;                   ///< of changes to keys that are watched
@@ -221,12 +224,13 @@ public:
 
     node_reply carry_out(node_command const& c, bool tombstone, void const* who = nullptr)
     {
-        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence});
+        requests.push_back({c.what, c.keys.empty() ? std::string() : c.key(), std::string(c.value), world_.now, c.fence, c.keys.size()});
         if (refusal)
             return {.untouched = true, .error = refusal};
         auto r = lock_table::carry_out(c, world_.now, tombstone, who);
         if (counts_by != 0 && c.what == node_command::kind::acquire && !c.is_shared() && r.vote == vote::granted && c.fence != 0)
             r.fence = counters[c.key()] += counts_by;
+        r.chosen += names_beyond;
         if (!draws_tokens)
             r.fence = 0;
         return r;
@@ -247,7 +251,7 @@ public:
     bool ready() const noexcept override { return server_.reachable; }
     bool can(node_command const& c) const noexcept override
     {
-        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || server_.locks_several) && (!c.is_shared() || server_.shares)
+        return (c.fence == 0 || server_.fences) && (!c.has_several_keys() || (c.any ? server_.locks_any : server_.locks_several)) && (!c.is_shared() || server_.shares)
                && (c.what != node_command::kind::upgrade || server_.upgrades);
     }
     node_limits limits() const override { return server_.limits; }
@@ -487,13 +491,33 @@ public:
 
     void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
     {
-        locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, [&o, this](error_code ec, lock l) {
+        locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
+    }
+
+    /// The same with any one of @p resources.
+    outcome acquire_any(lock_manager& locks, resource_set resources, acquire_options options = {})
+    {
+        outcome o;
+        options.report = &o.report;
+        start_acquire_any(o, locks, std::move(resources), options);
+        run_to([&] { return o.done; });
+        return o;
+    }
+
+    void start_acquire_any(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    {
+        locks.async_acquire_any(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
+    }
+
+    std::function<void(error_code, lock)> into(outcome& o)
+    {
+        return [&o, this](error_code ec, lock l) {
             o.done = true;
             ++o.calls;
             o.ec = ec;
             o.held = std::move(l);
             o.when = now;
-        }));
+        };
     }
 
     error_code release(lock& l)

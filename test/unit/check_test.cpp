@@ -62,7 +62,16 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
     BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
     BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
-    BOOST_TEST(mentions(detail::check({"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
+    BOOST_TEST(mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
+    auto const any_of = [&](std::size_t count, acquire_options o = {}) { return detail::check(detail::selection::any_of(slots("s", count)), o, c); };
+    BOOST_TEST(any_of(1) == "");
+    BOOST_TEST(any_of(64) == "");
+    BOOST_TEST(mentions(any_of(0), "0 resources", "1 to 64"));
+    BOOST_TEST(mentions(any_of(65), "65 resources", "1 to 64"));
+    BOOST_TEST(mentions(any_of(2, {.mode = mode::shared}), "mode is shared", "for oneself"));
+    BOOST_TEST(mentions(any_of(1, {.mode = mode::shared}), "mode is shared", "for oneself"));
+    BOOST_TEST(detail::check(slots("s", 256), {}, c) == "");
+    BOOST_TEST(mentions(detail::check(slots("s", 257), {}, c), "257 resources", "1 to 256"));
     BOOST_TEST(mentions(detail::check("stock", {.ttl = 19ms}, c), "ttl", "19 ms"));
     BOOST_TEST(mentions(detail::check_resource("", "lock:"), "resource", "empty", "512"));
     BOOST_TEST(mentions(detail::check_resource(std::string(513, 'r'), "lock:"), "resource", "513", "512"));

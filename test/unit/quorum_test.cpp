@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -79,6 +80,55 @@ BOOST_AUTO_TEST_CASE(a_lost_round_was_contended_unless_the_missing_nodes_alone_p
     BOOST_TEST(t.contended());  // two of five may be missing; it was the holder that was in the way
     BOOST_TEST(!t.refused());
     BOOST_TEST(!after(5, "---n").contended());
+}
+
+// Of those who want any of several: which of them each node has chosen, and n and - as above.
+namespace {
+
+tally after_choices(std::size_t nodes, std::string_view votes)
+{
+    tally t(nodes);
+    std::vector<std::uint32_t> chosen;
+    for (char const v : votes) {
+        if (v == 'n' || v == '-') {
+            v == 'n' ? t.deny() : t.miss();
+            continue;
+        }
+        chosen.push_back(static_cast<std::uint32_t>(v - '0'));
+        t.grant(most_frequent_of(chosen).times);
+    }
+    return t;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(only_those_count_who_have_chosen_the_same)
+{
+    BOOST_TEST((after_choices(3, "11").verdict() == verdict::won));
+    BOOST_TEST((after_choices(3, "12").verdict() == verdict::open));
+    BOOST_TEST((after_choices(3, "121").verdict() == verdict::won));
+    BOOST_TEST((after_choices(3, "123").verdict() == verdict::lost));
+    BOOST_TEST((after_choices(3, "12n").verdict() == verdict::lost));
+    BOOST_TEST((after_choices(5, "12222").verdict() == verdict::won));
+    BOOST_TEST((after_choices(5, "1122").verdict() == verdict::open));
+    BOOST_TEST((after_choices(5, "11223").verdict() == verdict::lost));
+    BOOST_TEST((after_choices(5, "123").verdict() == verdict::open));
+    BOOST_TEST((after_choices(5, "1234").verdict() == verdict::lost));
+    BOOST_TEST(after_choices(3, "12-").contended());
+    BOOST_TEST(!after_choices(3, "1--").contended());
+    BOOST_TEST(after_choices(5, "112--").lost_for_want_of(1));
+    BOOST_TEST(!after_choices(5, "12n--").lost_for_want_of(1));
+}
+
+BOOST_AUTO_TEST_CASE(the_most_frequent_of_several_is_the_least_where_two_are)
+{
+    auto const most = [](std::vector<std::uint32_t> each) { return most_frequent_of(each); };
+    BOOST_TEST(most({}).times == 0u);
+    BOOST_TEST(most({7}).number == 7u);
+    BOOST_TEST(most({7, 3, 7}).number == 7u);
+    BOOST_TEST(most({7, 3, 7}).times == 2u);
+    BOOST_TEST(most({7, 3}).number == 3u);
+    BOOST_TEST(most({3, 7, 7, 3, 0}).number == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_quorum_has_at_the_least)

@@ -114,6 +114,29 @@ BOOST_AUTO_TEST_CASE(who_watches_hears_of_others_and_for_how_long_it_is_denied)
         BOOST_TEST((answered(odd).error == errc::unexpected_reply));
 }
 
+BOOST_AUTO_TEST_CASE(who_wants_any_of_several_hears_which_it_has_or_for_how_long_all_are_taken)
+{
+    std::string const keys[] = {"b", "a", "c"};
+    auto q = question(kind::acquire, 77);
+    q.any = true;
+    q.keys = keys;
+    auto const answered = [&](redis::reply const& r) { return redis::interpret(q, {&r, 1}); };
+    for (std::uint32_t n = 0; n < 12; ++n) {
+        auto const won = answered(make(type::number, std::to_string(n)));
+        BOOST_TEST((won.vote == vote::granted));
+        BOOST_TEST(won.chosen == n / 4);
+        BOOST_TEST(won.wanted == (n % 2 == 1));
+        BOOST_TEST(won.fence == (n % 4 >= 2 ? 77u : 0u));
+    }
+    auto const denied = answered(make(type::array, "", {"321", "-2", "-1", "-2", "4321", "1000"}));
+    BOOST_TEST((denied.vote == vote::denied));
+    using std::chrono::milliseconds;
+    BOOST_TEST((denied.taken == decltype(denied.taken){{0, milliseconds(321), false}, {1, milliseconds(-1), false}, {2, milliseconds(1000), true}}));
+    for (auto const& odd : {make(type::number, "12"), make(type::number, "-1"), make(type::simple_string, "OK"), make(type::null, ""),
+                            make(type::array, "", {"1", "2"}), make(type::array, "", {"1", "2", "3", "4", "5", "soon"}), make(type::array, "")})
+        BOOST_TEST((answered(odd).error == errc::unexpected_reply));
+}
+
 BOOST_AUTO_TEST_CASE(who_watches_and_proposes_hears_of_both)
 {
     auto q = question(kind::acquire, 77);

@@ -1,11 +1,14 @@
 #include "core/estimate.hpp"
 #include "core/handovers.hpp"
+#include "core/preference.hpp"
 #include "core/question.hpp"
 #include "core/wait_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <vector>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -106,6 +109,41 @@ BOOST_AUTO_TEST_CASE(a_lock_may_be_free_when_it_is_on_a_quorum)
     BOOST_TEST((e.free_at() == t0 + 9ms));
     e.expect(2, t0);
     BOOST_TEST((e.free_at() == t0 + 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(any_of_several_may_be_free_when_the_same_one_is_on_a_quorum)
+{
+    core::estimate<time> e(3, 2, true);
+    for (std::size_t node = 0; node < 3; ++node)
+        for (std::size_t key = 0; key < 3; ++key)
+            e.expect(node, key, t0 + (node == key ? 1ms : 9ms));
+    BOOST_TEST((e.free_at() == t0 + 9ms));  // each of them is free on one node only
+    e.expect(2, 1, t0 + 3ms);
+    BOOST_TEST((e.free_at() == t0 + 3ms));
+    e.expect(0, t0);  // all that this node knows
+    BOOST_TEST((e.free_at() == t0 + 1ms));
+    core::estimate<time> one(3, 2, true);
+    one.expect(0, t0 + 2ms);
+    one.expect(1, t0 + 5ms);
+    BOOST_TEST((one.free_at() == t0 + 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_had_last_is_preferred_and_what_was_chosen_in_vain_is_not)
+{
+    auto const order = [](core::preference const& p) { return std::vector<std::uint32_t>(p.order().begin(), p.order().end()); };
+    core::preference p(4, 10);
+    BOOST_TEST(order(p) == (std::vector<std::uint32_t>{2, 3, 0, 1}));
+    p.had(0);
+    BOOST_TEST(order(p) == (std::vector<std::uint32_t>{0, 2, 3, 1}));
+    p.had(1);
+    p.had(0);
+    BOOST_TEST(order(p) == (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    p.chosen_in_vain(1);
+    BOOST_TEST(order(p) == (std::vector<std::uint32_t>{0, 2, 3, 1}));
+    p.chosen_in_vain(1);
+    p.chosen_in_vain(0);
+    BOOST_TEST(order(p) == (std::vector<std::uint32_t>{2, 3, 1, 0}));
+    BOOST_TEST(order(core::preference(1, 7)) == std::vector<std::uint32_t>{0});
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_of_hand_overs_ends_with_who_was_there_or_at_the_limit)

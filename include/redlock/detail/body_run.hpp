@@ -3,11 +3,11 @@
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
+#include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/options.hpp>
-#include <redlock/resource_set.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
@@ -53,7 +53,7 @@ namespace detail {
 using acquire_handler = completion<void(reported_error, lock_handle)>;
 
 /// @param explains whether the error comes with its report
-REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_acquire(std::shared_ptr<manager_state>, selection, acquire_options, acquire_handler, bool explains);
 
 /// The same in a scope.
 REDLOCK_API void start_acquire_in_scope(std::shared_ptr<scope_state>, resource_set resources, acquire_options, acquire_handler, bool explains);
@@ -75,7 +75,7 @@ class REDLOCK_API body_run : public cancellable, public std::enable_shared_from_
 public:
     ~body_run() override;
 
-    void start(lock_source, resource_set resources, acquire_options);
+    void start(lock_source, selection selected, acquire_options);
     void request_cancel(asio::cancellation_type) override;
 
 protected:
@@ -103,7 +103,7 @@ private:
     asio::any_io_executor const strand_;
     asio::cancellation_signal signal_;
     lock_source source_;
-    resource_set resources_;
+    selection selected_;
     acquire_options options_;
     std::exception_ptr failure_;
     std::string why_;         ///< it was lost
@@ -148,7 +148,7 @@ inline bool is_cancellation(std::exception_ptr const& failure)
 }
 
 /// Why no body can run any more, if so: the execution context is gone, or this is a fork of its process.
-REDLOCK_API std::exception_ptr end_of(manager_state const&, resource_set const& resources, acquire_options const&);
+REDLOCK_API std::exception_ptr end_of(manager_state const&, selection const&, acquire_options const&);
 
 template <class F, class Lock>
 using body_result = typename std::invoke_result_t<F&, Lock&>::value_type;
@@ -207,10 +207,10 @@ public:
     {
     }
 
-    void begin(lock_source from, resource_set resources, acquire_options options)
+    void begin(lock_source from, selection selected, acquire_options options)
     {
         done_.on_cancel(weak_from_this());
-        start(std::move(from), std::move(resources), options);
+        start(std::move(from), std::move(selected), options);
     }
 
 private:
@@ -242,36 +242,36 @@ struct initiate_body {
     executor_type get_executor() const noexcept { return executor_of(source.manager); }
 
     template <class Handler>
-    void operator()(Handler&& handler, resource_set resources, acquire_options options, F body) const
+    void operator()(Handler&& handler, selection selected, acquire_options options, F body) const
     {
         using executor = body_executor<F, Lock>;
-        if (auto ended = end_of(*source.manager, resources, options)) {
+        if (auto ended = end_of(*source.manager, selected, options)) {
             completion<Signature> done(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor());
             return finish<body_result<F, Lock>>(done, std::move(ended), {});
         }
         auto on = strand_of<executor>(asio::get_associated_executor(handler, get_executor()));
         auto const run = std::make_shared<body_run_of<F, Lock, Signature>>(
             std::move(on), std::move(body), completion<Signature>(std::decay_t<Handler>(std::forward<Handler>(handler)), get_executor()));
-        run->begin(source, std::move(resources), options);
+        run->begin(source, std::move(selected), options);
     }
 };
 
 template <class Lock, class CompletionToken, class F>
-auto run_body_under_lock(lock_source from, resource_set resources, acquire_options options, F body,
+auto run_body_under_lock(lock_source from, selection selected, acquire_options options, F body,
                          std::remove_reference_t<CompletionToken>& token)
 {
     using signature = body_signature<F, Lock>;
-    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token, std::move(resources),
+    return asio::async_initiate<CompletionToken, signature>(initiate_body<F, Lock, signature>{std::move(from)}, token, std::move(selected),
                                                             options, std::move(body));
 }
 
 template <class Lock, class F>
-std::invoke_result_t<F&, Lock&> await_body(lock_source from, resource_set resources, acquire_options options, F body)
+std::invoke_result_t<F&, Lock&> await_body(lock_source from, selection selected, acquire_options options, F body)
 {
     using signature = void(std::exception_ptr, result_slot<body_result<F, Lock>>);
     asio::use_awaitable_t<body_executor<F, Lock>> const token;
     initiate_body<F, Lock, signature> initiation{std::move(from)};  // named: g++ 12 destroys it twice within the co_await
-    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(resources), options,
+    auto running = asio::async_initiate<decltype(token), signature>(std::move(initiation), token, std::move(selected), options,
                                                                     std::move(body));
     auto result = co_await std::move(running);
     if constexpr (!std::is_void_v<body_result<F, Lock>>)

@@ -25,6 +25,7 @@ struct node_kind {
     bool heals = true;     ///< It sets a key again that it has forgotten, and keeps tombstones against that.
     bool contends = true;  ///< It says for how long an acquisition is denied, and whether others want the lock.
     bool locks_several = true;  ///< It locks several keys in one step.
+    bool locks_any = true;      ///< It locks any one of several keys in one step.
     bool shares = true;    ///< It lets a key be shared.
     bool upgrades = true;  ///< Of a key that is shared: it lets the only one who does have it alone, and share it again.
 };

@@ -1,0 +1,60 @@
+// What an acquisition may have left on the nodes: it keeps some of it, or gives it back.
+
+#include "locks/acquisition.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+
+void acquisition::round_was_in_vain(error_code ec)
+{
+    tell_those_behind(ec, round_);
+    if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
+        prefer_others();
+    if (growing_ && !round_->revocable())
+        keep_what_is_ours();
+    else
+        clean_up();
+}
+
+// After a lost round of one that grows: what a quorum of the nodes has kept for us stays ours, the rest goes back. And again when those
+// that were late may have answered.
+void acquisition::keep_what_is_ours()
+{
+    boost::container::small_vector<std::size_t, 9> ours;
+    for (auto const& b : round_->ballots)
+        ours.push_back(b.reply.ours);
+    auto sorted = ours;
+    auto const kept = core::of_a_quorum<std::size_t>(sorted, state_->quorum.nodes.quorum());
+    if (std::none_of(ours.begin(), ours.end(), [&](auto n) { return n > kept; }))
+        return;
+    state_->cleaner.trim(growing_, ours, kept, options_.ttl);
+    for (auto& b : round_->ballots)
+        b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
+}
+
+// Whether nodes may have noted that it waits. Who has won one of several may have been denied others, for which it did not ask at last.
+bool acquisition::is_still_noted(error_code ec) const
+{
+    if (!ec)
+        return lost_rounds_ > 0 && wants_any() && round_->command.keys.size() < resources.size();
+    return !shares() && (noted_ || state_->holdings.held_until(resources.names(), mode::exclusive));
+}
+
+// The nodes have noted that this manager wants it, and keep readers from it. None of its acquisitions waits any more.
+void acquisition::withdraw()
+{
+    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, keys(), std::string(), options_.ttl);
+    nobody->name_contender();
+    nobody->send();
+}
+
+void acquisition::clean_up()
+{
+    leaves_traces_ = false;
+    auto const growing = std::exchange(growing_, nullptr);
+    state_->cleaner.clean_up(growing ? growing : round_->grant(), options_.ttl);
+}
+
+}  // namespace redlock::detail

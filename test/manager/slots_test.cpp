@@ -1,0 +1,930 @@
+// Any one of several resources: a semaphore of exclusive locks.
+
+#include "support/virtual_work.hpp"
+#include "support/virtual_world.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using kind = node_command::kind;
+
+BOOST_AUTO_TEST_SUITE(any_of_several)
+
+namespace {
+
+std::vector<std::string> names_of(resource_set const& s) { return {s.begin(), s.end()}; }
+
+template <std::size_t Servers>
+struct slots_on : lock_world {
+    slots_on() : lock_world(Servers)
+    {
+        for (auto* m : {&locks, &second, &third}) {
+            *m = manager();
+            acquire(**m, "warm-up of " + std::to_string(m - &locks));
+        }
+        run_for(1ms);
+        each([](auto& s) { s.requests.clear(); });
+    }
+
+    outcome any(lock_manager& by, std::size_t count = 3, acquire_options o = {}) { return acquire_any(by, slots("mailer", count), o); }
+
+    void start(outcome& o, lock_manager& by, std::size_t count = 3, acquire_options options = {.ttl = 60s, .wait = 10min}, asio::cancellation_slot slot = {})
+    {
+        start_acquire_any(o, by, slots("mailer", count), options, slot);
+    }
+
+    /// Somebody else has slot @p number on server @p server.
+    void take(std::size_t server, std::size_t number, clock::duration life = 1h)
+    {
+        (*this)[server].entries["lock:mailer:" + std::to_string(number)] = {"foreign", now + life};
+    }
+
+    /// How many keys of slots there are, on all servers.
+    std::size_t slot_keys(std::size_t count = 3)
+    {
+        std::size_t n = 0;
+        for (auto const& name : slots("mailer", count))
+            n += keys("lock:" + name);
+        return n;
+    }
+
+    std::size_t asked(std::size_t server = 0) { return (*this)[server].count(kind::acquire); }
+
+    std::unique_ptr<lock_manager> locks, second, third;
+};
+
+using three = slots_on<3>;
+using five = slots_on<5>;
+
+std::size_t done(std::deque<lock_world::outcome> const& all)
+{
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](auto& o) { return o.done; }));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(slots_are_named_by_their_number)
+{
+    BOOST_TEST(names_of(slots("mailer", 1)) == std::vector<std::string>{"mailer:1"});
+    BOOST_TEST(names_of(slots("mailer", 3)) == (std::vector<std::string>{"mailer:1", "mailer:2", "mailer:3"}));
+    BOOST_TEST(slots("mailer", 64).size() == 64u);
+    BOOST_TEST(slots("mailer", 0).size() == 0u);
+}
+
+// Won
+
+BOOST_FIXTURE_TEST_CASE(one_of_them_is_held_the_same_on_all_nodes, three)
+{
+    auto const one = any(*locks);
+    BOOST_REQUIRE(one.held.held());
+    run_for(1ms);
+    BOOST_TEST(one.held.resources().size() == 1u);
+    BOOST_TEST(slots("mailer", 3).names()[static_cast<std::size_t>(one.held.resource().back() - '1')] == one.held.resource());
+    BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
+    BOOST_TEST(slot_keys() == 3u);
+    BOOST_TEST((*this)[0].find("lock:" + one.held.resource())->value == one.held.token());
+    BOOST_TEST(one.report.rounds == 1u);
+    BOOST_TEST(asked() == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_hold_than_there_are_slots, three)
+{
+    std::deque<outcome> held;
+    for (auto* by : {locks.get(), second.get(), third.get()})
+        held.push_back(any(*by, 3, {.ttl = 20s, .wait = 1s}));
+    std::set<std::string> different;
+    for (auto const& o : held)
+        different.insert(o.held.resource());
+    BOOST_TEST(different.size() == 3u);
+    for (auto* by : {locks.get(), second.get(), third.get()}) {
+        auto const one_more = any(*by);
+        BOOST_TEST((one_more.ec == errc::contended));
+        BOOST_TEST(!one_more.held.held());
+    }
+    BOOST_TEST(!release(held.front().held));
+    BOOST_TEST(any(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(who_finds_all_of_them_taken_hears_for_how_long, three)
+{
+    std::deque<outcome> held;
+    for (auto const ttl : {20s, 8s, 30s})
+        held.push_back(any(*second, 3, {.ttl = ttl}));
+    auto const other = any(*locks), own = any(*second);
+    for (auto const* denied : {&other, &own}) {
+        BOOST_TEST((denied->ec == errc::contended));
+        BOOST_TEST((denied->report.remaining > 7s && denied->report.remaining < 8100ms));
+        BOOST_TEST(denied->report.message == "redlock: cannot hold any of \"mailer:1\" and 2 more: somebody else holds the lock");
+        BOOST_TEST(denied->report.nodes.size() == 3u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(one_name_is_acquired_as_ever, three)
+{
+    auto const one = any(*locks, 1);
+    BOOST_TEST(one.held.resource() == "mailer:1");
+    BOOST_TEST((*this)[0].requests.back().keys == 1u);
+    BOOST_TEST((acquire(*second, "mailer:1").ec == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_is_a_lock_like_others_by_its_name, three)
+{
+    auto by_name = acquire(*second, "mailer:2");
+    std::deque<outcome> held;
+    for (int i = 0; i < 2; ++i)
+        held.push_back(any(*locks));
+    BOOST_TEST(std::none_of(held.begin(), held.end(), [](auto& o) { return o.held.resource() == "mailer:2"; }));
+    BOOST_TEST((any(*third).ec == errc::contended));
+    BOOST_TEST((acquire(*third, held.front().held.resource()).ec == errc::contended));
+    BOOST_TEST(!release(by_name.held));
+    BOOST_TEST(any(*third).held.resource() == "mailer:2");
+}
+
+BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, three)
+{
+    auto kept = any(*locks, 3, {.ttl = 2s, .renew = renewal::automatic}), brief = any(*locks, 3, {.ttl = 2s});
+    auto const name = kept.held.resource();
+    BOOST_TEST(!extend(brief.held, 10s));
+    run_for(5s);
+    BOOST_TEST(kept.held.held());
+    BOOST_TEST(brief.held.held());
+    run_for(10s);
+    BOOST_TEST(kept.held.held());
+    BOOST_TEST(!brief.held.held());
+    (*this)[0].entries.erase("lock:" + name);
+    run_for(2s);
+    BOOST_TEST(keys("lock:" + name) == 3u);  // healed
+    error_code why;
+    kept.held.async_wait_lost([&](error_code ec) { why = ec; });
+    each([&](auto& s) { s.entries["lock:" + name].value = "foreign"; });
+    run_for(5s);
+    BOOST_TEST((why == errc::lost));
+    each([&](auto& s) { s.entries.erase("lock:" + name); });
+
+    auto again = any(*locks);
+    BOOST_TEST(!release(again.held));
+    run_for(1ms);
+    BOOST_TEST(slot_keys() == 0u);
+    BOOST_TEST((release(again.held) == errc::not_held));
+}
+
+// Split votes
+
+BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
+{
+    for (std::size_t odd = 0; odd < 3; ++odd) {
+        for (std::size_t n = 1; n <= 3; ++n) {
+            for (std::size_t s = 0; s < 3; ++s)
+                if ((s == odd) == (n == 1))
+                    take(s, n);  // only one is free: another one at the odd server
+        }
+        // Slot 1 is free at two servers, slots 2 and 3 at the odd one.
+        auto one = any(*locks);
+        BOOST_TEST(one.held.resource() == "mailer:1");
+        run_for(1ms);
+        BOOST_TEST(keys("lock:mailer:1") == 3u);
+        BOOST_TEST((*this)[odd].find("lock:mailer:2") == nullptr);
+        BOOST_TEST((*this)[odd].find("lock:mailer:3") == nullptr);
+        BOOST_TEST(one.held.held());
+        BOOST_TEST((one.report.nodes[odd].vote != vote::granted));
+        BOOST_TEST(!release(one.held));
+        run_for(1ms);
+        BOOST_TEST(keys("lock:mailer:1") == 1u);  // the foreign one
+        each([](auto& s) { s.entries.clear(); });
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(different_slots_on_different_nodes_are_no_lock_and_go_back, three)
+{
+    for (std::size_t s = 0; s < 3; ++s)
+        for (std::size_t n = 1; n <= 3; ++n)
+            if (n != s + 1)
+                take(s, n);
+    auto const none = any(*locks);
+    BOOST_TEST((none.ec == errc::contended));
+    run_for(1ms);
+    BOOST_TEST(slot_keys() == 6u);  // none of ours
+    for (std::size_t s = 0; s < 3; ++s)
+        BOOST_TEST((*this)[s].find("lock:mailer:" + std::to_string(s + 1)) == nullptr);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_majority_for_one_slot_wins_wherever_the_first_answers_differ, five)
+{
+    // Two servers that answer at once offer another slot than the three that answer late.
+    for (std::size_t s = 0; s < 5; ++s) {
+        take(s, s < 2 ? 1 : 2);
+        (*this)[s].reply_delay = s < 2 ? 100us : 5ms;
+    }
+    auto const one = any(*locks, 2);
+    BOOST_TEST(one.held.resource() == "mailer:1");
+    run_for(10ms);
+    BOOST_TEST(keys("lock:mailer:1") == 5u);
+    BOOST_TEST(keys("lock:mailer:2") == 3u);  // the foreign ones
+}
+
+BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_another_slot_gets_it_back, three)
+{
+    take(2, 1), take(2, 2);
+    take(0, 3), take(1, 3);
+    (*this)[2].reply_delay = 20ms;
+    auto const one = any(*locks);
+    BOOST_REQUIRE(one.held.held());
+    BOOST_TEST((*this)[2].find("lock:mailer:3") != nullptr);
+    run_for(50ms);
+    BOOST_TEST((*this)[2].find("lock:mailer:3") == nullptr);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_the_same_slot_keeps_it_until_the_release, three)
+{
+    (*this)[2].reply_delay = 20ms;
+    auto one = any(*locks);
+    run_for(50ms);
+    BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
+    BOOST_TEST((*this)[2].count(kind::release) == 0u);
+    BOOST_TEST(!release(one.held));
+    run_for(50ms);
+    BOOST_TEST(slot_keys() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_is_freed_of_whatever_it_has_chosen, three)
+{
+    for (bool const carried_out : {true, false}) {
+        take(2, 1), take(2, 2);
+        take(0, 3), take(1, 3);
+        (*this)[2].mute = true;
+        (*this)[2].request_delay = carried_out ? 100us : 5ms;
+        auto one = any(*locks);
+        BOOST_REQUIRE(one.held.held());
+        (*this)[2].mute = false;
+        (*this)[2].break_connections();
+        run_for(5s);
+        BOOST_TEST((*this)[2].find("lock:mailer:3") == nullptr);
+        BOOST_TEST(one.held.held());
+        BOOST_TEST(!release(one.held));
+        run_for(30s);
+        BOOST_TEST(locks->stats().cleaning == 0u);
+        BOOST_TEST((*this)[2].find("lock:mailer:1")->value == "foreign");
+        each([](auto& s) { s.entries.clear(); });
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_keeps_the_one_that_was_won, three)
+{
+    (*this)[2].mute = true;
+    auto one = any(*locks);
+    (*this)[2].mute = false;
+    (*this)[2].break_connections();
+    run_for(5s);
+    BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
+    BOOST_TEST(!release(one.held));
+    run_for(30s);
+    BOOST_TEST(slot_keys() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_not_sent_when_it_is_decided_never_is, three)
+{
+    (*this)[2].connecting = true;
+    auto one = any(*locks);
+    BOOST_TEST(one.held.held());
+    (*this)[2].connecting = false;
+    run_for(100ms);
+    BOOST_TEST(asked(2) == 0u);
+    BOOST_TEST(slot_keys() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lost_round_is_cleaned_up_also_on_nodes_that_answer_later, three)
+{
+    for (std::size_t n = 1; n <= 3; ++n)
+        take(0, n), take(1, n);
+    (*this)[2].reply_delay = 20ms;
+    BOOST_TEST((any(*locks).ec == errc::contended));
+    BOOST_TEST(slot_keys() == 7u);
+    run_for(50ms);
+    BOOST_TEST(slot_keys() == 6u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lost_round_tells_who_has_granted, three)
+{
+    for (std::size_t s = 0; s < 3; ++s)
+        for (std::size_t n = 1; n <= 3; ++n)
+            if (s > 0 || n != 2)
+                take(s, n);
+    auto const none = any(*locks);
+    BOOST_TEST((none.ec == errc::contended));
+    BOOST_TEST((none.report.nodes[0].vote == vote::granted));
+    BOOST_TEST((none.report.nodes[1].vote == vote::denied));
+    run_for(1ms);
+    BOOST_TEST(slot_keys() == 8u);
+}
+
+// Waiting
+
+// One that is free on one node stands before one that is free on both that answer, in some of the orders.
+BOOST_FIXTURE_TEST_CASE(what_is_free_on_a_minority_keeps_nobody_from_what_is_free_on_a_majority, three)
+{
+    (*this)[2].reachable = false;
+    for (std::size_t minority = 1; minority <= 3; ++minority) {
+        for (std::size_t majority = 1; majority <= 3; ++majority) {
+            if (minority == majority)
+                continue;
+            each([](auto& s) { s.entries.clear(); });
+            for (std::size_t n = 1; n <= 3; ++n) {
+                if (n != majority)
+                    take(1, n);
+                if (n != majority && n != minority)
+                    take(0, n);
+            }
+            for (auto* by : {locks.get(), second.get(), third.get()}) {
+                auto one = any(*by, 3, {.ttl = 30s, .wait = 5s});
+                BOOST_TEST(one.held.held());
+                BOOST_TEST(one.report.rounds <= 3u);
+                one.held = {};
+                run_for(10ms);
+            }
+        }
+    }
+}
+
+// A node that has forgotten a slot would give it; the others that tell of it are not waited for.
+BOOST_FIXTURE_TEST_CASE(who_waits_remembers_what_a_node_has_chosen_in_a_lost_round, three)
+{
+    std::deque<outcome> held;
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto const name = held.back().held.resource();
+    (*this)[0].entries.erase("lock:" + name);
+    outcome waiter;
+    start(waiter, *locks);
+    run_for(1s);
+    BOOST_TEST(!waiter.done);
+    BOOST_TEST(asked() < 8u);  // it is told, and need not ask again and again
+    (*this)[2].notifies = false;
+    held.pop_back();
+    run_for(50ms);
+    BOOST_TEST(waiter.done);
+    BOOST_TEST(waiter.held.resource() == name);
+}
+
+// A node that has given one of them tells nothing of the others.
+BOOST_FIXTURE_TEST_CASE(who_is_told_by_too_few_nodes_asks_now_and_then, three)
+{
+    std::deque<outcome> held;
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*second, 3, {.ttl = 60s}));
+    (*this)[0].entries.erase("lock:" + held.back().held.resource());
+    (*this)[2].reachable = false;
+    outcome waiter;
+    start(waiter, *locks);
+    run_for(1s);
+    BOOST_TEST(!waiter.done);
+    auto const name = held.front().held.resource();
+    held.pop_front();
+    run_for(2s);
+    BOOST_TEST(waiter.done);
+    BOOST_TEST(waiter.held.resource() == name);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_another_manager, three)
+{
+    for (std::size_t which = 0; which < 3; ++which) {
+        std::deque<outcome> held;
+        for (int i = 0; i < 3; ++i)
+            held.push_back(any(*second, 3, {.ttl = 60s}));
+        outcome waiter;
+        start(waiter, *locks);
+        run_for(100ms);
+        auto const before = asked();
+        run_for(20s);
+        BOOST_TEST(asked() == before);  // it does not ask again and again
+        auto const name = held[which].held.resource();
+        auto const released = now;
+        BOOST_TEST(!release(held[which].held));
+        run_to([&] { return waiter.done; });
+        BOOST_TEST(waiter.held.resource() == name);
+        BOOST_TEST((waiter.when - released < 5ms));
+        waiter.held = {};
+        held.clear();
+        run_for(10ms);
+        BOOST_TEST(slot_keys() == 0u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_in_the_manager_that_has_all_takes_over_in_one_round_trip, three)
+{
+    std::deque<outcome> held;
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*locks, 3, {.ttl = 60s}));
+    outcome waiter;
+    auto const before = asked();
+    start(waiter, *locks);
+    run_for(1s);
+    BOOST_TEST(asked() == before);  // it knows that all are taken
+    auto const name = held[1].held.resource();
+    auto const released = now;
+    held[1].held = {};
+    run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.resource() == name);
+    BOOST_TEST((waiter.when - released <= 200us));
+    BOOST_TEST(asked() == before + 1);
+    BOOST_TEST((*this)[0].requests.back().keys == 1u);  // for the one that may be free
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_of_its_own_manager_is_taken_over_by_one_who_waits_for_those_of_others, three)
+{
+    auto own = any(*locks, 3, {.ttl = 60s});
+    auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
+    outcome waiter;
+    start(waiter, *locks);
+    run_for(1s);
+    auto const name = own.held.resource();
+    auto const released = now;
+    own.held = {};
+    run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.resource() == name);
+    BOOST_TEST((waiter.when - released <= 200us));
+}
+
+// Or whoever has them would yield them to nobody.
+BOOST_FIXTURE_TEST_CASE(who_has_one_does_not_wish_for_the_others_any_more, three)
+{
+    auto own = any(*locks, 3, {.ttl = 60s});
+    auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
+    auto const wishes = [&] {
+        std::size_t n = 0;
+        for (auto const& name : slots("mailer", 3))
+            n += (*this)[0].wanted["lock:" + name].first.size();
+        return n;
+    };
+    outcome one, two;
+    start(one, *locks);
+    start(two, *locks);
+    run_for(1s);
+    BOOST_TEST(wishes() == 2u);
+    own.held = {};
+    run_to([&] { return one.done; });
+    run_for(1s);
+    BOOST_TEST(wishes() == 2u);  // there is one who waits still
+    another.held = {};
+    run_to([&] { return two.done; });
+    run_for(1s);
+    BOOST_TEST(wishes() == 0u);
+    outcome third_one;
+    start(third_one, *locks);
+    run_for(1s);
+    BOOST_TEST(wishes() == 1u);
+    one.held = {};
+    run_for(1s);
+    BOOST_TEST(third_one.held.held());
+    BOOST_TEST(wishes() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_whose_holder_has_died_is_taken_when_its_ttl_is_over, three)
+{
+    for (std::size_t s = 0; s < 3; ++s) {
+        take(s, 1);
+        take(s, 2, 3s);
+        take(s, 3, 5s);
+    }
+    outcome waiter;
+    auto const begun = now;
+    start(waiter, *locks);
+    run_to([&] { return waiter.done; });
+    BOOST_TEST(waiter.held.resource() == "mailer:2");
+    BOOST_TEST((waiter.when - begun < 3100ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(slots_that_are_free_on_different_nodes_wake_nobody, three)
+{
+    for (std::size_t s = 0; s < 3; ++s)
+        for (std::size_t n = 1; n <= 3; ++n)
+            take(s, n, n == s + 1 ? 2s : 30s);
+    outcome waiter;
+    start(waiter, *locks);
+    run_for(1s);
+    auto const before = asked();
+    run_for(25s);
+    BOOST_TEST(asked() == before);
+    run_for(10s);
+    BOOST_TEST(waiter.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_those_who_wait_in_one_manager_one_asks_and_all_have_their_turn, three)
+{
+    std::deque<outcome> held, waiters(20);
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto const before = asked();
+    for (auto& o : waiters)
+        start(o, *locks);
+    run_for(1s);
+    BOOST_TEST(asked() <= before + 3);
+    for (auto& o : held)
+        o.held = {};
+    for (std::size_t i = 0; i < waiters.size(); ++i) {
+        BOOST_TEST_REQUIRE(run_to([&] { return waiters[i].done; }));
+        BOOST_TEST(waiters[i].held.held());
+        if (i >= 2)
+            waiters[i - 2].held = {};  // first come, first served
+    }
+    BOOST_TEST(done(waiters) == 20u);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_gives_up_in_time_and_hears_what_the_first_has_met, three)
+{
+    std::deque<outcome> held;
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto const begun = now;
+    outcome first, behind;
+    attempt_report report;
+    start(first, *locks, 3, {.ttl = 10s, .wait = 10s});
+    start(behind, *locks, 3, {.ttl = 10s, .wait = 2s, .report = &report});
+    run_for(30s);
+    BOOST_TEST((first.ec == errc::contended));
+    BOOST_TEST((first.when - begun >= 10s && first.when - begun < 11s));
+    BOOST_TEST((behind.ec == errc::contended));
+    BOOST_TEST((behind.when - begun >= 2s && behind.when - begun < 3s));
+    BOOST_TEST(report.nodes.size() == 3u);
+    BOOST_TEST((report.remaining > 50s));
+}
+
+// A manager that has a slot again and again does not keep others out for ever.
+BOOST_FIXTURE_TEST_CASE(managers_that_all_wait_take_turns, three)
+{
+    std::map<lock_manager*, int> won;
+    std::function<void(lock_manager&)> loop = [&](lock_manager& by) {
+        by.async_acquire_any(slots("mailer", 3), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
+            if (ec)
+                return;
+            ++won[&by];
+            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                loop(by);
+            });
+        });
+    };
+    for (int i = 0; i < 6; ++i)
+        for (auto* by : {locks.get(), second.get(), third.get()})
+            loop(*by);
+    run_for(20s);
+    auto const all = won[locks.get()] + won[second.get()] + won[third.get()];
+    BOOST_TEST(all > 9'000);  // of 12,000, if the next came in no time
+    for (auto& [by, n] : won)
+        BOOST_TEST(n > all / 6);
+}
+
+// What a slot is for lasts five milliseconds, and a round trip takes a fifth of one.
+BOOST_FIXTURE_TEST_CASE(slots_that_many_wait_for_are_hardly_ever_idle, five)
+{
+    std::size_t won = 0;
+    std::function<void()> loop = [&] {
+        locks->async_acquire_any(slots("mailer", 8), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
+            if (ec)
+                return;
+            ++won;
+            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                loop();
+            });
+        });
+    };
+    for (int i = 0; i < 32; ++i)
+        loop();
+    run_for(10s);
+    BOOST_TEST(won > 15'000u);  // of 16,000
+    BOOST_TEST((*this)[0].requests.size() < 2 * won + 100);  // as without anybody who waits
+}
+
+BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taking_one, three)
+{
+    bool go_on = true;
+    std::function<void(lock_manager&)> loop = [&](lock_manager& by) {
+        by.async_acquire_any(slots("mailer", 3), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
+            if (ec)
+                return;
+            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                if (go_on)
+                    loop(by);
+            });
+        });
+    };
+    for (int i = 0; i < 4; ++i)
+        for (auto* by : {locks.get(), second.get()})
+            loop(*by);
+    for (auto* by : {locks.get(), third.get()}) {
+        run_for(1s);
+        auto alone = acquire(*by, slots("mailer", 3), {.ttl = 30s, .wait = 20s});
+        BOOST_TEST(alone.held.held());
+        BOOST_TEST((alone.report.elapsed < 5s));
+        BOOST_TEST((any(*second).ec == errc::contended));
+        BOOST_TEST(!release(alone.held));
+    }
+    go_on = false;
+    run_for(1s);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_one_slot_by_its_name_is_not_passed_in_its_manager_and_keeps_nobody_from_the_others, three)
+{
+    auto held = acquire(*second, "mailer:2", {.ttl = 60s});
+    outcome by_name, one, two, three;
+    start_acquire(by_name, *locks, "mailer:2", {.ttl = 60s, .wait = 10min});
+    run_for(1s);
+    for (auto* o : {&one, &two})
+        start(*o, *locks);
+    run_for(1s);
+    BOOST_TEST(one.held.held());
+    BOOST_TEST(two.held.held());
+    auto const before = asked();
+    start(three, *locks);
+    run_for(1s);
+    BOOST_TEST(!three.done);
+    BOOST_TEST(asked() == before);
+    held.held = {};
+    run_for(1s);
+    BOOST_TEST(by_name.held.held());
+    BOOST_TEST(!three.done);
+    by_name.held = {};
+    run_for(1s);
+    BOOST_TEST(three.held.resource() == "mailer:2");
+}
+
+// The order
+
+BOOST_FIXTURE_TEST_CASE(a_manager_comes_back_to_the_slot_that_it_had_last, three)
+{
+    auto one = any(*locks, 8), other = any(*second, 8);
+    auto const mine = one.held.resource(), theirs = other.held.resource();
+    for (int i = 0; i < 10; ++i) {
+        one.held = {}, other.held = {};
+        one = any(*locks, 8), other = any(*second, 8);
+        BOOST_TEST(one.held.resource() == mine);
+        BOOST_TEST(other.held.resource() == theirs);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(managers_begin_at_different_slots)
+{
+    lock_world w(1);
+    std::set<std::string> begun;
+    for (int i = 0; i < 20; ++i) {
+        auto const m = w.manager();
+        begun.insert(w.acquire_any(*m, slots("mailer", 64)).held.resource());
+    }
+    BOOST_TEST(begun.size() > 8u);
+}
+
+// Cancellation, and the end
+
+BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is, three)
+{
+    for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+        for (auto const after : {0us, 50us, 150us, 250us, 350us, 450us, 5000us}) {
+            std::deque<outcome> held;
+            for (int i = 0; i < 3; ++i)
+                held.push_back(any(*second, 3, {.ttl = 60s}));
+            asio::cancellation_signal first, behind;
+            outcome one, two;
+            start(one, *locks, 3, {.ttl = 60s, .wait = 1min}, first.slot());
+            start(two, *locks, 3, {.ttl = 60s, .wait = 1min}, behind.slot());
+            run_for(5ms);
+            held.front().held = {};  // the first one asks
+            run_for(after);
+            bool const won = one.done;
+            first.emit(type);
+            behind.emit(type);
+            run_for(100ms);
+            BOOST_TEST_REQUIRE(one.done);
+            BOOST_TEST_REQUIRE(two.done);
+            BOOST_TEST((one.held.held() || one.ec == asio::error::operation_aborted));
+            BOOST_TEST(one.held.held() >= won);
+            BOOST_TEST((two.ec == asio::error::operation_aborted || two.held.held()));
+            one.held = {}, two.held = {};
+            held.clear();
+            run_for(100ms);
+            BOOST_TEST(slot_keys() == 0u);
+            BOOST_TEST(locks->stats().waiting == 0u);
+            BOOST_TEST(locks->stats().cleaning == 0u);
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_aborts_who_waits_and_frees_all_slots, three)
+{
+    std::deque<outcome> held;
+    for (int i = 0; i < 3; ++i)
+        held.push_back(any(*locks, 3, {.ttl = 60s}));
+    (*this)[2].reply_delay = 20ms;
+    outcome waiter;
+    start(waiter, *locks);
+    run_for(1s);
+    bool over = false;
+    error_code ec;
+    locks->async_shutdown([&](error_code e) { over = true, ec = e; });
+    run_for(1s);
+    BOOST_TEST((waiter.ec == asio::error::operation_aborted));
+    BOOST_TEST(!over);
+    held.clear();
+    run_to([&] { return over; });
+    BOOST_TEST(!ec);
+    BOOST_TEST(slot_keys() == 0u);
+}
+
+// What a node that answers late has chosen in vain is given back before its manager ends.
+BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_waits_for_slots_that_go_back, three)
+{
+    take(2, 1), take(2, 2);
+    take(0, 3), take(1, 3);
+    (*this)[2].reply_delay = 30ms;
+    auto one = any(*locks);
+    BOOST_REQUIRE(one.held.held());
+    one.held = {};
+    BOOST_TEST(!shutdown(*locks));
+    BOOST_TEST((*this)[2].find("lock:mailer:3") == nullptr);
+}
+
+// Refusals
+
+BOOST_FIXTURE_TEST_CASE(what_is_out_of_range_is_refused_before_anything_is_sent, three)
+{
+    auto const none = any(*locks, 0), many = any(*locks, 65), shared = any(*locks, 3, {.mode = mode::shared}), one = any(*locks, 1, {.mode = mode::shared});
+    for (auto const* o : {&none, &many, &shared, &one})
+        BOOST_TEST((o->ec == errc::invalid_argument));
+    BOOST_TEST(none.report.message == "redlock: cannot hold \"\": 0 resources are named, but 1 to 64 can be chosen from");
+    BOOST_TEST(many.report.message == "redlock: cannot hold any of \"mailer:1\" and 64 more: 65 resources are named, but 1 to 64 can be chosen from");
+    BOOST_TEST(shared.report.message
+               == "redlock: cannot hold any of \"mailer:1\" and 2 more: mode is shared, but any one of several resources is locked for oneself; "
+                  "share one, by its name");
+    BOOST_TEST((*this)[0].requests.empty());
+    BOOST_TEST(any(*locks, 64).held.held());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_cannot_choose_is_named_before_anything_is_sent)
+{
+    lock_world w(3);
+    w[1].locks_any = false;
+    auto const locks = w.manager();
+    auto const refused = w.acquire_any(*locks, slots("mailer", 3));
+    BOOST_TEST((refused.ec == errc::unsupported));
+    BOOST_TEST(refused.report.message == "redlock: cannot hold any of \"mailer:1\" and 2 more: server-1 cannot lock any one of several resources");
+    BOOST_TEST(w.acquire_any(*locks, "mailer:1").held.held());
+    BOOST_TEST(w.acquire(*locks, {"a", "b"}).held.held());
+    BOOST_TEST(w[0].count(kind::acquire) == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_names_what_was_not_asked_for_does_not_count_and_is_freed_of_whatever_it_has_set, three)
+{
+    (*this)[0].names_beyond = (*this)[1].names_beyond = 3;
+    auto const refused = any(*locks);
+    BOOST_TEST((refused.ec == errc::no_quorum));
+    BOOST_TEST((refused.report.nodes[0].error == errc::unexpected_reply));
+    run_for(10ms);
+    BOOST_TEST(slot_keys() == 0u);
+    (*this)[0].names_beyond = 0;
+    auto const one = any(*locks);
+    BOOST_TEST(one.held.held());
+    run_for(10ms);
+    BOOST_TEST(slot_keys() >= 2u);
+    BOOST_TEST(slot_keys() == keys("lock:" + one.held.resource()));
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_may_have_forgotten_a_slot_do_not_vote, three)
+{
+    (*this)[0].restart(), (*this)[1].restart();
+    auto const refused = any(*locks);
+    BOOST_TEST((refused.ec == errc::quarantined || refused.ec == errc::no_quorum));
+    run_for(1ms);
+    BOOST_TEST(slot_keys() == 0u);
+}
+
+// Tokens
+
+BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_the_same_slot)
+{
+    lock_world w(3);
+    w.wall_clock = 1'000'000;
+    auto const one = w.manager({.fencing = true}), two = w.manager({.fencing = true});
+    std::map<std::string, std::uint64_t> highest;
+    std::deque<lock_world::outcome> held;
+    for (int i = 0; i < 30; ++i) {
+        auto o = w.acquire_any(i % 2 == 0 ? *one : *two, slots("mailer", 3));
+        BOOST_REQUIRE(o.held.held());
+        auto& before = highest[o.held.resource()];
+        BOOST_TEST(o.held.fencing_token() > before);
+        before = o.held.fencing_token();
+        held.push_back(std::move(o));
+        if (held.size() == 2)
+            held.pop_front();
+        w.run_for(10ms);
+    }
+    // Where a counter is ahead of all clocks a second round draws the token.
+    w.each([](auto& s) {
+        for (auto const& name : slots("mailer", 3))
+            s.counters["lock:" + name] = 50'000'000;
+    });
+    auto const o = w.acquire_any(*one, slots("mailer", 3));
+    BOOST_TEST(o.held.fencing_token() == 50'000'001u);
+    BOOST_TEST(o.report.second_rounds == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_counter_of_the_slot_that_was_chosen_is_raised)
+{
+    lock_world w(3);
+    w.wall_clock = 1'000'000;
+    auto const locks = w.manager({.fencing = true});
+    auto const o = w.acquire_any(*locks, slots("mailer", 3));
+    w.run_for(1ms);
+    BOOST_REQUIRE(o.held.held());
+    for (auto const& name : slots("mailer", 3))
+        BOOST_TEST((w[0].counters["lock:" + name] != 0) == (name == o.held.resource()));
+}
+
+namespace {
+
+asio::awaitable<std::size_t> acquire_in_every_form(lock_manager& locks)
+{
+    std::size_t held = 0;
+    auto const count = [&](lock l) { held += l.held() && l.resources().size() == 1; };
+    count(co_await locks.async_acquire_any(slots("mailer", 3)));
+    count(co_await locks.async_acquire_any(slots("mailer", 3), {.ttl = 10s, .wait = 5s}));
+    count(co_await locks.async_acquire_any(slots("mailer", 3), asio::use_awaitable));
+    count(co_await locks.async_acquire_any({"tea", "coffee"}, {.ttl = 10s}, asio::use_awaitable));
+    auto const body = [&](lock& l) -> asio::awaitable<std::string> { co_return l.resource(); };
+    held += (co_await locks.with_any_lock(slots("mailer", 3), {.ttl = 10s}, body)).starts_with("mailer:");
+    held += (co_await locks.with_any_lock({"tea", "coffee"}, body)).size() > 2;
+    co_return held;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(any_is_acquired_in_every_form_from_a_coroutine)
+{
+    asio::io_context context;
+    lock_manager locks(context, {.nodes = {"memory://any-1", "memory://any-2", "memory://any-3"}});
+    std::size_t held = 0;
+    asio::co_spawn(context, acquire_in_every_form(locks), [&](std::exception_ptr failure, std::size_t n) {
+        BOOST_TEST(!failure);
+        held = n;
+        locks.async_shutdown([](error_code) {});
+    });
+    context.run();
+    BOOST_TEST(held == 6u);
+}
+
+// Bodies
+
+BOOST_FIXTURE_TEST_CASE(a_body_runs_under_any_of_them_and_is_told_of_the_loss_of_that_one, three)
+{
+    std::string which;
+    std::exception_ptr failure;
+    auto const body = [&](lock& l) -> asio::awaitable<void> {
+        which = l.resource();
+        co_await stubborn_work(*this, 30s);
+    };
+    asio::co_spawn(context, locks->with_any_lock(slots("mailer", 3), {.ttl = 2s}, body), [&](std::exception_ptr e) { failure = e; });
+    run_for(1s);
+    BOOST_TEST(keys("lock:" + which) == 3u);
+    run_for(1min);
+    BOOST_TEST((code_of(failure) == errc::lost));
+    try {
+        std::rethrow_exception(failure);
+    } catch (lock_error const& e) {
+        BOOST_TEST(std::string(e.what()).find("under it, \"" + which + "\": ") != std::string::npos);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(no_more_bodies_run_at_once_than_there_are_slots, three)
+{
+    int inside = 0, most = 0, ended = 0;
+    auto const body = [&](lock&) -> asio::awaitable<void> {
+        most = std::max(most, ++inside);
+        co_await stubborn_work(*this, 10ms);
+        --inside;
+        ++ended;
+    };
+    for (int i = 0; i < 10; ++i)
+        for (auto* by : {locks.get(), second.get(), third.get()})
+            asio::co_spawn(context, by->with_any_lock(slots("mailer", 4), {.ttl = 10s, .wait = 10min}, body), asio::detached);
+    run_for(10s);
+    BOOST_TEST(ended == 30);
+    BOOST_TEST(most == 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
