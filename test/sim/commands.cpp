@@ -87,6 +87,8 @@ public:
             auto const r = apply({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
             return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
         }
+        if (is(redis::acquire_any_script))
+            return acquire_any(k, args);
         if (is(redis::acquire_all_script) || is(redis::contend_all_script))
             return acquire_all(k, args, is(redis::contend_all_script));
         if (is(redis::extend_all_script)) {
@@ -205,6 +207,28 @@ private:
         return list(type::array, std::move(words));
     }
 
+    reply acquire_any(std::span<std::string const> k, std::span<std::string const> args)
+    {
+        auto const all = locks(k, args[2]);
+        auto const handed_on = args[5] == "1" ? node_command::handovers::follow : node_command::handovers::unsaid;
+        node_command const c{.what = kind::acquire, .handed_on = handed_on, .any = true, .keys = all, .value = args[0], .contender = args[3],
+                             .ttl = time(args[1])};
+        auto const r = apply(c);
+        if (r.vote == vote::granted) {
+            auto const counters = k.subspan(all.size() * (c.contends() ? 3 : 1));
+            bool const raised = !counters.empty() && raise(counters[r.chosen], integer<std::uint64_t>(args[6]));
+            return number(4 * r.chosen + r.wanted + (raised ? 2 : 0));
+        }
+        std::vector<std::string> words;
+        for (auto const& taken : r.taken) {
+            auto const left = fmt::to_string(taken.remaining.count());
+            words.insert(words.end(), {left, taken.handed_on ? left : "-2"});
+            if (from_->tracks_next)
+                server_.watch(taken.handed_on ? core::handovers_key(all[taken.index]) : all[taken.index], from_);
+        }
+        return list(type::array, std::move(words));
+    }
+
     // The counters by their own keys.
     bool raise(std::string const& counter, std::uint64_t to)
     {
@@ -237,7 +261,7 @@ private:
         auto answer = server_.keys.carry_out(c, now, tombstone, from_.get());
         bool const set = answer.healed || (c.what == kind::acquire && answer.vote == vote::granted);
         if (set) {
-            for (auto const& key : c.keys)
+            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
                 world().note_taking(key);
             server_.note_lateness(c.value, world().now - sent_ > c.ttl);
         }

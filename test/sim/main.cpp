@@ -168,7 +168,7 @@ settings parse(std::vector<std::string> arguments)
     redlock::testbed::command_line line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
-    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, or one that may be shared")
+    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, or any of three slots")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
     line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");

@@ -18,8 +18,9 @@ enum class lock_kind {
     single,  ///< one resource at a time
     sets,    ///< up to four at once, now and then one
     shared,  ///< one resource at a time, for oneself or together with others
+    any,     ///< any one of some slots, now and then one by its name, or all
 };
-inline constexpr std::array<std::string_view, 3> lock_kinds{"single", "sets", "shared"};
+inline constexpr std::array<std::string_view, 4> lock_kinds{"single", "sets", "shared", "any"};
 constexpr std::string_view name_of(lock_kind k) { return lock_kinds[static_cast<std::size_t>(k)]; }
 
 /** A kind of bad conditions. Each finds bugs that hide in the others.

@@ -95,12 +95,20 @@ void worker::rest()
     process_.after(pause, [this] { acquire(); });
 }
 
-resource_set worker::choose()
+void worker::choose()
 {
     auto& random = world_.random;
     auto const which = random.fraction();
-    if (world_.conditions.locks != lock_kind::sets)
-        return which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+    auto const kind = world_.conditions.locks;
+    any_ = kind == lock_kind::any && which < 0.8;
+    if (any_)
+        resources_ = slots("slot", which < 0.7 ? slots_in_all : slots_in_all - 1);
+    else if (kind == lock_kind::any)
+        resources_ = which < 0.9 ? resource_set("slot:2") : which < 0.95 ? slots("slot", slots_in_all) : resource_set(private_resource_);
+    else if (kind != lock_kind::sets)
+        resources_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
+    if (kind != lock_kind::sets)
+        return;
     std::vector<std::string> names;
     for (auto const* name : {"a", "b", "c", "d"}) {
         if (random.chance(which < 0.1 ? 1 : 0.4))
@@ -108,7 +116,7 @@ resource_set worker::choose()
     }
     if (names.empty() || random.chance(0.1))
         names.push_back(private_resource_);
-    return names;
+    resources_ = names;
 }
 
 void worker::acquire()
@@ -119,12 +127,11 @@ void worker::acquire()
     idle_ = told_ = watching_ = released_ = false;
     kept_until_ = {};
     ++turn_;
-    auto chosen = choose();
     if (eager_ > 0)
         --eager_;
     else
-        resources_ = std::move(chosen);
-    resources_text_ = fmt::format("{}", fmt::join(resources_, " and "));
+        choose();
+    resources_text_ = fmt::format("{}", fmt::join(resources_, any_ ? " or " : " and "));
     options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
     if (random.chance(0.03))
         eager_ = 50;  // so as to be there in the very moment in which somebody else's lock runs out
@@ -146,11 +153,14 @@ void worker::acquire()
     auto const limit = options_.wait + steps * (s.connect_timeout + 2 * s.node_timeout);
     auto const c = begin(fmt::format("{} {} for {} ms, waits {} ms{}", shares() ? "shares" : "acquires", resources_text_, options_.ttl.count(), options_.wait.count(),
                                      options_.renew == renewal::automatic ? ", renews" : ""), limit);
-    process_.locks().async_acquire(resources_, options_,
-                                   asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
-                                       end(*c);
-                                       acquired(*c, ec, std::move(l));
-                                   }));
+    auto done = asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec, lock l) {
+        end(*c);
+        acquired(*c, ec, std::move(l));
+    });
+    if (any_)
+        process_.locks().async_acquire_any(resources_, options_, std::move(done));
+    else
+        process_.locks().async_acquire(resources_, options_, std::move(done));
     // Unless keys go before the time that was told, or the news of it takes long.
     if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump_every == 0ms && world_.conditions.tail_max < 1s)
         look_after(c, {world_.now, 0});
@@ -164,13 +174,27 @@ void worker::look_after(std::shared_ptr<call> const& waits, vacancy before)
     constexpr auto interval = 50ms, patience = 1250ms;  // a turn whose end was not told is over after a second
     if (waits->completions > 0 || !process_.has_manager())
         return;
-    auto const takings = world_.takings_if_free(resources_, process_);
-    bool const could_have_it = takings && process_.in_touch_for(interval) && !process_.holds(resources_) && process_.is_first_for(resources_);
+    auto const takings = takings_if_it_could_have_it();
+    bool const could_have_it = takings && process_.in_touch_for(interval) && process_.is_first_for(resources_);
     if (!could_have_it || process_.asked_for(resources_) > before.since || before.takings != *takings)
         before = {world_.now, takings.value_or(0)};
     else if (world_.now - before.since > patience)
         return world_.blame("{}: {} is free, and it sleeps", name_, resources_text_);
     process_.after(interval, [this, waits, before] { look_after(waits, before); });
+}
+
+// How often it has been taken so far: all of it, or, if one is enough, those that it could have.
+std::optional<std::uint64_t> worker::takings_if_it_could_have_it()
+{
+    auto const takings = [&](resource_set const& of) { return process_.holds(of) ? std::nullopt : world_.takings_if_free(of, process_); };
+    if (!any_)
+        return takings(resources_);
+    std::optional<std::uint64_t> in_all;
+    for (auto const& r : resources_) {
+        if (auto const n = takings(r))
+            in_all = in_all.value_or(0) + *n;
+    }
+    return in_all;
 }
 
 void worker::cancel_some_time(clock::duration within)
@@ -207,6 +231,7 @@ void worker::acquired(call const& c, error_code ec, lock l)
     process_.has(l.token());
     eager_ = 0;
     held_ = std::move(l);
+    keep(held_.resources());
     if (world_.fencing)
         for (auto const& r : resources_)
             world_.note_token(r, name_, c.begun, held_.fencing_token(), shares());
@@ -217,6 +242,22 @@ void worker::acquired(call const& c, error_code ec, lock l)
         watch();
     steps_left_ = static_cast<int>(world_.random.below(4));
     use();
+}
+
+// Of any of several the one that it has: the others are none of its business any more.
+void worker::keep(std::span<std::string const> held)
+{
+    bool const is_right = any_ ? held.size() == 1 && std::find(resources_.begin(), resources_.end(), held.front()) != resources_.end()
+                               : std::equal(held.begin(), held.end(), resources_.begin(), resources_.end());
+    if (!is_right)
+        world_.blame("{}: wanted {}, and got {}", name_, resources_text_, fmt::join(held, " and "));
+    for (auto const& r : resources_) {
+        if (any_ && r != held.front())
+            process_.is_done_with(r);
+    }
+    if (any_)
+        resources_ = held.front();
+    any_ = false;
 }
 
 void worker::watch()

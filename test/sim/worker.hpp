@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,8 +62,10 @@ private:
     void look_after(std::shared_ptr<call> const& waits, vacancy);
 
     void rest();
-    resource_set choose();
+    void choose();
     void acquire();
+    void keep(std::span<std::string const> held);
+    std::optional<std::uint64_t> takings_if_it_could_have_it();
     void acquired(call const&, error_code, lock);
     void watch();
     void use();
@@ -76,7 +80,8 @@ private:
     process& process_;
     std::string const name_;
     std::string const private_resource_;
-    resource_set resources_{};
+    resource_set resources_{};       ///< which it wants, or has
+    bool any_ = false;               ///< it wants one of them
     std::string resources_text_;     ///< for people
     acquire_options options_;
     lock held_;

@@ -171,6 +171,11 @@ void world::check_exclusion()
             held_.push_back(w.get());
         }
     }
+    std::size_t taken = 0;
+    for (auto const* w : held_)
+        taken += static_cast<std::size_t>(std::count_if(w->resources().begin(), w->resources().end(), [](auto& r) { return r.starts_with("slot:"); }));
+    if (conditions.exclusive && taken > slots_in_all)
+        blame("{} of {} slots are held", taken, slots_in_all);
 }
 
 // Faults

@@ -27,6 +27,9 @@ class worker;
 /// No lock lives longer.
 inline constexpr std::chrono::milliseconds max_ttl = 5s;
 
+/// Of which workers want any one.
+inline constexpr std::size_t slots_in_all = 3;
+
 /// What one seed has led to.
 struct outcome {
     std::string violation;          ///< of a promise; empty if all were kept
