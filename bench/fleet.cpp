@@ -8,6 +8,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fcntl.h>
@@ -113,8 +114,9 @@ std::string fleet::version()
 
 fleet::counters fleet::count()
 {
-    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of the others.
-    constexpr std::array sent{"set", "evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching"};
+    // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of the two others. Who
+    // chooses from several locks calls these for each of them, so that fewer SETs may be left than were sent, but not less than none.
+    constexpr std::array sent{"evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching"};
     constexpr std::array called{"hset", "hdel"};
     counters sum;
     for (std::size_t i = 0; i < size(); ++i) {
@@ -127,8 +129,10 @@ fleet::counters fleet::count()
             };
             for (auto const* name : sent)
                 sum.commands += calls(name);
+            auto sets = calls("set");
             for (auto const* name : called)
-                sum.commands -= calls(name);
+                sets -= std::min(sets, calls(name));
+            sum.commands += sets;
             sum.reads += number<std::uint64_t>(redis::value_after(info, "total_reads_processed:"));
             sum.cpu_seconds += number<double>(redis::value_after(info, "used_cpu_sys:")) + number<double>(redis::value_after(info, "used_cpu_user:"));
         } catch (std::runtime_error const&) {  // it was killed since, and is there again

@@ -62,7 +62,7 @@ sample load::run(work const& w)
 {
     now_ = {};
     now_.slices.resize(static_cast<std::size_t>(w.duration / sample::slice) + 2);
-    inside_.assign(w.clients, 0);
+    inside_.assign(std::max(w.clients, w.slots + 1), 0);
     event_.reset();
     longest_after_event_ = {};
     running_ = w.clients + w.events.size();
@@ -113,14 +113,14 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
     std::vector<std::string> names;
     for (std::size_t i = 0; i < w.names; ++i)
         names.push_back(w.one_key ? std::string("bench") : i == 0 ? fmt::format("bench:{}", number) : fmt::format("bench:{}:{}", number, i));
-    redlock::resource_set const resources(names);
-    auto const place = w.one_key ? 0 : number;
+    auto const resources = w.slots > 0 ? slots("bench", w.slots) : redlock::resource_set(names);
+    auto place = w.one_key ? 0 : number;
     auto const every = [&](double clients) {
         return std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(w.rate > 0 ? clients / w.rate : 0));
     };
     auto due = begin_ + every(static_cast<double>(number));
     asio::steady_timer pause(context_);
-    acquire_options options{.ttl = w.ttl, .wait = w.one_key ? wait_forever : std::chrono::milliseconds(0)};
+    acquire_options options{.ttl = w.ttl, .wait = w.one_key || w.slots > 0 ? wait_forever : std::chrono::milliseconds(0)};
     std::bernoulli_distribution reads(w.readers);
     // A cycle whose time would come after the end is none: at a low rate it could be hours away.
     for (; std::max(steady::now(), due) < end_; due += every(static_cast<double>(w.clients))) {
@@ -132,15 +132,18 @@ asio::awaitable<void> load::client(std::size_t number, work const& w)
         auto const begun = w.rate > 0 ? due : steady::now();
         bool const shares = w.readers > 0 && reads(random_);
         options.mode = shares ? mode::shared : mode::exclusive;
-        auto [ec, lock] = co_await locks_.async_acquire(resources, options, token);
+        auto acquiring = w.slots > 0 ? locks_.async_acquire_any(resources, options, token) : locks_.async_acquire(resources, options, token);
+        auto [ec, lock] = co_await std::move(acquiring);
         if (!shares)
             note_wait(begun);
         if (!ec) {
             now_.acquire.record(steady::now() - begun);
+            if (w.slots > 0)
+                place = std::stoul(lock.resource().substr(lock.resource().find(':') + 1));
             auto const weight = shares ? 1 : only_one;
             now_.violations += (inside_[place] += weight) > (shares ? only_one - 1 : only_one);
             if (w.inside)
-                now_.violations += ++*w.inside > 1;
+                now_.violations += ++*w.inside > static_cast<int>(std::max<std::size_t>(w.slots, 1));
             if (w.hold.count() > 0) {
                 pause.expires_after(w.hold);
                 co_await pause.async_wait(token);

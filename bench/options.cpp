@@ -36,6 +36,8 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
                ten of twenty names at once, where others want each; its floor takes one after the other
   shared       all share one lock, but one in twenty, who has it alone for --hold; its floor is all alone  (64 clients, and 24)
                the same, at fixed times: five times as many as one after the other, or --rate     (64 clients)
+  slots        all want any one of eight locks and hold it for --hold (5 ms), in one process and in four; its floor are
+               eight clients, each with a lock of its own                          (32 clients)
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 

@@ -7,6 +7,7 @@
 #include "orders.hpp"
 #include "sets.hpp"
 #include "shared.hpp"
+#include "slots.hpp"
 #include "testbed/proxy.hpp"
 #include "wake.hpp"
 
@@ -212,7 +213,7 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
-    {"orders", orders},           {"sets", sets},           {"shared", shared},
+    {"orders", orders},           {"sets", sets},           {"shared", shared},       {"slots", slots_of_a_semaphore},
     {"scale", scale},
 };
 

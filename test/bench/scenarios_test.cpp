@@ -268,6 +268,19 @@ BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
         BOOST_TEST(results[3].more.contains(ratio));
 }
 
+BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
+{
+    auto const results = run_briefly("slots");
+
+    BOOST_REQUIRE(results.size() == 2u);
+    for (auto const& r : results) {
+        check_common(r);
+        BOOST_TEST(r.more.at("rate_to_ideal") > 0);
+        BOOST_TEST(r.more.at("rate_to_ideal") <= 1.1);
+    }
+    BOOST_TEST(results[1].more.contains("smallest_share_percent"));
+}
+
 BOOST_AUTO_TEST_CASE(readers_beside_each_other_are_compared_with_one_after_the_other)
 {
     auto const results = run_briefly("shared");
