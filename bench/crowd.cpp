@@ -30,10 +30,9 @@ struct shared {
     part parts[16]{};
 };
 
-void measure(std::vector<std::string> const& nodes, std::chrono::milliseconds node_timeout, work w, std::size_t processes,
-             shared& all, part& mine)
+void measure(config const& settings, work w, std::size_t processes, shared& all, part& mine)
 {
-    load l(nodes, node_timeout);
+    load l(settings);
     l.run({.clients = 1, .duration = std::chrono::milliseconds(100)});  // connects
     ++all.ready;
     while (all.ready < processes) {
@@ -61,8 +60,7 @@ void wait_for(std::vector<testbed::process>& children)
 
 }  // namespace
 
-sample run_crowd(std::vector<std::string> const& nodes, std::chrono::milliseconds node_timeout, work w, std::size_t processes,
-                 std::map<std::string, double>& more)
+sample run_crowd(config const& settings, work w, std::size_t processes, std::map<std::string, double>& more)
 {
     auto const memory = boost::interprocess::anonymous_shared_memory(sizeof(shared));
     auto& all = *new (memory.get_address()) shared;
@@ -70,7 +68,7 @@ sample run_crowd(std::vector<std::string> const& nodes, std::chrono::millisecond
     std::vector<testbed::process> children;
     for (std::size_t i = 0; i < processes; ++i) {
         auto const work = [&, i] {
-            measure(nodes, node_timeout, w, processes, all, all.parts[i]);
+            measure(settings, w, processes, all, all.parts[i]);
             return 0;
         };
         children.emplace_back(work, testbed::process_options{.when_alone = SIGTERM, .is_over = was_interrupted,

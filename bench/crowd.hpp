@@ -2,11 +2,9 @@
 
 #include "load.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace redlock::bench {
 
@@ -16,7 +14,6 @@ namespace redlock::bench {
     @param more gets the smallest and the largest share of a process, in percent, and rounds per lock
     @throws std::runtime_error if one of them fails; interrupted if it was
 */
-sample run_crowd(std::vector<std::string> const& nodes, std::chrono::milliseconds node_timeout, work w, std::size_t processes,
-                 std::map<std::string, double>& more);
+sample run_crowd(config const&, work w, std::size_t processes, std::map<std::string, double>& more);
 
 }  // namespace redlock::bench

@@ -43,12 +43,18 @@ public:
 
 }  // namespace
 
-load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
+config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
+{
     // A killed server is to vote again as soon as it can: what is measured is how soon.
-    : locks_(context_,
-             {.nodes = std::move(nodes), .node_timeout = node_timeout, .fencing = fencing, .restart_guard = restart_guard::off})
+    return {.nodes = std::move(nodes), .node_timeout = node_timeout, .fencing = fencing, .restart_guard = restart_guard::off};
+}
+
+load::load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing)
+    : load(settings_for(std::move(nodes), node_timeout, fencing))
 {
 }
+
+load::load(config c) : locks_(context_, std::move(c)) {}
 
 load::~load()
 {

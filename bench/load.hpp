@@ -38,10 +38,14 @@ struct work {
     std::vector<std::pair<std::chrono::milliseconds, std::function<bool()>>> events{};
 };
 
+/// What it works with on Redis servers.
+config settings_for(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing = false);
+
 /// The library under load: one thread, one manager, a coroutine for each client.
 class load {
 public:
     load(std::vector<std::string> nodes, std::chrono::milliseconds node_timeout, bool fencing = false);
+    explicit load(config);
     ~load();
 
     /// What processes outside use is not in it, see @ref measured.

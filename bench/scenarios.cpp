@@ -8,6 +8,7 @@
 #include "sets.hpp"
 #include "shared.hpp"
 #include "slots.hpp"
+#include "stores.hpp"
 #include "testbed/proxy.hpp"
 #include "wake.hpp"
 
@@ -76,7 +77,7 @@ std::vector<result> measure_contended(std::string const& scenario, options const
         [&] { return run_floor(lab.servers().addresses(), {.clients = 1, .duration = o.duration, .majority = true, .hold = hold}); },
         [&](round& r) {
             r.library = lab.observe([&] {
-                return l ? l->run(w) : run_crowd(lab.servers().urls(), node_timeout(clients), w, processes, r.more);
+                return l ? l->run(w) : run_crowd(settings_for(lab.servers().urls(), node_timeout(clients)), w, processes, r.more);
             });
             auto const waits = r.library.wait.summary();
             r.more["p99_wait_to_mean"] = waits.mean > 0 ? waits.p99 / waits.mean : 0;
@@ -214,7 +215,7 @@ constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
     {"orders", orders},           {"sets", sets},           {"shared", shared},       {"slots", slots_of_a_semaphore},
-    {"scale", scale},
+    {"stores", stores},           {"scale", scale},
 };
 
 }  // namespace

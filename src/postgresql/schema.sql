@@ -22,14 +22,15 @@ CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTA
 CREATE OR REPLACE FUNCTION redlock_meet(line bigint, OUT since timestamptz, OUT age bigint, OUT promoted boolean) LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO redlock_timeline SELECT line, clock_timestamp() WHERE NOT EXISTS (SELECT FROM redlock_timeline WHERE id = line) ON CONFLICT DO NOTHING;
-    SELECT t.since, greatest(0, floor(extract(epoch FROM clock_timestamp() - t.since) * 1000))::bigint, EXISTS (SELECT FROM redlock_timeline WHERE id < line)
-        INTO redlock_meet.since, age, promoted FROM redlock_timeline t WHERE t.id = line;
+    since := (SELECT t.since FROM redlock_timeline t WHERE t.id = line);
+    age := greatest(0, floor(extract(epoch FROM clock_timestamp() - since) * 1000))::bigint;
+    promoted := EXISTS (SELECT FROM redlock_timeline t WHERE t.id < line);
 END$$;
 
 CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 $$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
 
--- The rows of the keys, locked in their order, which all follow, so that nobody waits in a circle. What was missing is there, and free.
+-- The rows of the keys, locked in the order of their bytes, which all follow, so that nobody waits in a circle. What was missing is there, and free.
 CREATE OR REPLACE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
 DECLARE
     all_of_them redlock[] := '{}';
@@ -40,7 +41,7 @@ BEGIN
         RAISE EXCEPTION 'locks need the isolation level read committed, and not %', current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    FOREACH k IN ARRAY keys LOOP
+    FOREACH k IN ARRAY CASE WHEN cardinality(keys) = 1 THEN keys ELSE (SELECT array_agg(any_of ORDER BY any_of) FROM unnest(keys) any_of) END LOOP
         LOOP
             SELECT * INTO one FROM redlock WHERE key = k FOR UPDATE;
             EXIT WHEN FOUND;
@@ -48,7 +49,8 @@ BEGIN
         END LOOP;
         all_of_them := all_of_them || one;
     END LOOP;
-    RETURN all_of_them;
+    RETURN CASE WHEN cardinality(keys) = 1 THEN all_of_them
+        ELSE (SELECT array_agg(r ORDER BY asked.place) FROM unnest(keys) WITH ORDINALITY asked(key, place) JOIN unnest(all_of_them) r ON r.key = asked.key) END;
 END$$;
 
 -- Tells of what happens to a key, if somebody wants to know, once. What is told is worth no wait for the disk.
@@ -163,6 +165,45 @@ BEGIN
         END IF;
         IF watch THEN
             UPDATE redlock SET watched = watched | CASE WHEN handed_on[i] THEN 2 ELSE 1 END WHERE key = one.key;
+        END IF;
+    END LOOP;
+END$$;
+
+-- Any one of several keys: the first that is free. chosen: which, counted from 0.
+CREATE OR REPLACE FUNCTION redlock_acquire_any(keys bytea[], val bytea, ttl bigint, proposal bigint, contender bytea, follow boolean, watch boolean,
+    OUT granted boolean, OUT counter bigint, OUT wanted boolean, OUT chosen integer, OUT taken integer[], OUT remaining bigint[], OUT handed_on boolean[])
+LANGUAGE plpgsql AS $$
+DECLARE
+    lots redlock[] := redlock_rows(keys);
+    t timestamptz := clock_timestamp();
+    one redlock;
+    won record;
+BEGIN
+    granted := false; counter := 0; wanted := false; chosen := 0; taken := '{}'; remaining := '{}'; handed_on := '{}';
+    FOR i IN 1 .. cardinality(keys) LOOP
+        one := lots[i];
+        IF one.expires <= t THEN
+            SELECT * INTO won FROM redlock_acquire(ARRAY[one.key], val, ttl, proposal, contender, false, follow, false);
+            granted := won.granted; counter := won.counter; wanted := won.wanted; chosen := i - 1;
+            taken := '{}'; remaining := '{}'; handed_on := '{}';
+            IF contender IS NOT NULL THEN
+                PERFORM redlock_forget_wish(k, contender) FROM unnest(keys) k WHERE k <> one.key;
+            END IF;
+            RETURN;
+        END IF;
+        taken := taken || i - 1;
+        handed_on := handed_on || (contender IS NOT NULL AND one.handovers > t);
+        remaining := remaining || redlock_milliseconds(CASE WHEN contender IS NOT NULL AND one.handovers > t THEN least(one.expires, one.handovers)
+                                                            ELSE one.expires END, t);
+    END LOOP;
+    PERFORM redlock_need_not_last();
+    IF contender IS NULL THEN
+        RETURN;
+    END IF;
+    FOR i IN 1 .. cardinality(keys) LOOP
+        PERFORM redlock_note_wish(lots[i], contender, false, t);
+        IF watch THEN
+            UPDATE redlock SET watched = watched | CASE WHEN handed_on[i] THEN 2 ELSE 1 END WHERE key = keys[i];
         END IF;
     END LOOP;
 END$$;

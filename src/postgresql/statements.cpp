@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr statement acquire{"acquire", "SELECT * FROM redlock_acquire($1, $2, $3, $4, $5, $6, $7, $8)"};
+constexpr statement acquire_any{"acquire_any", "SELECT * FROM redlock_acquire_any($1, $2, $3, $4, $5, $6, $7)"};
 constexpr statement raise{"raise", "SELECT redlock_raise($1, $2, $3)"};
 constexpr statement extend{"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"};
 constexpr statement release{"release", "SELECT redlock_release($1, $2, $3, $4)"};
@@ -79,10 +80,11 @@ node_reply read_acquire(node_command const& c, row r)
     node_reply reply{.vote = vote_of(r.flag())};
     reply.fence = r.counter();
     reply.wanted = r.flag();
-    auto const ours = static_cast<std::uint32_t>(r.number());
-    reply.ours = c.grows ? ours : 0;
+    auto const number_of_key = static_cast<std::uint32_t>(r.number());
+    reply.ours = c.grows ? number_of_key : 0;
+    reply.chosen = c.any ? number_of_key : 0;
     auto const taken = r.list(), remaining = r.list(), handed_on = r.list();
-    if (!c.contends() || remaining.size() != taken.size() || handed_on.size() != taken.size())
+    if (!(c.contends() || c.any) || remaining.size() != taken.size() || handed_on.size() != taken.size())
         return reply;
     for (std::size_t i = 0; i < taken.size(); ++i)
         reply.taken.push_back({static_cast<std::uint32_t>(number(taken[i])), milliseconds(number(remaining[i])), handed_on[i] == "t"});
@@ -165,8 +167,8 @@ errc reason_of(std::string_view state)
 
 std::vector<statement> const& all_statements()
 {
-    static std::vector<statement> const all{acquire, raise,         extend,         release, inspect,  withdraw,
-                                            share,   extend_shared, release_shared, upgrade, downgrade};
+    static std::vector<statement> const all{acquire, acquire_any, raise,          extend,  release,  inspect,
+                                            withdraw, share,       extend_shared, release_shared, upgrade, downgrade};
     return all;
 }
 
@@ -192,10 +194,11 @@ std::pair<statement const*, parameters> put(node_command const& c, bool tombston
         }
         p.add_number(fence);
         p.add_bytes_or_null(c.contender);
-        p.add_switch(c.grows);
+        if (!c.any)
+            p.add_switch(c.grows);
         p.add_switch(c.handed_on == node_command::handovers::follow);
         p.add_switch(c.watch);
-        return {&acquire, std::move(p)};
+        return {c.any ? &acquire_any : &acquire, std::move(p)};
     case kind::raise:
         p.add_number(fence);
         p.add_switch(c.is_shared());

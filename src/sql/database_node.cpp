@@ -26,7 +26,7 @@ public:
     bool ready() const noexcept override { return connections_.ready(); }
     bool notifies() const noexcept override { return connections_.notifies(); }
     node_limits limits() const override { return {.timeout = connections_.timeout()}; }
-    bool can(node_command const& c) const noexcept override { return !c.any; }
+    bool can(node_command const&) const noexcept override { return true; }
     bool may_still_execute(std::uint32_t connection) const override { return connections_.may_still_execute(connection); }
 
     void start(asio::any_io_executor executor, node_events events) override

@@ -21,7 +21,7 @@ namespace {
 
 void check(std::string const& url)
 {
-    node_kind const kind{.make = [url] { return make_node(url); }, .locks_any = false};
+    node_kind const kind{.make = [url] { return make_node(url); }};
     for (auto const& c : testing::node_cases()) {
         if (!c.concerns(kind))
             continue;
@@ -43,6 +43,12 @@ BOOST_AUTO_TEST_CASE(a_real_server)
 BOOST_AUTO_TEST_CASE(one_connection_and_another_table)
 {
     check(database().url("?connections=1&table=locks_of_mine&prepare=off"));
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_of_ones_own_and_no_notifications)
+{
+    database().ask("CREATE SCHEMA app");
+    check(database().url("?connections=2&table=app.locks&notify=off"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
