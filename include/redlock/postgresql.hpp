@@ -36,7 +36,8 @@ struct postgresql_options {
     /// Whether waiters are told by LISTEN and NOTIFY. Without, they ask now and then: for poolers that share a connection between clients.
     bool notify = true;
 
-    /// Whether statements are prepared once for each connection. Without, each is parsed each time: for poolers that cannot.
+    /// Whether statements are prepared once for each connection, and isolation level and time limits set for it. Without, each is parsed
+    /// each time, and settings are those of the role: for poolers that share a connection between clients.
     bool prepare = true;
 };
 

@@ -82,38 +82,27 @@ void session::greet()
     });
 }
 
-// Several clients may come at once: the lock of the transaction makes the others wait, and they see then that it is there.
 void session::make_tables()
 {
-    auto const text = for_table("SELECT pg_advisory_lock(hashtext('redlock'))", address_->options.table);
-    simple(text, [this](PGresult const& locked) {
-        if (PQresultStatus(&locked) != PGRES_TUPLES_OK)
-            return end(refusal(locked));
-        simple(for_table(fmt::format("SELECT {}", all_there), address_->options.table), [this](PGresult const& there) {
-            if (PQresultStatus(&there) != PGRES_TUPLES_OK)
-                return end(refusal(there));
-            if (cell(there, 0) == "t")
-                return make_ready();
-            simple(for_table(schema(), address_->options.table), [this](PGresult const& made) {
-                if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
-                    auto why = refusal(made);
-                    why.text = "its tables cannot be made: " + why.text;
-                    return end(std::move(why));
-                }
-                owner_->log(log_level::info, "has made the tables of " + address_->options.table);
-                make_ready();
-            });
-        });
+    simple(for_table(schema(), address_->options.table), [this](PGresult const& made) {
+        if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
+            auto why = refusal(made);
+            why.text = "its tables cannot be made: " + why.text;
+            return end(std::move(why));
+        }
+        owner_->log(log_level::info, "has made what was missing of the tables of " + address_->options.table);
+        make_ready();
     });
 }
 
 void session::make_ready()
 {
     auto const patience = address_->options.timeout.count();
-    auto text = for_table("SELECT pg_advisory_unlock_all(), set_config('default_transaction_isolation', 'read committed', false), "
-                          "set_config('lock_timeout', '{0}', false), set_config('statement_timeout', '{1}', false);",
-                          address_->options.table);
-    text = fmt::format(fmt::runtime(text), patience, 2 * patience);
+    std::string text;
+    if (address_->options.prepare)  // a pooler would give these settings to others
+        text = fmt::format("SELECT set_config('default_transaction_isolation', 'read committed', false), "
+                           "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false);",
+                           patience, 2 * patience);
     if (listens_)
         text += "LISTEN \"" + address_->options.table + "\";";
     text += for_table("SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
@@ -134,7 +123,8 @@ void session::introduce(PGresult const& r)
         return end({.untouched = true,
                     .error = errc::unsupported_server,
                     .text = fmt::format("its tables of {} are of version {}, but this library needs {}", address_->options.table, cell(r, 7), schema_version)});
-    server_ = {.backend = {integer(r, 0), std::string(cell(r, 1))},
+    bool const own = address_->options.prepare;  // it is no pooler's, who has it work for others, too
+    server_ = {.backend = {own ? integer(r, 0) : 0, std::string(cell(r, 1))},
                .system = std::string(cell(r, 2)),
                .timeline = integer(r, 3),
                .started = std::string(cell(r, 4)),

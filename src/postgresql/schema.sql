@@ -1,6 +1,9 @@
 -- Locks in PostgreSQL 13 or newer. Each function is one step, atomic, by the database's own clock; docs/stores.md has the rights it takes.
 -- Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
 BEGIN;
+SELECT pg_advisory_xact_lock(hashtext('redlock'));  -- whoever else does this waits
+SELECT set_config('redlock.tables', num_nonnulls(to_regclass('redlock'), to_regclass('redlock_reader'), to_regclass('redlock_wish'),
+                                                 to_regclass('redlock_tombstone'), to_regclass('redlock_timeline'))::text, true);
 
 CREATE TABLE IF NOT EXISTS redlock (
     key bytea PRIMARY KEY,
@@ -485,6 +488,6 @@ CREATE OR REPLACE VIEW redlock_locks AS SELECT convert_from(key, 'UTF8') AS key,
         ELSE convert_from(value, 'UTF8') END AS value, expires - clock_timestamp() AS remaining, counter
     FROM redlock l WHERE expires > clock_timestamp();
 
-DELETE FROM redlock_timeline;  -- what is made anew has forgotten
+DELETE FROM redlock_timeline WHERE current_setting('redlock.tables') <> '5';  -- what is made anew has forgotten
 
 COMMIT;

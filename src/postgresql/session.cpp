@@ -192,6 +192,8 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 
 void session::end(sql::backend const& b, std::function<void(bool)> done)
 {
+    if (b.id == 0)
+        return done(false);
     parameters which;
     which.add_number(b.id);
     which.add_bytes(b.since);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
 constexpr std::chrono::milliseconds pause_max = 500ms;  // between attempts to connect
+constexpr std::chrono::milliseconds request_life = 10min;   // of one whose backend cannot be looked for
 constexpr unsigned sign_every = 5, clean_every = 600;   // looks
 
 node_reply replaced()
@@ -193,7 +194,7 @@ void connections::down(session& s, bool was_up, node_reply why)
             link->open();
     });
     if (was_up)
-        ended_.push_back({s.number, s.server().backend});
+        ended_.push_back({s.number, s.server().backend, now});
     if (&p == &places_.front() && notifies_.exchange(false))
         owner_.missed();
     if (closed_ || std::any_of(places_.begin(), places_.end(), [](auto& other) { return other.link->up(); }))
@@ -277,6 +278,7 @@ void connections::end_earlier()
     if (up == places_.end())
         return;
     auto const link = up->link;
+    std::erase_if(ended_, [now = clock::now()](auto& e) { return now - e.at > request_life; });
     for (auto const& e : std::vector(ended_)) {
         link->end(e.backend, [this, number = e.number](bool gone) {
             if (gone)

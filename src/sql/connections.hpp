@@ -93,6 +93,7 @@ private:
     struct ended {
         std::uint32_t number;
         sql::backend backend;
+        clock::time_point at;
     };
 
     node_reply meet(session&, introduction const&) override;

@@ -15,7 +15,7 @@ namespace redlock::sql {
 
 /// A process or thread of the server that carries out what one connection asks for.
 struct backend {
-    std::int64_t id = 0;
+    std::int64_t id = 0;  ///< 0: not known, or not ours to end
     std::string since{};  ///< a number is used again
     friend bool operator==(backend const&, backend const&) = default;
 };

@@ -1,13 +1,17 @@
 // What a database does to its users, and what these are told.
 
+#include "support/certificates.hpp"
 #include "support/postgres.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -84,6 +88,34 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
     BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));
     BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", testbed::free_port())) == errc::node_unreachable));
+}
+
+BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
+{
+    certificates c;
+    postgres_server s({"fsync=off", "password_encryption=scram-sha-256"});
+    for (auto const* file : {"server.pem", "server.key"}) {
+        std::ofstream(s.folder() + "/" + file) << std::ifstream(c.file(file)).rdbuf();
+        std::filesystem::permissions(s.folder() + "/" + file, std::filesystem::perms::owner_read);
+        if (::geteuid() == 0) {
+            struct stat owner{};
+            BOOST_REQUIRE(::stat(s.folder().c_str(), &owner) == 0);
+            BOOST_REQUIRE(::chown((s.folder() + "/" + file).c_str(), owner.st_uid, owner.st_gid) == 0);
+        }
+    }
+    s.ask("CREATE ROLE app LOGIN PASSWORD 'ge:he@im' SUPERUSER");
+    std::ofstream(s.folder() + "/pg_hba.conf") << "host all redlock 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
+    for (auto const* setting : {"ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"})
+        s.ask(std::string("ALTER SYSTEM SET ") + setting);
+    s.ask("SELECT pg_reload_conf()");
+    real_servers r(0);
+    auto const safe = address_of(s, "app:ge%3Ahe%40im", "?sslmode=verify-full&sslrootcert=" + c.file("ca.pem"));
+    BOOST_TEST(r.run_to([&] { return !r.attempt(on(safe)).ec; }));
+    auto const plain = r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=disable")));
+    BOOST_TEST((plain.report.nodes.at(0).error == errc::authentication_failed));
+    auto const unknown = r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=verify-full&sslrootcert=" + c.file("client.pem"))));
+    BOOST_TEST((unknown.report.nodes.at(0).error == errc::node_unreachable));
+    BOOST_TEST(unknown.report.nodes[0].message.find("certificate") != std::string::npos, unknown.report.nodes[0].message);
 }
 
 BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
@@ -224,6 +256,28 @@ BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vo
     until_held(late, "stock");  // it did not know the primary
     BOOST_TEST(!r.acquire(mine, "other", {.ttl = 6s, .wait = 20s}).ec);
     BOOST_TEST(!r.attempt(on(standby.url(), {.max_ttl = 6s}), {.ttl = 5s}).ec);
+}
+
+BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_tables)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    std::vector<std::unique_ptr<lock_manager>> managers;
+    std::vector<real_servers::outcome> outcomes(6);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        managers.push_back(std::make_unique<lock_manager>(r.context, on(s.url("?connections=3&timeout=5s"))));
+        r.start_acquire(outcomes[i], *managers.back(), "stock" + std::to_string(i), {.ttl = 30s, .report = &outcomes[i].report});
+    }
+    BOOST_TEST(r.run_to([&] { return std::all_of(outcomes.begin(), outcomes.end(), [](auto& o) { return o.done; }); }));
+    for (auto& o : outcomes)
+        BOOST_TEST(!o.ec, o.report.message);
+    r.run_to([] { return false; }, 500ms);  // the other connections
+    for (auto& o : outcomes) {
+        BOOST_TEST(!r.extend(o.held, 40s));
+        BOOST_TEST(!r.release(o.held));
+    }
+    for (auto& m : managers)
+        BOOST_TEST(!r.release(r.acquire(*m, "stock", {.ttl = 30s, .wait = 20s}).held));
 }
 
 BOOST_AUTO_TEST_CASE(the_isolation_level_of_the_role_does_no_harm)

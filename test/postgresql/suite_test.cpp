@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdlib>
 #include <exception>
 #include <string>
 
@@ -49,6 +50,13 @@ BOOST_AUTO_TEST_CASE(a_schema_of_ones_own_and_no_notifications)
 {
     database().ask("CREATE SCHEMA app");
     check(database().url("?connections=2&table=app.locks&notify=off"));
+}
+
+// Behind a pooler, or managed by somebody else: REDLOCK_TEST_URL names it.
+BOOST_AUTO_TEST_CASE(the_database_that_is_named)
+{
+    if (auto const* const url = std::getenv("REDLOCK_TEST_URL"))
+        check(url);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
