@@ -21,6 +21,7 @@ function(redlock_store name found library)  # SOURCE…
     target_link_libraries(redlock_${name} PUBLIC redlock
         PRIVATE $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings> $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
     target_include_directories(redlock_${name} PRIVATE src)
+    target_compile_options(redlock_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)  # as in redlock_warnings
     set_target_properties(redlock_${name} PROPERTIES
         EXPORT_NAME ${name}
         VERSION ${PROJECT_VERSION}
@@ -49,3 +50,13 @@ redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libp
 if(TARGET redlock_postgresql)
     target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
 endif()
+
+# Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
+function(redlock_link_stores target file)
+    foreach(store IN LISTS redlock_stores)
+        string(TOUPPER REDLOCK_HAS_${store} has)
+        set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${has})
+        target_link_libraries(${target} PRIVATE redlock_${store})
+    endforeach()
+    set_property(SOURCE ${file} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

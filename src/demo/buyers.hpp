@@ -3,6 +3,7 @@
 #include "demo/shop.hpp"
 
 #include <redlock/options.hpp>
+#include <redlock/store.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace redlock::demo {
 /// Buyers who come to the shop from one process, each of them a coroutine.
 struct crowd {
     std::vector<std::string> nodes{};              ///< the lock servers; empty: they buy without a lock
+    std::vector<store> stores{};                   ///< what their addresses mean
     acquire_options lock{};                        ///< how they acquire
     std::size_t buyers = 1;
     std::chrono::microseconds first_arrival{0};    ///< after the doors have opened

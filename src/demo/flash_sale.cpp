@@ -6,6 +6,7 @@
 #include "demo/progress.hpp"
 #include "demo/servers.hpp"
 #include "demo/signals.hpp"
+#include "demo/stores.hpp"
 #include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
@@ -246,7 +247,7 @@ int run(options const& o)
         fmt::print(stderr, "redlock_demo: {}\n", one_line(why));
     };
     try {
-        flash_sale(o, p).play();
+        o.stores ? play_stores(p, o) : flash_sale(o, p).play();
         return p.failed_claims() == 0 ? 0 : 1;
     } catch (interrupted const& i) {
         stop("interrupted");

@@ -12,6 +12,7 @@ struct options {
     std::size_t buyers = 1000;
     std::string server;
     int act = 0;  ///< the only one; 0: all
+    bool stores = false;
 };
 
 /// @throws testbed::early_exit

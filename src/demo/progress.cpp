@@ -48,7 +48,7 @@ std::string bar(std::int64_t part, std::int64_t whole)
 std::string plain_state(std::vector<servers::state> const& states)
 {
     auto const up = std::count(states.begin(), states.end(), servers::state::up);
-    return fmt::format("{} of {} servers up", up, states.size());
+    return states.empty() ? std::string() : fmt::format(", {} of {} servers up", up, states.size());
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void progress::show(shop const& s, std::vector<servers::state> const& states)
         write(lines);
         drawn_ = true;
     } else {
-        write(fmt::format("  {:4.1f} s  sold {}, left {}, waiting {}, sent away {}, {}\n", seconds, s.sold(),
+        write(fmt::format("  {:4.1f} s  sold {}, left {}, waiting {}, sent away {}{}\n", seconds, s.sold(),
                           s.stock(), s.waiting.load(), s.sent_away.load(), plain_state(states)));
     }
 }
@@ -140,6 +140,17 @@ void progress::summary(std::vector<act_result> const& results)
         write(fmt::format("{:<14}{:>7}{:>7}{:>7}{}{:>10}{:>10}{:>8.1f}{:>8.0f}\n", r.name, r.buyers, r.delivered,
                           r.sold, paint(r.oversold ? "31" : "32", fmt::format("{:>9}", r.oversold)), r.sent_away,
                           r.no_quorum, r.seconds, static_cast<double>(r.sold) / r.seconds));
+    conclude();
+}
+
+void progress::print(std::string_view line)
+{
+    erase();
+    write(fmt::format("{}\n", line));
+}
+
+void progress::conclude()
+{
     if (failed_)
         write(fmt::format("\n{} of {} claims did not hold.\n", failed_, claims_));
     else

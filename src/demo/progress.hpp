@@ -39,7 +39,9 @@ public:
     void show(shop const& s, std::vector<servers::state> const& states);  ///< As often as you like; draws when due.
     void event(std::string_view text);
     void claim(bool held, std::string_view text);
+    void print(std::string_view line);
     void summary(std::vector<act_result> const& results);
+    void conclude();  ///< How many claims held.
     void erase();  ///< Takes away what would be drawn again.
 
     std::size_t claims() const noexcept { return claims_; }

@@ -1,0 +1,130 @@
+#include "demo/stores.hpp"
+
+#include "demo/act.hpp"
+#include "demo/servers.hpp"
+#include "testbed/local_server.hpp"
+
+#ifdef REDLOCK_HAS_POSTGRESQL
+#include "testbed/postgres_server.hpp"
+
+#include <redlock/postgresql.hpp>
+#endif
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace redlock::demo {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// What takes part, with the server that is killed.
+struct store_in_play {
+    std::string name;
+    std::string waiters;  ///< how they hear of a release
+    std::vector<std::string> nodes;
+    std::vector<store> stores;
+    std::function<void()> kill, start;
+    std::shared_ptr<void> servers;
+};
+
+struct line {
+    std::string name, waiters;
+    double rate, back_after;
+    std::int64_t sold_meanwhile;
+};
+
+#ifdef REDLOCK_HAS_POSTGRESQL
+void add_postgresql(std::vector<store_in_play>& all, progress& p)
+{
+    if (testbed::postgres_programs().empty())
+        return p.event("PostgreSQL is left out: there is no server here (Debian's package postgresql)");
+    auto const s = std::make_shared<testbed::postgres_server>();
+    auto const kill = [s] { s->kill(); };
+    auto const start = [s] { s->start(); };
+    all.push_back({"PostgreSQL", "told (NOTIFY)", {s->url()}, {postgresql()}, kill, start, s});
+
+    auto const redis = std::make_shared<servers>(2, testbed::server_program());
+    auto nodes = redis->urls();
+    nodes.push_back(s->url("?table=mixed"));
+    all.push_back({"two Redis and PostgreSQL", "told", nodes, {postgresql()}, kill, start, redis});
+}
+#else
+void add_postgresql(std::vector<store_in_play>&, progress& p)
+{
+    p.event("PostgreSQL is left out: redlock was built without it, because libpq was not found (Debian's package libpq-dev)");
+}
+#endif
+
+std::vector<store_in_play> stores_in_play(progress& p, options const& o)
+{
+    std::vector<store_in_play> all;
+    auto const redis = std::make_shared<testbed::local_server>(std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}, o.server);
+    all.push_back({"one Redis, with a durable log", "told (tracking)", {redis->url()}, {}, [redis] { redis->kill(); }, [redis] { redis->start(); }, redis});
+    add_postgresql(all, p);
+    return all;
+}
+
+line play_one(progress& p, options const& o, store_in_play const& s)
+{
+    p.begin_act("Locks in " + s.name, "Buyers come again and again, in two processes; the server is killed, and started again.");
+    servers none(0, o.server);
+    act a(p, none, o.stock);
+    crowd const buyers{.nodes = s.nodes,
+                       .stores = s.stores,
+                       .lock = {.ttl = 2s, .wait = 500ms, .renew = renewal::automatic},
+                       .buyers = o.buyers,
+                       .arrival_interval = 2ms,  // leaves the lock some time to change hands
+                       .database_time = 1ms,
+                       .come_again = true,
+                       .reorder = o.stock};
+    a.admit_in_two_processes(buyers);
+    a.open_doors();
+    a.sales(1s);  // connects, and makes tables
+    line l{.name = s.name, .waiters = s.waiters, .rate = static_cast<double>(a.sales(2s)) / 2, .back_after = 0, .sold_meanwhile = 0};
+
+    s.kill();
+    p.event("the server was killed (SIGKILL)");
+    a.watch_for(200ms);
+    auto const before = a.books().sold();
+    a.watch_for(1500ms);
+    l.sold_meanwhile = a.books().sold() - before;
+    s.start();
+    auto const started = std::chrono::steady_clock::now();
+    auto const down = a.books().sold();
+    bool const back = a.watch_until([&] { return a.books().sold() > down; }, 30s);
+    l.back_after = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    p.event("it was started again");
+    p.claim(back, fmt::format("sales go on {:.1f} s later", l.back_after));
+    if (s.nodes.size() == 1)
+        p.claim(l.sold_meanwhile == 0, "nothing was sold without it");
+    else
+        p.claim(l.sold_meanwhile > 0, fmt::format("two of three are a majority: {} sold without it", l.sold_meanwhile));
+    a.close_doors();
+    a.watch_to_the_end();
+    a.claim_that_books_are_right();
+    return l;
+}
+
+}  // namespace
+
+void play_stores(progress& p, options const& o)
+{
+    std::vector<line> lines;
+    for (auto const& s : stores_in_play(p, o))
+        lines.push_back(play_one(p, o, s));
+    p.begin_act("What each of them did", fmt::format("One lock, {} buyers in two processes, 1 ms in the books.", o.buyers));
+    p.print(fmt::format("{:<32} {:>8}  {:>14}  {:>11}  {}", "", "sold/s", "while it is away", "back after", "waiters are"));
+    for (auto const& l : lines)
+        p.print(fmt::format("{:<32} {:>8.0f}  {:>16}  {:>9.1f} s  {}", l.name, l.rate, l.sold_meanwhile, l.back_after, l.waiters));
+    p.conclude();
+}
+
+}  // namespace redlock::demo
