@@ -148,8 +148,9 @@ void session::ready()
         return;
     if (address_->options.prepare) {
         for (auto const& s : all_statements()) {
-            PQsendPrepare(connection_.get(), s.name, for_table(s.text, address_->options.table).c_str(), 0, nullptr);
-            PQpipelineSync(connection_.get());
+            auto* const c = connection_.get();
+            if (PQsendPrepare(c, s.name, for_table(s.text, address_->options.table).c_str(), 0, nullptr) != 1 || PQpipelineSync(c) != 1)
+                return end(failure());
             questions_.push_back({[this](PGresult const* r) {
                                       if (r && PQresultStatus(r) == PGRES_FATAL_ERROR)
                                           end(refusal(*r));

@@ -159,6 +159,8 @@ void session::flush()
 
 void session::ask(statement const& s, parameters const& p, answer tell)
 {
+    if (!up())
+        return tell(nullptr);
     questions_.push_back({std::move(tell), clock::now()});
     auto const values = p.pointers();
     auto const lengths = p.lengths();
@@ -221,8 +223,9 @@ void session::read()
     auto const here = [&] { return life == life_ && connection_; };
     if (PQconsumeInput(connection_.get()) != 1)
         return end(failure());
-    while (here() && !questions_.empty() && PQisBusy(connection_.get()) == 0) {
+    for (int nulls = 0; nulls < 2 && here() && !questions_.empty() && PQisBusy(connection_.get()) == 0;) {  // two: nothing was asked
         result r(PQgetResult(connection_.get()), PQclear);
+        nulls = r ? 0 : nulls + 1;
         if (!r)
             continue;
         if (PQresultStatus(r.get()) != PGRES_PIPELINE_SYNC) {

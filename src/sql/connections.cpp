@@ -280,6 +280,8 @@ void connections::end_earlier()
     auto const link = up->link;
     std::erase_if(ended_, [now = clock::now()](auto& e) { return now - e.at > request_life; });
     for (auto const& e : std::vector(ended_)) {
+        if (closed_)
+            return;
         link->end(e.backend, [this, number = e.number](bool gone) {
             if (gone)
                 std::erase_if(ended_, [number](auto& other) { return other.number == number; });

@@ -70,9 +70,7 @@ public:
     /// Since when the oldest question is unanswered.
     virtual std::optional<clock::time_point> waiting_since() const = 0;
 
-    // While it is up.
-
-    /// @p done: with an unknown vote and `connection_lost`, if the connection ends first.
+    /// @p done: with an unknown vote and `connection_lost`, if there is no connection, or it ends first.
     virtual void carry_out(node_command const&, bool tombstone, std::function<void(node_reply)> done) = 0;
 
     /// Ends what an earlier connection has left on the server. @p done: whether it is gone.
