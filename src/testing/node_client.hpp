@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -31,10 +32,16 @@ inline void expect(bool yes, char const* what)
 /// A command that keeps what it views, and what becomes of it.
 class request final : public node_operation {
 public:
-    explicit request(node_command c, resource_set keys, std::string value)
+    request(node_command c, resource_set const& keys, std::string value)
+        : request(c, std::vector(keys.begin(), keys.end()), std::move(value))
+    {
+    }
+
+    /// The keys in this order.
+    request(node_command c, std::vector<std::string> keys, std::string value)
         : command_(c), keys_(std::move(keys)), value_(std::move(value))
     {
-        command_.keys = keys_.names();
+        command_.keys = std::span<std::string const>(keys_);
         command_.value = value_;
         not_after = clock::now() + patience;
     }
@@ -65,7 +72,7 @@ public:
 
 private:
     node_command command_;
-    resource_set const keys_;
+    std::vector<std::string> const keys_;
     std::string const value_;
     std::uint32_t sent_on_ = 0;
 };

@@ -638,6 +638,10 @@ constexpr node_case all[] = {
          expect(c.ask({.what = kind::release}, keys, "w").ours == 1, "a release of several keys did not find the one that was chosen");
          c.releases(keys[0], "v0");
          c.releases(keys[2], "v2");
+         auto const reversed = c.answer_of(c.put(std::make_shared<request>(any(), std::vector{keys[2], keys[0]}, "w")));
+         expect(reversed.vote == vote::granted && reversed.chosen == 0 && c.inspect(keys[2]).text == "w", "of several keys it is not the first that is chosen");
+         auto const given_back = c.answer_of(c.put(std::make_shared<request>(node_command{.what = kind::release}, std::vector{keys[2], keys[0]}, "w")));
+         expect(given_back.ours == 1 && c.inspect(keys[2]).vote == vote::denied, "keys are not given back, if they stand in another order");
      }},
     {"a chosen key expires, and then is chosen again", choice,
      [](node_kind const& k) {
