@@ -71,7 +71,8 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
-    if (self->is_still_noted(ec) && !state.waiters.others_queue(self->resources.names()))
+    bool const is_noted = self->noted_ || state.holdings.held_until(self->resources.names(), mode::exclusive);
+    if (ec && is_noted && !self->shares() && !state.waiters.others_queue(self->resources.names()))
         self->withdraw();
     co_return ec;
 }
@@ -172,7 +173,8 @@ std::shared_ptr<round> acquisition::next_round()
     noted_ = noted_ || question.contends;
     if (question.contends)
         r->contend(question.more_follow && !wants_several());
-    if (question.watches) {
+    // Who queues for any of several is rather denied than not: those before it have found the others taken.
+    if (question.watches || (question.contends && r->command.any)) {
         r->watch();
         estimate_.emplace(state.quorum.nodes.size(), state.quorum.nodes.quorum(), wants_any());
     }

@@ -100,7 +100,6 @@ private:
     void hand_out(clock::time_point decided);
     void round_was_in_vain(error_code);
     void keep_what_is_ours();
-    bool is_still_noted(error_code) const;
     void withdraw();
     void clean_up();
     auto sleep(clock::time_point until)

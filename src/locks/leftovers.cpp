@@ -34,14 +34,6 @@ void acquisition::keep_what_is_ours()
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
-// Whether nodes may have noted that it waits. Who has won one of several may have been denied others, for which it did not ask at last.
-bool acquisition::is_still_noted(error_code ec) const
-{
-    if (!ec)
-        return lost_rounds_ > 0 && wants_any() && round_->command.keys.size() < resources.size();
-    return !shares() && (noted_ || state_->holdings.held_until(resources.names(), mode::exclusive));
-}
-
 // The nodes have noted that this manager wants it, and keep readers from it. None of its acquisitions waits any more.
 void acquisition::withdraw()
 {
