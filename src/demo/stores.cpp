@@ -45,7 +45,7 @@ struct line {
 void add_postgresql(std::vector<store_in_play>& all, progress& p)
 {
     if (testbed::postgres_programs().empty())
-        return p.event("PostgreSQL is left out: there is no server here (Debian's package postgresql)");
+        return p.print("PostgreSQL is left out: there is no server here (Debian's package postgresql)");
     auto const s = std::make_shared<testbed::postgres_server>();
     auto const kill = [s] { s->kill(); };
     auto const start = [s] { s->start(); };
@@ -59,7 +59,7 @@ void add_postgresql(std::vector<store_in_play>& all, progress& p)
 #else
 void add_postgresql(std::vector<store_in_play>&, progress& p)
 {
-    p.event("PostgreSQL is left out: redlock was built without it, because libpq was not found (Debian's package libpq-dev)");
+    p.print("PostgreSQL is left out: redlock was built without it, because libpq was not found (Debian's package libpq-dev)");
 }
 #endif
 

@@ -7,6 +7,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
 namespace redlock::test {
 
 using testbed::postgres_server;
@@ -15,9 +20,11 @@ using testbed::postgres_server;
 inline auto only_with_postgresql()
 {
     return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
-        boost::test_tools::assertion_result can(!testbed::postgres_programs().empty());
-        can.message() << "skipped: there is no PostgreSQL server here (Debian's package postgresql)";
-        return can;
+        static bool const is_here = !testbed::postgres_programs().empty();
+        static bool told = is_here;
+        if (!std::exchange(told, true))
+            std::cout << "skipped: there is no PostgreSQL server here (Debian's package postgresql)\n";
+        return boost::test_tools::assertion_result(is_here);
     });
 }
 
