@@ -16,10 +16,12 @@ foreach(store IN LISTS redlock_stores)
     install(EXPORT redlock-${store} NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-${store}-targets.cmake)
 endforeach()
 install(FILES src/postgresql/schema.sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/sql RENAME locks_postgresql.sql)
+install(FILES src/mysql/schema.sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/sql RENAME locks_mysql.sql)
 configure_package_config_file(src/redlock-config.cmake.in ${PROJECT_BINARY_DIR}/redlock-config.cmake
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake src/find_boost.cmake
+    src/find_mariadb.cmake
     DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/shop.png DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)

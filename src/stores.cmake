@@ -51,6 +51,24 @@ if(TARGET redlock_postgresql)
     target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
 endif()
 
+include(src/find_mariadb.cmake)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql redlock_mysql_schema)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/mysql/schema.cpp.in ${PROJECT_BINARY_DIR}/mysql_schema.cpp @ONLY)
+redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian's libmariadb-dev)"
+    src/mysql/address.cpp
+    src/mysql/client.cpp
+    src/mysql/mysql.cpp
+    src/mysql/session.cpp
+    src/mysql/statements.cpp
+    src/sql/connections.cpp
+    src/sql/database_node.cpp
+    src/sql/watches.cpp
+    ${PROJECT_BINARY_DIR}/mysql_schema.cpp)
+if(TARGET redlock_mysql)
+    target_link_libraries(redlock_mysql PRIVATE MariaDB::client)
+endif()
+
 # Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
 function(redlock_link_stores target file)
     foreach(store IN LISTS redlock_stores)

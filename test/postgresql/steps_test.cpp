@@ -1,25 +1,16 @@
 // The functions in the database do what the double in memory does.
 
-#include "memory/lock_table.hpp"
 #include "postgresql/schema.hpp"
 #include "support/postgres.hpp"
-#include "testing/node_client.hpp"
-
-#include <redlock/postgresql.hpp>
+#include "support/random_steps.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <random>
 #include <string>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
-using handovers = node_command::handovers;
 
 BOOST_AUTO_TEST_SUITE(steps, *only_with_postgresql())
 
@@ -36,121 +27,13 @@ void make_tables()
     BOOST_REQUIRE(!database().ask(text).starts_with("error"));
 }
 
-std::string in_words(node_command const& c, node_reply const& r)
-{
-    auto words = fmt::format("{} {} {} {} {} {} ours {}", to_string(r.vote), r.fence, r.wanted ? "wanted" : "", r.handed_on ? "handed on" : "",
-                             r.healed ? "healed" : "", r.behind_writer ? "behind a writer" : "", r.ours);
-    if (c.any && r.vote == vote::granted)
-        words += fmt::format(" number {}", r.chosen);
-    for (auto const& k : r.taken)
-        words += fmt::format(", {}{}", k.index, k.handed_on ? " handed on" : "");
-    bool const tells_time = r.vote == vote::denied && c.contends() && r.taken.empty() && (c.what == kind::acquire || r.ours == 1);
-    if (tells_time)  // each lock lasts an hour, hand-overs and wishes less
-        words += r.remaining > std::chrono::seconds(3000) ? " long" : r.remaining.count() > 0 ? " short" : " none";
-    return words;
-}
-
-class random_steps {
-public:
-    struct step {
-        node_command command;
-        std::vector<std::string> keys;
-        std::string value, contender;
-        bool tombstone = false;
-    };
-
-    unsigned below(unsigned n) { return random_() % n; }
-
-    step next()
-    {
-        static std::string const names[] = {"lock:a", "lock:d", "lock:e", "lock:{b}c"}, values[] = {"v1", "v2", "v3"};
-        step s;
-        if (below(2) == 0)
-            s.keys = {names[below(4)]};
-        else
-            std::sample(std::begin(names), std::end(names), std::back_inserter(s.keys), 2 + below(3), random_);
-        s.value = values[below(3)];
-        s.contender = "c" + std::to_string(below(3));
-        auto& c = s.command;
-        c.ttl = std::chrono::hours(1);
-        bool const several = s.keys.size() > 1;
-        kind const kinds[] = {kind::acquire, kind::acquire, kind::raise, kind::extend, kind::release, kind::release, kind::inspect, kind::upgrade, kind::downgrade};
-        c.what = below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : 9)];
-        bool const acquires = c.what == kind::acquire, upgrades = c.what == kind::upgrade;
-        if (c.what != kind::withdraw && c.what != kind::inspect && !several && (upgrades || c.what == kind::downgrade || below(2) == 0))
-            c.mode = mode::shared;
-        if (c.what == kind::raise || ((acquires || upgrades) && below(3) != 0))
-            c.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
-        bool const contends = (acquires || upgrades) && below(2) == 0;
-        if (!contends && c.what != kind::withdraw)
-            s.contender.clear();
-        c.passes = acquires && c.is_shared() && below(2) == 0;
-        c.any = acquires && several && below(2) == 0;
-        if (c.any)
-            std::shuffle(s.keys.begin(), s.keys.end(), random_);
-        c.grows = contends && acquires && several && !c.any && below(2) == 0;
-        c.heal = c.what == kind::extend && below(2) == 0;
-        c.alone = c.what == kind::extend && c.is_shared() && below(3) == 0;
-        s.tombstone = c.what == kind::release && below(20) == 0;
-        if (!c.is_shared() && acquires && contends)
-            c.handed_on = below(2) == 0 && (!several || c.any) ? handovers::follow : handovers::end;
-        else if (!c.is_shared() && c.what == kind::release && below(2) == 0)
-            c.handed_on = handovers::end;
-        return s;
-    }
-
-private:
-    std::mt19937 random_{20};
-};
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(the_database_does_what_the_double_in_memory_does_in_any_order)
 {
     make_tables();
-    auto const url = database().url(fmt::format("?table={}&connections=1", table));
-    testing::client client({.make = [&] { return make_node(url); }});
-    random_steps steps;
-    detail::lock_table model;
-    auto const now = clock::now();  // nothing expires meanwhile
-    std::size_t granted_sets = 0, chosen = 0, grown = 0, shared = 0, behind = 0, upgraded = 0, downgraded = 0, dead = 0;
-    for (int i = 0; i < 20'000; ++i) {
-        if (steps.below(50) == 0) {  // it forgets
-            model = {};
-            database().ask(fmt::format("TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone", table));
-        }
-        auto s = steps.next();
-        auto& c = s.command;
-        c.keys = std::span<std::string const>(s.keys);
-        c.value = s.value;
-        c.contender = s.contender;
-        auto const is_dead = [&](auto& key) { return model.tombstones.contains({key, s.value}); };
-        if (c.any && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
-            continue;
-        auto const request = std::make_shared<testing::request>(c, s.keys, s.value);
-        request->unanswered = s.tombstone ? 1000 : 0;  // on another connection than it is sent on
-        auto const actual = client.answer_of(client.put(request));
-        BOOST_REQUIRE_MESSAGE(actual.vote != vote::unknown, "step " << i << ": " << actual.text);
-        if (c.what == kind::acquire && !c.grows && is_dead(s.keys.front())) {  // the double leaves this to who extends
-            ++dead;
-            BOOST_REQUIRE((actual.vote == vote::denied));
-            continue;
-        }
-        auto const reply = model.carry_out(c, now, s.tombstone);
-        BOOST_REQUIRE_MESSAGE(in_words(c, actual) == in_words(c, reply), "step " << i << ", " << static_cast<int>(c.what) << (c.is_shared() ? " shared: " : ": ")
-                                                                                << in_words(c, actual) << " instead of " << in_words(c, reply));
-        BOOST_REQUIRE(actual.text == reply.text);
-        bool const granted = reply.vote == vote::granted, acquires = c.what == kind::acquire;
-        granted_sets += acquires && c.has_several_keys() && !c.any && granted;
-        chosen += c.any && granted && reply.chosen > 0;
-        grown += c.grows && !granted && reply.ours > 0;
-        shared += c.is_shared() && acquires && granted;
-        behind += reply.behind_writer;
-        upgraded += c.what == kind::upgrade && granted;
-        downgraded += c.what == kind::downgrade && granted;
-    }
-    for (auto const count : {granted_sets, chosen, grown, shared, behind, upgraded, downgraded, dead})
-        BOOST_TEST(count > 50u);
+    do_random_steps([url = database().url(fmt::format("?table={}&connections=1", table))] { return make_node(url); },
+                    [] { database().ask(fmt::format("TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone", table)); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

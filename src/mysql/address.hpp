@@ -1,0 +1,33 @@
+#pragma once
+
+#include <redlock/mysql.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace redlock::my {
+
+enum class security { off, verified, unverified };
+
+/// What an entry of `config::nodes` says.
+struct address {
+    std::string name{};  ///< for people: without user, password and parameters
+    std::string host{}, user{}, password{}, database{};
+    std::string socket{};  ///< empty: host and port
+    std::uint16_t port = 3306;
+    security tls = security::off;
+    std::string ssl_ca{}, ssl_cert{}, ssl_key{};
+    mysql_options options{};
+};
+
+/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+address parse_address(std::string_view url, mysql_options defaults);
+
+/// @throws std::invalid_argument naming the option, the value and the limit
+void check(mysql_options const&);
+
+/// @p text without the password, and in one line.
+std::string presentable(std::string text, address const&);
+
+}  // namespace redlock::my

@@ -1,0 +1,520 @@
+-- Locks in MySQL 8.0.29 or MariaDB 10.6, or newer, for the clients mysql and mariadb. Each procedure is one step, atomic, by the database's own
+-- clock; docs/stores.md has the rights it takes. Whoever prefers another name replaces "redlock" everywhere here, and says ?table=name in the address.
+--
+-- What a procedure answers it says before it commits: whoever hears an error first knows that nothing was done. Keys come as one text, each
+-- behind its length in four digits, in the order of their bytes: in that order, which all follow, their rows are locked, and nobody waits in a circle.
+DELIMITER //
+
+-- Names are not quoted by ", and nothing is cut off in silence: procedures keep the mode that they are made in.
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'
+//
+CREATE TABLE IF NOT EXISTS redlock (
+    lock_key VARBINARY(768) PRIMARY KEY,
+    value VARBINARY(1024) NOT NULL DEFAULT '',              -- who has it; ':=shared': those of redlock_reader
+    expires DATETIME(6) NOT NULL DEFAULT '1000-01-01',      -- before: it is taken. In UTC, as are all times here; from the year 9999 on: it has no end
+    counter BIGINT NOT NULL DEFAULT 0,                      -- of fencing tokens
+    handovers DATETIME(6) NOT NULL DEFAULT '1000-01-01'     -- before: one process keeps it for its own waiters
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
+//
+CREATE TABLE IF NOT EXISTS redlock_reader (lock_key VARBINARY(768), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
+    PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
+//
+CREATE TABLE IF NOT EXISTS redlock_wish (lock_key VARBINARY(768), contender VARBINARY(255), to_share BOOLEAN NOT NULL, expires DATETIME(6) NOT NULL,
+    PRIMARY KEY (lock_key, contender)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
+//
+CREATE TABLE IF NOT EXISTS redlock_tombstone (lock_key VARBINARY(768), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
+    PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
+//
+-- The servers that have taken writes, one after the other; and the same one again, when the tables were made anew.
+CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name VARBINARY(255) NOT NULL) ENGINE = InnoDB
+//
+
+-- Locks the rows of the keys. What was missing is there, and free. t: when all of them were locked.
+CREATE PROCEDURE IF NOT EXISTS redlock_lock_rows(all_keys MEDIUMBLOB, OUT t DATETIME(6))
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE one VARBINARY(768);
+    DECLARE found INT;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        SELECT COUNT(*) INTO found FROM redlock WHERE lock_key = one FOR UPDATE;
+        IF found = 0 THEN  -- not IGNORE: of two that do this at once, each would wait for the other's half of the row's lock
+            INSERT INTO redlock (lock_key) VALUES (one) ON DUPLICATE KEY UPDATE counter = counter;
+        END IF;
+    END WHILE;
+    SET t = UTC_TIMESTAMP(6);
+END
+//
+
+-- Since when the database has been what it is: a replica that takes its server's place may have forgotten locks; so have tables that were made
+-- anew. Answers since, as a number that grows, and as milliseconds; whether there was something before; and which server was the first.
+CREATE PROCEDURE IF NOT EXISTS redlock_meet(server VARBINARY(255))
+BEGIN
+    DECLARE t, latest, made DATETIME(6);
+    DECLARE last_server VARBINARY(255);
+    START TRANSACTION;
+    CALL redlock_lock_rows('0000', t);  -- the row of no lock: one at a time
+    SELECT MAX(since) INTO latest FROM redlock_server;
+    SELECT MAX(name) INTO last_server FROM redlock_server WHERE since = latest;
+    SELECT TIMESTAMPADD(SECOND, UNIX_TIMESTAMP(MAX(create_time)), '1970-01-01') INTO made FROM information_schema.tables
+        WHERE table_schema = DATABASE() AND table_name IN ('redlock', 'redlock_reader', 'redlock_tombstone');
+    IF latest IS NULL OR last_server <> server OR made > latest THEN
+        INSERT INTO redlock_server VALUES (GREATEST(t, COALESCE(made, t), COALESCE(latest + INTERVAL 1 MICROSECOND, t)), server);
+    END IF;
+    SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(since)), GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MAX(since), t) DIV 1000), COUNT(*) > 1,
+            (SELECT name FROM redlock_server ORDER BY since LIMIT 1)
+        FROM redlock_server;
+    COMMIT;
+END
+//
+
+-- Nothing is written if it is known already: who asks again and again costs no commit.
+CREATE PROCEDURE IF NOT EXISTS redlock_note_wish(one VARBINARY(768), ends DATETIME(6), who VARBINARY(255), shares BOOLEAN, t DATETIME(6))
+BEGIN
+    DECLARE known, old INT;
+    DECLARE remembered DATETIME(6) DEFAULT IF(ends > t AND ends < '9999-01-01', ends, t) + INTERVAL 1 SECOND;
+    SELECT COALESCE(SUM(contender = who AND to_share = shares AND expires >= remembered), 0), COALESCE(SUM(expires <= t), 0) INTO known, old
+        FROM redlock_wish WHERE lock_key = one;
+    IF old > 0 THEN
+        DELETE FROM redlock_wish WHERE lock_key = one AND expires <= t;
+    END IF;
+    IF known = 0 THEN
+        INSERT INTO redlock_wish VALUES (one, who, shares, remembered)
+            ON DUPLICATE KEY UPDATE to_share = shares, expires = GREATEST(expires, remembered);
+    END IF;
+END
+//
+
+-- others: how many more wish for it.
+CREATE PROCEDURE IF NOT EXISTS redlock_forget_wish(one VARBINARY(768), who VARBINARY(255), t DATETIME(6), OUT others INT)
+BEGIN
+    DECLARE own INT;
+    SELECT COALESCE(SUM(contender = who), 0), COALESCE(SUM(contender <> who AND expires > t), 0) INTO own, others
+        FROM redlock_wish WHERE lock_key = one;
+    IF own > 0 THEN
+        DELETE FROM redlock_wish WHERE lock_key = one AND contender = who;
+    END IF;
+END
+//
+
+CREATE PROCEDURE IF NOT EXISTS redlock_bury(one VARBINARY(768), val VARBINARY(1024), t DATETIME(6))
+BEGIN
+    INSERT INTO redlock_tombstone VALUES (one, val, t + INTERVAL 10 MINUTE) ON DUPLICATE KEY UPDATE expires = t + INTERVAL 10 MINUTE;
+END
+//
+
+-- who: null, unless it waits. proposal: of a fencing token, or 0. Answers granted, counter, wanted, ours, and of those that are taken
+-- index:milliseconds:whether it is handed on.
+CREATE PROCEDURE IF NOT EXISTS redlock_acquire(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT, who VARBINARY(255), grows BOOLEAN,
+    follows BOOLEAN)
+step: BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE i, ours, found, others INT DEFAULT 0;
+    DECLARE first_taken INT;
+    DECLARE one, had VARBINARY(1024);
+    DECLARE ends, kept, t, good_until DATETIME(6);
+    DECLARE count_now, highest BIGINT DEFAULT 0;
+    DECLARE granted, raises, wanted BOOLEAN DEFAULT FALSE;
+    DECLARE taken MEDIUMTEXT;
+    DECLARE first_key VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4));
+    DECLARE several BOOLEAN DEFAULT LENGTH(all_keys) > 4 + LENGTH(first_key);
+    IF who IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing
+        WHILE place < LENGTH(all_keys) DO
+            SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+            SET place = place + 4 + LENGTH(one);
+            SELECT COUNT(*) INTO found FROM redlock WHERE lock_key = one AND expires > UTC_TIMESTAMP(6);
+            IF found > 0 THEN
+                SELECT FALSE, 0, FALSE, 0, '';
+                LEAVE step;
+            END IF;
+        END WHILE;
+    END IF;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SELECT COUNT(*) INTO found FROM redlock_tombstone WHERE lock_key = first_key AND value = val AND expires > t;
+    IF found > 0 THEN
+        SELECT FALSE, 0, FALSE, 0, '';
+        COMMIT;
+        LEAVE step;
+    END IF;
+    SET place = 1;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        SELECT value, expires, counter, handovers INTO had, ends, count_now, kept FROM redlock WHERE lock_key = one;
+        SET highest = GREATEST(highest, count_now);
+        IF ends > t AND NOT (grows AND had = val) THEN
+            SET first_taken = COALESCE(first_taken, i);
+            SET taken = CONCAT_WS(',', taken, CONCAT(i, ':', CASE WHEN kept > t THEN TIMESTAMPDIFF(MICROSECOND, t, LEAST(ends, kept)) DIV 1000
+                WHEN ends >= '9999-01-01' THEN -1 ELSE TIMESTAMPDIFF(MICROSECOND, t, ends) DIV 1000 END, ':', kept > t));
+        END IF;
+        SET i = i + 1;
+    END WHILE;
+    SET granted = taken IS NULL;
+    SET ours = CASE WHEN granted THEN i WHEN grows THEN first_taken ELSE 0 END;
+    SET raises = proposal > 0 AND (granted OR NOT several);
+    SET good_until = t + INTERVAL ttl * 1000 MICROSECOND;
+    SET place = 1, i = 0;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        IF several THEN
+            SELECT value, expires, counter, handovers INTO had, ends, count_now, kept FROM redlock WHERE lock_key = one;
+        END IF;
+        IF i < ours THEN
+            UPDATE redlock SET value = val, expires = IF(ends > t, GREATEST(ends, good_until), good_until),
+                    counter = IF(raises, GREATEST(count_now, proposal), count_now),
+                    handovers = CASE WHEN NOT granted OR who IS NULL THEN kept WHEN NOT follows THEN '1000-01-01'
+                        WHEN kept <= t THEN t + INTERVAL 1 SECOND ELSE kept END
+                WHERE lock_key = one;
+        ELSEIF grows AND had = val AND ends > t THEN
+            UPDATE redlock SET value = '', expires = '1000-01-01' WHERE lock_key = one;
+        ELSEIF raises AND count_now < proposal THEN
+            UPDATE redlock SET counter = proposal WHERE lock_key = one;
+        END IF;
+        IF who IS NOT NULL AND granted THEN
+            CALL redlock_forget_wish(one, who, t, others);
+            SET wanted = wanted OR others > 0;
+        ELSEIF who IS NOT NULL AND ends > t AND (i = first_taken OR NOT grows) THEN
+            CALL redlock_note_wish(one, ends, who, FALSE, t);
+        END IF;
+        SET i = i + 1;
+    END WHILE;
+    SELECT granted, IF(granted AND highest < proposal, proposal, 0), wanted, ours, COALESCE(taken, '');
+    COMMIT;
+END
+//
+
+-- shares: of readers, proposal itself is what the counter comes to at least.
+CREATE PROCEDURE IF NOT EXISTS redlock_raise(all_keys MEDIUMBLOB, proposal BIGINT, shares BOOLEAN)
+BEGIN
+    DECLARE place, pass INT DEFAULT 1;
+    DECLARE one VARBINARY(768);
+    DECLARE highest BIGINT DEFAULT proposal;
+    DECLARE count_now BIGINT;
+    DECLARE t DATETIME(6);
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    WHILE pass <= 2 DO
+        WHILE place < LENGTH(all_keys) DO
+            SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+            SET place = place + 4 + LENGTH(one);
+            IF shares THEN
+                UPDATE redlock SET counter = GREATEST(counter, proposal) WHERE lock_key = one;
+            ELSEIF pass = 1 THEN
+                SELECT counter INTO count_now FROM redlock WHERE lock_key = one;
+                SET highest = GREATEST(highest, count_now);
+            ELSE
+                UPDATE redlock SET counter = highest + 1 WHERE lock_key = one;
+            END IF;
+        END WHILE;
+        SET place = 1, pass = pass + 1;
+    END WHILE;
+    SELECT IF(shares, proposal, highest + 1);
+    COMMIT;
+END
+//
+
+-- Answers granted, healed.
+CREATE PROCEDURE IF NOT EXISTS redlock_extend(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, heal BOOLEAN)
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE found INT;
+    DECLARE one, had VARBINARY(1024);
+    DECLARE ends, t, good_until DATETIME(6);
+    DECLARE missing, foreigner, healed BOOLEAN DEFAULT FALSE;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+        SET missing = missing OR ends <= t, foreigner = foreigner OR (ends > t AND had <> val);
+    END WHILE;
+    IF missing AND heal AND NOT foreigner THEN
+        SELECT COUNT(*) = 0 INTO healed FROM redlock_tombstone
+            WHERE lock_key = SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4)) AND value = val AND expires > t;
+    END IF;
+    IF healed OR NOT (missing OR foreigner) THEN
+        SET place = 1, good_until = t + INTERVAL ttl * 1000 MICROSECOND;
+        WHILE place < LENGTH(all_keys) DO
+            SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+            SET place = place + 4 + LENGTH(one);
+            UPDATE redlock SET value = val, expires = IF(expires > t, GREATEST(expires, good_until), good_until) WHERE lock_key = one;
+        END WHILE;
+    END IF;
+    SELECT NOT (missing OR foreigner), healed;
+    COMMIT;
+END
+//
+
+-- Answers how many it has deleted.
+CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), tombstone BOOLEAN, ends_handovers BOOLEAN)
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE ours INT DEFAULT 0;
+    DECLARE one VARBINARY(768);
+    DECLARE t DATETIME(6);
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    IF tombstone THEN
+        CALL redlock_bury(SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4)), val, t);
+    END IF;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        UPDATE redlock SET value = '', expires = '1000-01-01', handovers = IF(ends_handovers, '1000-01-01', handovers)
+            WHERE lock_key = one AND value = val AND expires > t;
+        SET ours = ours + ROW_COUNT();
+    END WHILE;
+    SELECT ours;
+    COMMIT;
+END
+//
+
+CREATE PROCEDURE IF NOT EXISTS redlock_withdraw(all_keys MEDIUMBLOB, who VARBINARY(255))
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE one VARBINARY(768);
+    START TRANSACTION;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        DELETE FROM redlock_wish WHERE lock_key = one AND contender = who;
+    END WHILE;
+    SELECT TRUE;
+    COMMIT;
+END
+//
+
+CREATE PROCEDURE IF NOT EXISTS redlock_inspect(all_keys MEDIUMBLOB)
+BEGIN
+    SELECT value, IF(expires >= '9999-01-01', -1, TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) DIV 1000) FROM redlock
+        WHERE lock_key = SUBSTRING(all_keys, 5) AND expires > UTC_TIMESTAMP(6);
+END
+//
+
+-- Readers and writers, of one key. It lives as long as the longest of those who share it; each of them until its own time is over.
+
+CREATE PROCEDURE IF NOT EXISTS redlock_enter(one VARBINARY(768), val VARBINARY(1024), ends DATETIME(6), good_until DATETIME(6), t DATETIME(6))
+BEGIN
+    DELETE FROM redlock_reader WHERE lock_key = one AND (ends <= t OR expires <= t);
+    INSERT INTO redlock_reader VALUES (one, val, good_until) ON DUPLICATE KEY UPDATE expires = GREATEST(expires, good_until);
+    UPDATE redlock SET value = ':=shared', expires = IF(ends > t, GREATEST(ends, good_until), good_until) WHERE lock_key = one;
+END
+//
+
+-- passes: not kept out by those who wait to have it alone. Answers granted, counter, wanted, behind_writer, remaining, handed_on.
+CREATE PROCEDURE IF NOT EXISTS redlock_share(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, who VARBINARY(255), passes BOOLEAN)
+step: BEGIN
+    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE had VARBINARY(1024);
+    DECLARE ends, kept, t, wish DATETIME(6);
+    DECLARE count_now BIGINT;
+    DECLARE found, others INT;
+    DECLARE free_to_share, writer_waits, handed_on BOOLEAN;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SELECT COUNT(*) INTO found FROM redlock_tombstone WHERE lock_key = one AND value = val AND expires > t;
+    SELECT COUNT(*) > 0 INTO writer_waits FROM redlock_wish WHERE lock_key = one AND expires > t AND NOT to_share AND NOT contender <=> who;
+    SELECT value, expires, counter, handovers INTO had, ends, count_now, kept FROM redlock WHERE lock_key = one;
+    SET free_to_share = ends <= t OR had = ':=shared';
+    IF found > 0 THEN
+        SELECT FALSE, 0, FALSE, FALSE, 0, FALSE;
+        COMMIT;
+        LEAVE step;
+    END IF;
+    IF free_to_share AND (passes OR NOT writer_waits) THEN
+        CALL redlock_enter(one, val, ends, t + INTERVAL ttl * 1000 MICROSECOND, t);
+        IF ends <= t AND kept > '1000-01-01' THEN
+            UPDATE redlock SET handovers = '1000-01-01' WHERE lock_key = one;
+        END IF;
+        IF who IS NOT NULL THEN
+            CALL redlock_forget_wish(one, who, t, others);
+        END IF;
+        SELECT TRUE, count_now, writer_waits, FALSE, 0, FALSE;
+        COMMIT;
+        LEAVE step;
+    END IF;
+    SET handed_on = kept > t;
+    IF free_to_share THEN
+        IF ends <= t AND NOT handed_on THEN
+            UPDATE redlock_wish SET expires = t + INTERVAL 1 SECOND  -- a live one comes within a round trip
+                WHERE lock_key = one AND expires > t + INTERVAL 1 SECOND;
+        END IF;
+        SELECT MAX(expires) INTO wish FROM redlock_wish WHERE lock_key = one AND NOT to_share AND NOT contender <=> who;
+        SET ends = IF(handed_on, LEAST(wish, kept), wish);
+    ELSE
+        IF who IS NOT NULL THEN
+            CALL redlock_note_wish(one, ends, who, TRUE, t);
+        END IF;
+        SET ends = IF(handed_on, LEAST(ends, kept), ends);
+    END IF;
+    SELECT FALSE, 0, FALSE, free_to_share, IF(ends >= '9999-01-01', -1, TIMESTAMPDIFF(MICROSECOND, t, ends) DIV 1000), handed_on;
+    COMMIT;
+END
+//
+
+-- upgraded: it has the key alone elsewhere, and what it shares here does not count. Answers granted, healed.
+CREATE PROCEDURE IF NOT EXISTS redlock_extend_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, heal BOOLEAN, upgraded BOOLEAN)
+BEGIN
+    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE had VARBINARY(1024);
+    DECLARE ends, t, good_until DATETIME(6);
+    DECLARE missing BOOLEAN;
+    DECLARE granted, healed BOOLEAN DEFAULT FALSE;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SET good_until = t + INTERVAL ttl * 1000 MICROSECOND;
+    SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+    IF ends > t AND had = val THEN  -- it has the key alone, which is more
+        SET granted = TRUE;
+        UPDATE redlock SET expires = GREATEST(expires, good_until) WHERE lock_key = one;
+    ELSEIF ends <= t OR had = ':=shared' THEN
+        SELECT ends <= t OR COUNT(*) = 0 INTO missing FROM redlock_reader WHERE lock_key = one AND value = val AND expires > t;
+        SET granted = NOT missing AND NOT upgraded;
+        IF missing AND heal AND NOT (ends > t AND upgraded) THEN
+            SELECT COUNT(*) = 0 INTO healed FROM redlock_tombstone WHERE lock_key = one AND value = val AND expires > t;
+        END IF;
+        IF healed AND upgraded THEN
+            UPDATE redlock SET value = val, expires = good_until WHERE lock_key = one;
+        ELSEIF healed OR NOT missing THEN
+            CALL redlock_enter(one, val, ends, good_until, t);
+        END IF;
+    END IF;
+    SELECT granted, healed;
+    COMMIT;
+END
+//
+
+-- Answers whether it was there.
+CREATE PROCEDURE IF NOT EXISTS redlock_release_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), tombstone BOOLEAN)
+BEGIN
+    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE had VARBINARY(1024);
+    DECLARE ends, t DATETIME(6);
+    DECLARE ours, readers INT DEFAULT 0;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    IF tombstone THEN
+        CALL redlock_bury(one, val, t);
+    END IF;
+    SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+    IF ends > t AND had = val THEN
+        SET ours = 1;
+    ELSEIF ends > t AND had = ':=shared' THEN
+        DELETE FROM redlock_reader WHERE lock_key = one AND expires <= t;
+        DELETE FROM redlock_reader WHERE lock_key = one AND value = val;
+        SET ours = ROW_COUNT();
+        SELECT COUNT(*) INTO readers FROM redlock_reader WHERE lock_key = one;
+    END IF;
+    IF ends > t AND had IN (val, ':=shared') AND readers = 0 THEN
+        UPDATE redlock SET value = '', expires = '1000-01-01' WHERE lock_key = one;
+    END IF;
+    SELECT ours;
+    COMMIT;
+END
+//
+
+-- Answers granted, counter, shares: it is denied, because others share the key, too; and for how long they do.
+CREATE PROCEDURE IF NOT EXISTS redlock_upgrade(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT, who VARBINARY(255))
+BEGIN
+    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE had VARBINARY(1024);
+    DECLARE ends, own, t, good_until DATETIME(6);
+    DECLARE count_now BIGINT;
+    DECLARE others INT;
+    DECLARE granted, shares BOOLEAN DEFAULT FALSE;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SET good_until = t + INTERVAL ttl * 1000 MICROSECOND;
+    SELECT value, expires, counter INTO had, ends, count_now FROM redlock WHERE lock_key = one;
+    IF ends > t AND had = val THEN
+        SET granted = TRUE;
+        UPDATE redlock SET expires = GREATEST(expires, good_until) WHERE lock_key = one;
+    ELSEIF ends > t AND had = ':=shared' THEN
+        DELETE FROM redlock_reader WHERE lock_key = one AND expires <= t;
+        SELECT MAX(IF(value = val, expires, NULL)), SUM(value <> val) INTO own, others FROM redlock_reader WHERE lock_key = one;
+        SET granted = own IS NOT NULL AND others = 0, shares = own IS NOT NULL AND others > 0;
+        IF granted THEN
+            UPDATE redlock SET value = val, expires = GREATEST(own, good_until) WHERE lock_key = one;
+            DELETE FROM redlock_reader WHERE lock_key = one;
+            IF who IS NOT NULL THEN
+                CALL redlock_forget_wish(one, who, t, others);
+            END IF;
+        ELSEIF shares AND who IS NOT NULL THEN
+            CALL redlock_note_wish(one, ends, who, FALSE, t);
+        END IF;
+    END IF;
+    IF count_now < proposal THEN
+        UPDATE redlock SET counter = proposal WHERE lock_key = one;
+    END IF;
+    SELECT granted, IF(granted AND count_now < proposal, proposal, 0), shares,
+        CASE WHEN NOT shares THEN 0 WHEN ends >= '9999-01-01' THEN -1 ELSE TIMESTAMPDIFF(MICROSECOND, t, ends) DIV 1000 END;
+    COMMIT;
+END
+//
+
+-- Answers whether it is shared now.
+CREATE PROCEDURE IF NOT EXISTS redlock_downgrade(all_keys MEDIUMBLOB, val VARBINARY(1024))
+BEGIN
+    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE had VARBINARY(1024);
+    DECLARE ends, t DATETIME(6);
+    DECLARE granted BOOLEAN DEFAULT FALSE;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    SELECT value, expires INTO had, ends FROM redlock WHERE lock_key = one;
+    IF ends > t AND had = ':=shared' THEN
+        SELECT COUNT(*) > 0 INTO granted FROM redlock_reader WHERE lock_key = one AND value = val AND expires > t;
+    ELSEIF ends > t AND had = val AND ends < '9999-01-01' THEN
+        SET granted = TRUE;
+        DELETE FROM redlock_reader WHERE lock_key = one;
+        INSERT INTO redlock_reader VALUES (one, val, ends);
+        UPDATE redlock SET value = ':=shared' WHERE lock_key = one;
+    END IF;
+    SELECT granted;
+    COMMIT;
+END
+//
+
+-- What nobody needs any more; at most a thousand rows of each kind. Counters stay.
+CREATE PROCEDURE IF NOT EXISTS redlock_clean()
+BEGIN
+    DECLARE at_the_end BOOLEAN DEFAULT FALSE;
+    DECLARE one VARBINARY(768);
+    DECLARE long_ago DATETIME(6) DEFAULT UTC_TIMESTAMP(6) - INTERVAL 1 HOUR;
+    DECLARE idle CURSOR FOR SELECT lock_key FROM redlock WHERE counter = 0 AND expires < long_ago ORDER BY lock_key LIMIT 1000;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET at_the_end = TRUE;
+    DELETE FROM redlock_tombstone WHERE expires < UTC_TIMESTAMP(6) LIMIT 1000;
+    DELETE FROM redlock_reader WHERE expires < long_ago LIMIT 1000;
+    DELETE FROM redlock_wish WHERE expires < long_ago LIMIT 1000;
+    OPEN idle;
+    START TRANSACTION;
+    FETCH idle INTO one;
+    WHILE NOT at_the_end DO  -- these alone are locked, and not all that are looked at
+        DELETE FROM redlock WHERE lock_key = one AND counter = 0 AND expires < long_ago;
+        FETCH idle INTO one;
+    END WHILE;
+    COMMIT;
+    CLOSE idle;
+END
+//
+
+-- For people: who has what.
+CREATE PROCEDURE IF NOT EXISTS redlock_locks()
+BEGIN
+    SELECT CONVERT(l.lock_key USING utf8mb4) AS lock_key, CONVERT(COALESCE(r.value, l.value) USING utf8mb4) AS value,
+            TIMEDIFF(COALESCE(r.expires, l.expires), UTC_TIMESTAMP(6)) AS remaining, l.counter
+        FROM redlock l LEFT JOIN redlock_reader r ON l.value = ':=shared' AND r.lock_key = l.lock_key AND r.expires > UTC_TIMESTAMP(6)
+        WHERE l.expires > UTC_TIMESTAMP(6) ORDER BY l.lock_key;
+END
+//
+
+-- The last, so that whoever sees it sees all procedures. An error if a table is missing.
+CREATE PROCEDURE IF NOT EXISTS redlock_version()
+    SELECT 1 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
+        + (SELECT COUNT(*) FROM redlock_wish WHERE FALSE) + (SELECT COUNT(*) FROM redlock_tombstone WHERE FALSE)
+        + (SELECT COUNT(*) FROM redlock_server WHERE FALSE)
+//
