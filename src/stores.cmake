@@ -58,6 +58,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/mysql/schema.cpp.in ${PROJECT_BINARY_DI
 redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian's libmariadb-dev)"
     src/mysql/address.cpp
     src/mysql/client.cpp
+    src/mysql/greeting.cpp
     src/mysql/mysql.cpp
     src/mysql/session.cpp
     src/mysql/statements.cpp

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/sql.hpp>
 #include <redlock/store.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace redlock {
+
+class lock_handle;
 
 /// What the addresses of a @ref mysql store leave unsaid.
 struct mysql_options {
@@ -46,5 +50,17 @@ struct mysql_options {
     @throws std::invalid_argument if an option is outside its range
 */
 REDLOCK_API store mysql(mysql_options options = {});
+
+/** A statement for a transaction of yours in the database where the lock is: an error (SQLSTATE RL001), if the database does not know @p held as
+    held any more. Otherwise nobody else can acquire it until the transaction ends, even if it expires meanwhile. Where lock and data are in one
+    database that is more than a fencing token, and needs no column; see docs/stores.md.
+
+    Put it before the work, behind START TRANSACTION, and roll back if it fails: an error alone ends no transaction there. Keep the transaction
+    short: an extension of the lock waits for its end. Of several locks, ask in one order.
+
+    Its places for parameters are question marks. @p where: of which `table` counts. @p prefix: that of the manager's `config::prefix`. Without a lock
+    the statement fails always.
+*/
+REDLOCK_API sql_statement owns(mysql_options const& where, lock_handle const& held, std::string_view prefix = "lock:");
 
 }  // namespace redlock

@@ -174,7 +174,7 @@ address parse_address(std::string_view url, mysql_options defaults)
     url.remove_prefix(std::min(url.find("://") + 3, url.size()));
     auto rest = take(url, '?');
     auto const at = rest.rfind('@');
-    if (at == rest.npos || at == 0)
+    if (at == rest.npos || at == 0 || rest.front() == ':')
         refuse(fmt::format("it has no user; {}", form));
     auto who = rest.substr(0, at);
     if (who.find('/') != who.npos)

@@ -1,10 +1,18 @@
+#include <redlock/mysql.hpp>
+
 #include "mysql/address.hpp"
+#include "mysql/schema.hpp"
 #include "mysql/session.hpp"
+#include "mysql/statements.hpp"
 #include "sql/database_node.hpp"
+
+#include <redlock/lock.hpp>
 
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock {
 
@@ -23,6 +31,16 @@ store mysql(mysql_options options)
         return sql::make_database_node({where->name, "mysql", where->options.connections, where->options.timeout, make_session}, settings, context);
     };
     return {.schemes = {"mysql", "mariadb"}, .make = std::move(make)};
+}
+
+sql_statement owns(mysql_options const& where, lock_handle const& held, std::string_view prefix)
+{
+    std::vector<std::string> keys;
+    for (auto const& resource : held.resources())
+        keys.push_back(std::string(prefix) + resource);
+    if (keys.empty())
+        keys.emplace_back();  // the key of no lock
+    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table), .parameters = {my::in_hex(my::joined(keys)), my::in_hex(held.token())}};
 }
 
 }  // namespace redlock

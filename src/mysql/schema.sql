@@ -479,6 +479,27 @@ BEGIN
 END
 //
 
+-- For a transaction of yours: an error, unless the value has all of the keys; and until the transaction ends nobody else can have them.
+CREATE PROCEDURE IF NOT EXISTS redlock_owns(all_keys MEDIUMBLOB, val VARBINARY(1024))
+BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE one VARBINARY(768);
+    DECLARE alone, shared INT DEFAULT 0;
+    WHILE place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        SELECT COALESCE(SUM(value = val), 0), COALESCE(SUM(value = ':=shared'), 0) INTO alone, shared FROM redlock
+            WHERE lock_key = one AND expires > UTC_TIMESTAMP(6) LOCK IN SHARE MODE;
+        IF shared > 0 THEN
+            SELECT COUNT(*) INTO alone FROM redlock_reader WHERE lock_key = one AND value = val AND expires > UTC_TIMESTAMP(6) LOCK IN SHARE MODE;
+        END IF;
+        IF alone = 0 THEN
+            SIGNAL SQLSTATE 'RL001' SET MESSAGE_TEXT = 'a lock is not held any more';
+        END IF;
+    END WHILE;
+END
+//
+
 -- What nobody needs any more; at most a thousand rows of each kind. Counters stay.
 CREATE PROCEDURE IF NOT EXISTS redlock_clean()
 BEGIN

@@ -68,7 +68,7 @@ private:
     void greet();
     void meet(settings const&);
     void introduce(settings const&, answer const&);
-    void make_tables(std::size_t next, std::function<void()> then);
+    void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then);
     void ready();
     void request(std::string text, std::function<void(answer const&)> then);
     void ask(std::string text, std::function<void(answer const&)> tell);

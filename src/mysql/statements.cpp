@@ -9,6 +9,25 @@
 
 namespace redlock::my {
 
+std::string in_hex(std::string_view bytes)
+{
+    std::string text;
+    text.reserve(2 * bytes.size());
+    for (unsigned char const c : bytes) {
+        text += "0123456789abcdef"[c >> 4];
+        text += "0123456789abcdef"[c & 15];
+    }
+    return text;
+}
+
+std::string joined(std::span<std::string const> keys)
+{
+    std::string all;
+    for (auto const& k : keys)
+        all.append(std::to_string(10'000 + k.size()), 1).append(k);
+    return all;
+}
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -20,9 +39,7 @@ public:
 
     call& bytes(std::string_view b)
     {
-        begin() += "x'";
-        add_hex(b);
-        text_ += '\'';
+        begin() += "x'" + in_hex(b) + "'";
         return *this;
     }
 
@@ -42,30 +59,12 @@ public:
 
     call& flag(bool on) { return number(on ? 1 : 0); }
 
-    // Each behind its length, in four digits.
-    call& keys(key_view all)
-    {
-        begin() += "x'";
-        for (auto const& k : all) {
-            auto const length = std::to_string(10'000 + k.size());
-            add_hex(std::string_view(length).substr(1));
-            add_hex(k);
-        }
-        text_ += '\'';
-        return *this;
-    }
+    call& keys(key_view all) { return bytes(joined(all)); }
 
     std::string text() { return std::move(text_ += ')'); }
 
 private:
     std::string& begin() { return text_.ends_with('(') ? text_ : text_ += ", "; }
-
-    void add_hex(std::string_view b)
-    {
-        constexpr auto digits = "0123456789abcdef";
-        for (auto const c : b)
-            (text_ += digits[static_cast<unsigned char>(c) >> 4]) += digits[c & 15];
-    }
 
     std::string text_;
 };

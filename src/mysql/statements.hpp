@@ -4,6 +4,7 @@
 
 #include <redlock/node.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,11 @@ namespace redlock::my {
 
 // Numbers of errors that somebody decides by.
 inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 1213, no_procedure = 1305;
+
+std::string in_hex(std::string_view bytes);
+
+/// As procedures take keys: each behind its length, in four digits.
+std::string joined(std::span<std::string const> keys);
 
 /// How @p command is put. @p tombstone: of a release: leave one.
 std::string put(node_command const& command, bool tombstone, std::string_view table);
