@@ -40,7 +40,7 @@ sql_statement owns(mysql_options const& where, lock_handle const& held, std::str
         keys.push_back(std::string(prefix) + resource);
     if (keys.empty())
         keys.emplace_back();  // the key of no lock
-    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table), .parameters = {my::in_hex(my::joined(keys)), my::in_hex(held.token())}};
+    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table), .parameters = {my::in_hex(my::joined({keys.begin(), keys.end()})), my::in_hex(held.token())}};
 }
 
 }  // namespace redlock

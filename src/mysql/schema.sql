@@ -186,6 +186,61 @@ step: BEGIN
 END
 //
 
+-- Any one of several keys: the first that is free. preferred: the same keys in another order. Answers as redlock_acquire, but for chosen: which
+-- of those that are preferred, in the place of ours.
+CREATE PROCEDURE IF NOT EXISTS redlock_acquire_any(all_keys MEDIUMBLOB, preferred MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT,
+    who VARBINARY(255), follows BOOLEAN)
+step: BEGIN
+    DECLARE place INT DEFAULT 1;
+    DECLARE i, found, others INT DEFAULT 0;
+    DECLARE chosen INT;
+    DECLARE one, free_key VARBINARY(768);
+    DECLARE ends, kept, t DATETIME(6);
+    DECLARE count_now BIGINT DEFAULT 0;
+    DECLARE wanted BOOLEAN DEFAULT FALSE;
+    DECLARE taken MEDIUMTEXT;
+    START TRANSACTION;
+    CALL redlock_lock_rows(all_keys, t);
+    WHILE place < LENGTH(preferred) AND chosen IS NULL DO
+        SET one = SUBSTRING(preferred, place + 4, SUBSTRING(preferred, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        SELECT expires, counter, handovers INTO ends, count_now, kept FROM redlock WHERE lock_key = one;
+        IF ends <= t THEN
+            SET chosen = i, free_key = one, taken = NULL;
+        ELSE
+            SET taken = CONCAT_WS(',', taken, CONCAT(i, ':', CASE WHEN who IS NOT NULL AND kept > t THEN TIMESTAMPDIFF(MICROSECOND, t, LEAST(ends, kept)) DIV 1000
+                WHEN ends >= '9999-01-01' THEN -1 ELSE TIMESTAMPDIFF(MICROSECOND, t, ends) DIV 1000 END, ':', who IS NOT NULL AND kept > t));
+        END IF;
+        SET i = i + 1;
+    END WHILE;
+    IF chosen IS NOT NULL THEN
+        SELECT COUNT(*) INTO found FROM redlock_tombstone WHERE lock_key = free_key AND value = val AND expires > t;
+        IF found > 0 THEN
+            SELECT FALSE, 0, FALSE, 0, '';
+            COMMIT;
+            LEAVE step;
+        END IF;
+        UPDATE redlock SET value = val, expires = t + INTERVAL ttl * 1000 MICROSECOND, counter = GREATEST(count_now, proposal),
+                handovers = CASE WHEN who IS NULL THEN kept WHEN NOT follows THEN '1000-01-01' WHEN kept <= t THEN t + INTERVAL 1 SECOND ELSE kept END
+            WHERE lock_key = free_key;
+    END IF;
+    SET place = 1;
+    WHILE who IS NOT NULL AND place < LENGTH(all_keys) DO
+        SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
+        SET place = place + 4 + LENGTH(one);
+        IF chosen IS NULL THEN
+            SELECT expires INTO ends FROM redlock WHERE lock_key = one;
+            CALL redlock_note_wish(one, ends, who, FALSE, t);
+        ELSE
+            CALL redlock_forget_wish(one, who, t, others);
+            SET wanted = wanted OR (one = free_key AND others > 0);
+        END IF;
+    END WHILE;
+    SELECT chosen IS NOT NULL, IF(chosen IS NOT NULL AND count_now < proposal, proposal, 0), wanted, COALESCE(chosen, 0), COALESCE(taken, '');
+    COMMIT;
+END
+//
+
 -- shares: of readers, proposal itself is what the counter comes to at least.
 CREATE PROCEDURE IF NOT EXISTS redlock_raise(all_keys MEDIUMBLOB, proposal BIGINT, shares BOOLEAN)
 BEGIN
@@ -249,8 +304,8 @@ BEGIN
 END
 //
 
--- Answers how many it has deleted.
-CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), tombstone BOOLEAN, ends_handovers BOOLEAN)
+-- grave: null, or the key that gets a tombstone. Answers how many it has deleted.
+CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), grave VARBINARY(768), ends_handovers BOOLEAN)
 BEGIN
     DECLARE place INT DEFAULT 1;
     DECLARE ours INT DEFAULT 0;
@@ -258,8 +313,8 @@ BEGIN
     DECLARE t DATETIME(6);
     START TRANSACTION;
     CALL redlock_lock_rows(all_keys, t);
-    IF tombstone THEN
-        CALL redlock_bury(SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4)), val, t);
+    IF grave IS NOT NULL THEN
+        CALL redlock_bury(grave, val, t);
     END IF;
     WHILE place < LENGTH(all_keys) DO
         SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));

@@ -9,6 +9,18 @@
 
 namespace redlock::my {
 
+namespace {
+
+std::string as_they_stand(auto const& keys)
+{
+    std::string all;
+    for (auto const& k : keys)
+        all.append(std::to_string(10'000 + k.size()), 1).append(k);
+    return all;
+}
+
+}  // namespace
+
 std::string in_hex(std::string_view bytes)
 {
     std::string text;
@@ -20,12 +32,10 @@ std::string in_hex(std::string_view bytes)
     return text;
 }
 
-std::string joined(std::span<std::string const> keys)
+std::string joined(std::vector<std::string_view> keys)
 {
-    std::string all;
-    for (auto const& k : keys)
-        all.append(std::to_string(10'000 + k.size()), 1).append(k);
-    return all;
+    std::sort(keys.begin(), keys.end());
+    return as_they_stand(keys);
 }
 
 namespace {
@@ -59,7 +69,8 @@ public:
 
     call& flag(bool on) { return number(on ? 1 : 0); }
 
-    call& keys(key_view all) { return bytes(joined(all)); }
+    call& keys(key_view all) { return bytes(all.size() == 1 ? as_they_stand(all) : joined({all.begin(), all.end()})); }
+    call& keys_as_they_stand(key_view all) { return bytes(as_they_stand(all)); }
 
     std::string text() { return std::move(text_ += ')'); }
 
@@ -115,10 +126,11 @@ node_reply read_acquire(node_command const& c, row r)
     node_reply reply{.vote = vote_of(r.flag())};
     reply.fence = r.counter();
     reply.wanted = r.flag();
-    auto const ours = static_cast<std::uint32_t>(r.number());
-    reply.ours = c.grows ? ours : 0;
+    auto const number_of_key = static_cast<std::uint32_t>(r.number());
+    reply.ours = c.grows ? number_of_key : 0;
+    reply.chosen = c.any ? number_of_key : 0;
     std::string_view rest = r.text();
-    if (!c.contends())
+    if (!c.contends() && !c.any)
         return reply;
     while (!rest.empty()) {  // such as 0:4711:0
         auto one = take(rest, ',');
@@ -181,11 +193,17 @@ node_reply read_inspect(answer const& a)
 std::string put_acquire(node_command const& c, std::string_view table)
 {
     auto const fence = static_cast<std::int64_t>(c.fence);
-    call acquire(table, c.is_shared() ? "share" : "acquire");
-    acquire.keys(c.keys).bytes(c.value).number(c.ttl.count());
+    call acquire(table, c.is_shared() ? "share" : c.any ? "acquire_any" : "acquire");
+    acquire.keys(c.keys);
+    if (c.any)
+        acquire.keys_as_they_stand(c.keys);
+    acquire.bytes(c.value).number(c.ttl.count());
     if (c.is_shared())
         return acquire.bytes_or_null(c.contender).flag(c.passes).text();
-    return acquire.number(fence).bytes_or_null(c.contender).flag(c.grows).flag(c.handed_on == node_command::handovers::follow).text();
+    acquire.number(fence).bytes_or_null(c.contender);
+    if (!c.any)
+        acquire.flag(c.grows);
+    return acquire.flag(c.handed_on == node_command::handovers::follow).text();
 }
 
 }  // namespace
@@ -206,7 +224,7 @@ std::string put(node_command const& c, bool tombstone, std::string_view table)
     case kind::release:
         if (c.is_shared())
             return call(table, "release_shared").keys(c.keys).bytes(c.value).flag(tombstone).text();
-        return call(table, "release").keys(c.keys).bytes(c.value).flag(tombstone).flag(c.handed_on == node_command::handovers::end).text();
+        return call(table, "release").keys(c.keys).bytes(c.value).bytes_or_null(tombstone ? std::string_view(c.key()) : "").flag(c.handed_on == node_command::handovers::end).text();
     case kind::upgrade:
         return call(table, "upgrade").keys(c.keys).bytes(c.value).number(c.ttl.count()).number(fence).bytes_or_null(c.contender).text();
     case kind::downgrade:

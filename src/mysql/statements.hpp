@@ -4,9 +4,9 @@
 
 #include <redlock/node.hpp>
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::my {
 
@@ -15,8 +15,8 @@ inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 121
 
 std::string in_hex(std::string_view bytes);
 
-/// As procedures take keys: each behind its length, in four digits.
-std::string joined(std::span<std::string const> keys);
+/// As procedures take keys: each behind its length, in four digits, in the order of their bytes.
+std::string joined(std::vector<std::string_view> keys);
 
 /// How @p command is put. @p tombstone: of a release: leave one.
 std::string put(node_command const& command, bool tombstone, std::string_view table);
