@@ -51,6 +51,26 @@ if(TARGET redlock_postgresql)
     target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
 endif()
 
+redlock_store(etcd TRUE ""
+    src/etcd/address.cpp
+    src/etcd/boost_json.cpp
+    src/etcd/channel.cpp
+    src/etcd/etcd.cpp
+    src/etcd/etcd_node.cpp
+    src/etcd/expiries.cpp
+    src/etcd/json.cpp
+    src/etcd/layout.cpp
+    src/etcd/link.cpp
+    src/etcd/refusal.cpp
+    src/etcd/session.cpp
+    src/etcd/transaction.cpp
+    src/etcd/watches.cpp
+    src/redis/secrets.cpp
+    src/redis/tls.cpp)
+if(TARGET redlock_etcd)
+    target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
+endif()
+
 include(src/find_mariadb.cmake)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql redlock_mysql_schema)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql)

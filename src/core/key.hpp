@@ -46,6 +46,9 @@ void put_readers_key(std::string& to, std::string_view key);
 /// The key of the lock whose holder may wait until it has the lock at @p key alone.
 std::string upgrade_key(std::string_view key);
 
+/// The key of a client's session in a store that has such: behind the prefix of all locks, and no lock's either.
+std::string session_key(std::string_view prefix, std::string_view session);
+
 /// What the lock's key holds while it is shared. No value of ours begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "etcd/address.hpp"
+#include "etcd/json.hpp"
+#include "etcd/wire.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/node.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::etcd_v3 {
+
+using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
+
+/// A member, and how to come to it.
+struct server {
+    etcd_v3::member member;
+    std::string password{};  ///< to keep out of what is told
+    bool tls = false;
+    redis::tls_settings certificates{};
+    std::chrono::milliseconds connect_timeout{};
+};
+
+/// What became of a request.
+struct answer {
+    json::object content{};
+    node_reply why{};  ///< with an error: there is no answer, or a refusal. `untouched`: nothing was done for it
+};
+
+/** One HTTP connection to one server: one request at a time, or one stream in either direction, for ever.
+
+    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it.
+*/
+class channel : public std::enable_shared_from_this<channel> {
+public:
+    channel(asio::any_io_executor, std::shared_ptr<server const>);
+
+    /// Connects. With an error: why that failed.
+    asio::awaitable<node_reply> open();
+
+    /// @p patience: then the connection ends. @p token: what the server wants to know who we are by; empty: nothing.
+    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience);
+
+    /// Begins a stream with its first message, and waits for the first one that comes.
+    asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience);
+    asio::awaitable<void> write(std::string message);  ///< of a stream, after that; one at a time
+    asio::awaitable<answer> read();                    ///< likewise
+
+    void close();
+
+private:
+    asio::awaitable<node_reply> connect(asio::ip::tcp::endpoint);
+    void limit(std::chrono::milliseconds);
+    void cut();
+    answer failure(error_code, bool untouched) const;
+    answer interpret(unsigned status, std::string_view body);
+
+    asio::any_io_executor executor_;
+    std::shared_ptr<server const> const server_;
+    std::optional<etcd_v3::wire> wire_;
+    std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
+    timer limit_;
+    bool closed_ = false;
+    bool silent_ = false;    ///< it has not answered in time
+    bool answered_ = false;  ///< it is a server that speaks our language
+    boost::beast::flat_buffer buffer_;
+    std::optional<boost::beast::http::response_parser<boost::beast::http::string_body>> stream_;
+};
+
+}  // namespace redlock::etcd_v3

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "etcd/address.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+#include <redlock/store.hpp>
+
+#include <memory>
+
+namespace redlock::etcd_v3 {
+
+std::shared_ptr<node> make_etcd_node(address, config const&, store_context);
+
+}  // namespace redlock::etcd_v3

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+
+#include <chrono>
+#include <compare>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::etcd_v3 {
+
+/// What a node has under its lease and must delete itself when its time is over, because the lease goes on.
+struct leased {
+    enum class kind { lock, wish };
+    kind what;
+    std::string key;
+    std::string who;  ///< the lock's value, or the contender
+
+    auto operator<=>(leased const&) const = default;
+};
+
+/// Until when each of them stays.
+class expiries {
+public:
+    /// Never shortens. @p ttl: as it is stored.
+    void keep(leased const&, clock::time_point until, std::chrono::milliseconds ttl = {});
+    void forget(leased const&);
+    void clear();
+
+    bool knows(leased const& l) const { return known_.contains(l); }
+    clock::time_point until(leased const&) const;         ///< the minimum: it is not known
+    std::chrono::milliseconds ttl(leased const&) const;   ///< zero: likewise
+
+    clock::time_point next() const;                       ///< the maximum: there is nothing
+    std::vector<leased> take_due(clock::time_point now);  ///< each once, until it is kept again
+    std::vector<std::string> locks() const;               ///< their keys
+
+private:
+    struct entry {
+        clock::time_point until;
+        std::chrono::milliseconds ttl;
+    };
+    std::map<leased, entry> known_;
+    std::set<std::pair<clock::time_point, leased const*>> order_;
+};
+
+}  // namespace redlock::etcd_v3
