@@ -55,12 +55,14 @@ redlock_store(etcd TRUE ""
     src/etcd/address.cpp
     src/etcd/boost_json.cpp
     src/etcd/channel.cpp
+    src/etcd/deletions.cpp
     src/etcd/etcd.cpp
     src/etcd/etcd_node.cpp
     src/etcd/expiries.cpp
     src/etcd/json.cpp
     src/etcd/layout.cpp
     src/etcd/link.cpp
+    src/etcd/outbox.cpp
     src/etcd/refusal.cpp
     src/etcd/session.cpp
     src/etcd/transaction.cpp

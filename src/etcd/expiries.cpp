@@ -1,8 +1,24 @@
 #include "etcd/expiries.hpp"
 
+#include "core/handovers.hpp"
+
 #include <algorithm>
 
 namespace redlock::etcd_v3 {
+
+namespace {
+
+leased lock_of(std::string const& key, node_command const& c)
+{
+    return {leased::kind::lock, key, std::string(c.value)};
+}
+
+leased wish_of(std::string const& key, node_command const& c)
+{
+    return {leased::kind::wish, key, std::string(c.contender)};
+}
+
+}  // namespace
 
 void expiries::keep(leased const& l, clock::time_point until, std::chrono::milliseconds ttl)
 {
@@ -63,6 +79,40 @@ std::vector<std::string> expiries::locks() const
             keys.push_back(l.key);
     }
     return keys;
+}
+
+void expiries::note(node_command const& c, node_reply& r, clock::time_point sent)
+{
+    using kind = node_command::kind;
+    bool const granted = r.vote == vote::granted, sets = c.what == kind::acquire || c.what == kind::extend;
+    bool const may_be_set = c.what == kind::acquire && r.vote == vote::unknown && !r.untouched;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& key = c.keys[i];
+        if (may_be_set || (sets && (granted || i < r.ours)))
+            keep(lock_of(key, c), sent + c.ttl, c.ttl);
+        else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
+            forget(lock_of(key, c));
+        if (c.what == kind::withdraw || (granted && c.contends()))
+            forget(wish_of(key, c));
+    }
+    if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
+        note_denied(c, r);
+    auto const now = clock::now();
+    if (c.what != kind::inspect || !granted)
+        return;
+    if (auto const ours = until({leased::kind::lock, c.key(), r.text}); ours > now)
+        r.remaining = std::chrono::ceil<std::chrono::milliseconds>(ours - now);
+}
+
+void expiries::note_denied(node_command const& c, node_reply const& r)
+{
+    auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
+        keep(wish_of(key, c), clock::now() + std::max(remaining, std::chrono::milliseconds(0)) + core::wanted_life);
+    };
+    if (!c.has_several_keys())
+        wished(c.key(), r.remaining);
+    for (std::size_t i = 0; i < (c.grows ? std::min<std::size_t>(r.taken.size(), 1) : r.taken.size()); ++i)
+        wished(c.keys[r.taken[i].index], r.taken[i].remaining);
 }
 
 }  // namespace redlock::etcd_v3

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/clock.hpp>
+#include <redlock/node.hpp>
 
 #include <chrono>
 #include <compare>
@@ -38,7 +39,12 @@ public:
     std::vector<leased> take_due(clock::time_point now);  ///< each once, until it is kept again
     std::vector<std::string> locks() const;               ///< their keys
 
+    /// What follows from an answer to a command that was sent then. Of what we have it is known here how long it lasts.
+    void note(node_command const&, node_reply&, clock::time_point sent);
+
 private:
+    void note_denied(node_command const&, node_reply const&);
+
     struct entry {
         clock::time_point until;
         std::chrono::milliseconds ttl;

@@ -1,6 +1,7 @@
 #include "etcd/link.hpp"
 
 #include "etcd/refusal.hpp"
+#include "etcd/transaction.hpp"
 #include "etcd/watches.hpp"
 
 #include <redlock/error.hpp>
@@ -34,9 +35,10 @@ asio::awaitable<void> wait_until(timer& t, clock::time_point when)
 
 }  // namespace
 
-link::link(asio::any_io_executor e, std::shared_ptr<server const> where, settings s, std::shared_ptr<session> session, std::uint32_t number, owner& o)
+link::link(asio::any_io_executor e, std::shared_ptr<server const> where, std::shared_ptr<address const> a, std::shared_ptr<session> session, std::uint32_t number,
+           owner& o)
     : server_(std::move(where)),
-      settings_(std::move(s)),
+      address_(std::move(a)),
       session_(std::move(session)),
       number_(number),
       owner_(&o),
@@ -86,10 +88,10 @@ asio::awaitable<node_reply> link::greet()
 
 asio::awaitable<node_reply> link::authenticate()
 {
-    if (settings_.user.empty())
+    if (address_->user.empty())
         co_return node_reply{};
-    auto body = json::serialize(json::object{{"name", settings_.user}, {"password", settings_.password}});
-    auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {}, server_->connect_timeout + settings_.timeout);
+    auto body = json::serialize(json::object{{"name", address_->user}, {"password", address_->password}});
+    auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {}, server_->connect_timeout + address_->options.timeout);
     token_ = text(a.content, "token");
     bool const is_open_to_all = a.why.text.find("authentication is not enabled") != std::string::npos;
     co_return is_open_to_all ? node_reply{} : a.why;
@@ -97,17 +99,17 @@ asio::awaitable<node_reply> link::authenticate()
 
 asio::awaitable<answer> link::open_session()
 {
-    auto const patience = server_->connect_timeout + settings_.timeout;
+    auto const patience = server_->connect_timeout + address_->options.timeout;
     for (;;) {
         if (!session_->open()) {
             auto const sent = clock::now();
-            auto a = co_await commands_->ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", settings_.session.count()), token_, patience);
+            auto a = co_await commands_->ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_, patience);
             if (a.why.error || !owner_)
                 co_return a;
             session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
         }
-        auto const mark = fmt::format(R"({{"key":"{}","value":"{}","lease":"{}"}})", base64(session_->key()), base64(std::to_string(number_)), session_->lease());
-        auto a = co_await commands_->ask("/v3/kv/put", mark, token_, patience);
+        auto const count_me = transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
+        auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, patience);
         if (!a.why.error || !owner_ || !is_lease_gone(a.why))
             co_return a;
         owner_->lost();
@@ -123,7 +125,7 @@ asio::awaitable<node_reply> link::open_others()
         why = co_await watcher_->open();
     if (why.error || !owner_)
         co_return why;
-    auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_, server_->connect_timeout + settings_.timeout);
+    auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_, server_->connect_timeout + address_->options.timeout);
     if (first.why.error && first.why.error != errc::permission_denied)
         co_return node_reply{.untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
     auto const& result = object(first.content, "result");
@@ -144,7 +146,7 @@ asio::awaitable<void> link::send()
             co_await wait_until(wake_, clock::time_point::max());
             continue;
         }
-        auto a = co_await commands_->ask("/v3/kv/txn", std::move(request), token_, 3 * settings_.timeout);
+        auto a = co_await commands_->ask("/v3/kv/txn", std::move(request), token_, 3 * address_->options.timeout);
         if (!owner_)
             break;
         auto const why = a.why;
@@ -222,7 +224,7 @@ void link::watch(std::string message)
 asio::awaitable<void> link::talk(std::shared_ptr<link> self)
 {
     auto& l = *self;
-    for (auto next_beat = clock::now() + l.settings_.timeout; l.owner_;) {
+    for (auto next_beat = clock::now() + l.address_->options.timeout; l.owner_;) {
         if (l.messages_.empty())
             co_await wait_until(l.beat_, next_beat);
         if (!l.owner_)
@@ -231,7 +233,7 @@ asio::awaitable<void> link::talk(std::shared_ptr<link> self)
             if (++l.unanswered_beats_ > beats_max)
                 co_return l.end({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
             l.messages_.push_back(R"({"progress_request":{}})");
-            next_beat = clock::now() + l.settings_.timeout;
+            next_beat = clock::now() + l.address_->options.timeout;
         }
         while (!l.messages_.empty() && l.owner_) {
             auto message = std::move(l.messages_.front());
@@ -306,7 +308,7 @@ void link::farewell()
 
 asio::awaitable<void> link::revoke(std::shared_ptr<link> self)
 {
-    co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", self->session_->lease()), self->token_, self->settings_.timeout);
+    co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", self->session_->lease()), self->token_, self->address_->options.timeout);
     self->commands_->close();
 }
 

@@ -42,14 +42,8 @@ public:
         ~owner() = default;
     };
 
-    struct settings {
-        std::string user{}, password{};
-        std::chrono::seconds session{};
-        std::chrono::milliseconds timeout{};
-    };
-
     /// @p number: of the connection.
-    link(asio::any_io_executor, std::shared_ptr<server const>, settings, std::shared_ptr<session>, std::uint32_t number, owner&);
+    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number, owner&);
 
     /// All of it. @return why it has ended
     asio::awaitable<node_reply> run();
@@ -57,8 +51,10 @@ public:
     void wake();
     void watch(std::string message);
     void end(node_reply why);
+    void lose();  ///< the lease has ended
 
     void close();     ///< at once; the owner hears of nothing any more
+    void abandon() noexcept { owner_ = nullptr; }  ///< without touching what belongs to the context
     void farewell();  ///< the same, and the lease ends with it; nothing must be under way
 
 private:
@@ -74,11 +70,10 @@ private:
     asio::awaitable<void> send();
     asio::awaitable<std::optional<answered_by>> look();
     void read(json::object const& result);
-    void lose();
     void close_channels();
 
     std::shared_ptr<server const> const server_;
-    settings const settings_;
+    std::shared_ptr<address const> const address_;
     std::shared_ptr<session> const session_;
     std::uint32_t const number_;
     owner* owner_;  ///< null after the end

@@ -12,20 +12,19 @@ using kind = node_command::kind;
 using handovers = node_command::handovers;
 using std::chrono::milliseconds;
 
-// Raises a counter to what is proposed, if it is lower.
-std::string propose(std::string const& counter, std::uint64_t fence)
-{
-    auto const set = put(counter, to_text(fence));
-    auto const if_lower = transaction_text{{is_less(counter, to_text(fence))}, {set}, {}}.step();
-    return transaction_text{{is_missing(counter)}, {set}, {if_lower}}.step();
-}
-
-bool was_lower(json::object const& proposed)
-{
-    return is_true(proposed, "succeeded") || is_true(inner(proposed, 0), "succeeded");
-}
-
 }  // namespace
+
+std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease)
+{
+    auto const set = put(key, to_text(number), lease);
+    auto const if_lower = transaction_text{{is_less(key, to_text(number))}, {set}, {}}.step();
+    return transaction_text{{is_missing(key)}, {set}, {if_lower}}.step();
+}
+
+bool was_raised(json::object const& step)
+{
+    return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded");
+}
 
 std::string transaction::text(scope const& s) const
 {
@@ -118,7 +117,7 @@ std::vector<std::string> transaction::to_grant(std::string const& key, scope con
             steps.push_back(transaction_text{{is_missing(turn)}, {put(turn, "", s.lease)}, {}}.step());
     }
     if (c.fence != 0)
-        steps.push_back(propose(s.layout.counter(key), c.fence));
+        steps.push_back(raise_to(s.layout.counter(key), c.fence));
     return steps;
 }
 
@@ -129,8 +128,11 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (!c.contends())
         return {};
     std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
-    if (wants && !s.ours->knows({leased::kind::wish, key, std::string(c.contender)}))
-        steps.push_back(put(s.layout.wish(key, c.contender), "", s.lease));
+    if (wants && !s.ours->knows({leased::kind::wish, key, std::string(c.contender)})) {
+        auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
+        bool const may_be_free = c.has_several_keys() && !c.grows;
+        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step() : std::move(wish));
+    }
     return steps;
 }
 
@@ -155,7 +157,7 @@ node_reply transaction::granted(json::object const& answer) const
         auto const& a = of_key(answer, i);
         r.wanted = r.wanted || (c.contends() && !found(a, 2).empty());
         if (c.fence != 0)
-            raised = was_lower(inner(a, !c.contends() ? 1 : c.handed_on == handovers::unsaid ? 3 : 4)) && raised;
+            raised = was_raised(inner(a, !c.contends() ? 1 : c.handed_on == handovers::unsaid ? 3 : 4)) && raised;
     }
     r.fence = raised ? c.fence : 0;
     r.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;

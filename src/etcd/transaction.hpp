@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace redlock::etcd_v3 {
@@ -25,6 +26,10 @@ struct scope {
     std::chrono::milliseconds session{};  ///< for how long what somebody else has may last, if nobody knows better
     expiries const* ours = nullptr;
 };
+
+/// Raises the number at @p key to @p number, if it is lower or missing: a step.
+std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease = {});
+bool was_raised(json::object const& step);
 
 /** One command on its way: what to ask etcd next, and what the answer says.
 

@@ -1,9 +1,11 @@
 #include "etcd/watches.hpp"
 
+#include "core/key.hpp"
 #include "etcd/json.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -22,18 +24,30 @@ std::string watch_message(std::string_view key, std::uint64_t id, std::int64_t r
     return fmt::format(R"({{"create_request":{{"key":"{}","start_revision":"{}","watch_id":"{}","filters":["NOPUT"]}}}})", base64(key), revision + 1, id);
 }
 
-watches::asked watches::ask(std::string const& name, std::int64_t revision, clock::time_point now)
+watches::asked watches::denied(node_command const& c, node_reply const& r, std::int64_t revision, clock::time_point now)
+{
+    asked to;
+    auto const name = [](std::string const& key, bool handed_on) { return handed_on ? core::handovers_key(key) : key; };
+    if (!c.has_several_keys())
+        ask(name(c.key(), r.handed_on), revision, now, to);
+    for (auto const& k : r.taken)
+        ask(name(c.keys[k.index], k.handed_on), revision, now, to);
+    return to;
+}
+
+void watches::ask(std::string const& name, std::int64_t revision, clock::time_point now, asked& to)
 {
     auto const known = known_.find(name);
     if (known == known_.end()) {
         known_[name] = {.id = ++last_, .used = now};
         names_[last_] = name;
-        return {.message = watch_message(prefix_ + name, last_, revision)};
+        return to.messages.push_back(watch_message(prefix_ + name, last_, revision));
     }
     auto& w = known->second;
     w.used = now;
     w.asked = w.changed <= revision;
-    return {.changed = !w.asked};
+    if (!w.asked)
+        to.changed.push_back(name);
 }
 
 std::string watches::deleted(std::uint64_t id, std::int64_t revision)

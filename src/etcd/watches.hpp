@@ -1,10 +1,10 @@
 #pragma once
 
 #include <redlock/clock.hpp>
+#include <redlock/node.hpp>
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +21,12 @@ public:
     explicit watches(std::string prefix) : prefix_(std::move(prefix)) {}
 
     struct asked {
-        std::string message{};  ///< to the server; empty: it watches the key already
-        bool changed = false;   ///< it has changed since
+        std::vector<std::string> messages{};  ///< to the server
+        std::vector<std::string> changed{};   ///< names of what has been deleted already
     };
 
-    /// To be told when @p name is deleted, which was there at @p revision.
-    asked ask(std::string const& name, std::int64_t revision, clock::time_point now);
+    /// Who has been denied what was there at @p revision wants to be told.
+    asked denied(node_command const&, node_reply const&, std::int64_t revision, clock::time_point now);
 
     /// The server says so of number @p id. @return the name; empty: nobody wants to know
     std::string deleted(std::uint64_t id, std::int64_t revision);
@@ -47,6 +47,8 @@ private:
         std::int64_t changed = 0;  ///< the latest revision
         clock::time_point used;
     };
+
+    void ask(std::string const& name, std::int64_t revision, clock::time_point now, asked& to);
 
     std::string const prefix_;
     std::uint64_t last_ = 0;
