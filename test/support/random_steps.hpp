@@ -62,6 +62,8 @@ public:
             s.contender.clear();
         c.passes = acquires && c.is_shared() && below(2) == 0;
         c.any = acquires && several && below(2) == 0;
+        if (c.any)
+            std::shuffle(s.keys.begin(), s.keys.end(), random_);
         c.grows = contends && acquires && several && !c.any && below(2) == 0;
         c.heal = c.what == kind::extend && below(2) == 0;
         c.alone = c.what == kind::extend && c.is_shared() && below(3) == 0;
@@ -114,7 +116,7 @@ inline void do_random_steps(std::function<std::shared_ptr<node>()> make, std::fu
         auto const is_dead = [&](auto& key) { return model.tombstones.contains({key, s.value}); };
         if (c.any && std::any_of(s.keys.begin(), s.keys.end(), is_dead))
             continue;
-        auto const request = std::make_shared<testing::request>(c, resource_set(s.keys), s.value);
+        auto const request = std::make_shared<testing::request>(c, s.keys, s.value);
         request->unanswered = s.tombstone ? 1000 : 0;  // on another connection than it is sent on
         auto const actual = client.answer_of(client.put(request));
         BOOST_REQUIRE_MESSAGE(actual.vote != vote::unknown, "step " << i << ": " << actual.text);
