@@ -54,7 +54,7 @@ public:
 
     bool can(node_command const& c) const noexcept override
     {
-        return !c.is_shared() && c.what != kind::upgrade && c.what != kind::downgrade && c.keys.size() <= keys_max;
+        return !c.any && !c.is_shared() && c.what != kind::upgrade && c.what != kind::downgrade && c.keys.size() <= keys_max;
     }
 
     // What was sent before has a number that counts no more.

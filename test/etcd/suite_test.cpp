@@ -21,7 +21,7 @@ namespace {
 
 void check(std::string const& url)
 {
-    node_kind const kind{.make = [url] { return make_node(url); }, .heals = false, .shares = false};
+    node_kind const kind{.make = [url] { return make_node(url); }, .heals = false, .locks_any = false, .shares = false};
     for (auto const& c : testing::node_cases()) {
         if (!c.concerns(kind))
             continue;
