@@ -3,6 +3,12 @@
 #include "crowd.hpp"
 #include "laboratory.hpp"
 
+#ifdef REDLOCK_HAS_MYSQL
+#include "mysql_floor.hpp"
+#include "testbed/mariadb_server.hpp"
+
+#include <redlock/mysql.hpp>
+#endif
 #ifdef REDLOCK_HAS_POSTGRESQL
 #include "testbed/postgres_server.hpp"
 #include "testbed/process.hpp"
@@ -14,23 +20,71 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 
 namespace redlock::bench {
 
-#ifdef REDLOCK_HAS_POSTGRESQL
 namespace {
 
-using testbed::postgres_server;
+constexpr std::chrono::seconds timeout(5);
 
+/// A store with a server of its own.
+struct subject {
+    std::string name, floor;
+    std::string url;
+    std::function<store(std::size_t connections)> make;
+    std::function<sample(std::size_t connections, std::chrono::milliseconds)> run_floor;
+};
+
+config settings_of(subject const& s, std::size_t connections)
+{
+    return {.nodes = {s.url}, .stores = {s.make(connections)}, .node_timeout = timeout, .restart_guard = restart_guard::off};
+}
+
+result measure_uncontended(laboratory& lab, subject const& s, std::size_t clients, std::size_t connections)
+{
+    auto const& o = lab.settings();
+    load l(settings_of(s, connections));
+    l.run({.clients = clients, .duration = std::chrono::milliseconds(500)});
+    auto const rounds = lab.rounds(
+        fmt::format("stores, {}, {} clients", s.name, clients), [&] { return s.run_floor(connections, o.duration); },
+        [&](round& r) { r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); }); });
+    return lab.conclude(rounds, "stores", fmt::format("{}, {} connections; floor: {}", s.name, connections, s.floor), clients);
+}
+
+// One lock that all want, by four processes.
+result measure_crowded(laboratory& lab, subject const& s)
+{
+    auto const& o = lab.settings();
+    std::size_t const clients = 32;
+    auto const hold = o.hold.value_or(std::chrono::milliseconds(1));
+    work const w{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold};
+    auto const rounds = lab.rounds(fmt::format("stores, {}, one lock, 4 processes", s.name), {}, [&](round& r) {
+        r.library = lab.observe([&] { return run_crowd(settings_of(s, 2), w, 4, r.more); });
+        auto const waits = r.library.wait.summary();
+        r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
+    });
+    return lab.conclude(rounds, "stores", s.name + ", one lock that four processes want", clients, false);
+}
+
+void measure(laboratory& lab, subject const& s, std::vector<result>& results)
+{
+    auto const& o = lab.settings();
+    for (auto const clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{64, 1})
+        results.push_back(measure_uncontended(lab, s, clients, clients > 1 ? 4 : 1));
+    results.push_back(measure_crowded(lab, s));
+}
+
+#ifdef REDLOCK_HAS_POSTGRESQL
 // What a lock and its release are there, asked for by PostgreSQL's own benchmark.
 constexpr auto cycle = R"(\set k random(1, 1000000)
 SELECT * FROM redlock_acquire(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', 10000, 0, NULL, false, false, false);
 SELECT redlock_release(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', false, false);
 )";
 
-sample run_pgbench(postgres_server const& s, std::size_t connections, std::chrono::milliseconds duration)
+sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, std::chrono::milliseconds duration)
 {
     testbed::temporary_folder folder;
     auto const script = folder.path + "/cycle.sql";
@@ -50,57 +104,51 @@ sample run_pgbench(postgres_server const& s, std::size_t connections, std::chron
     result.cycles = static_cast<std::uint64_t>(std::atof(said.c_str() + at + label.size()));
     return result;
 }
+#endif
 
-result measure_uncontended(laboratory& lab, postgres_server const& s, std::size_t clients, std::size_t connections)
+bool measure_postgresql([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
 {
-    auto const& o = lab.settings();
-    auto const timeout = std::chrono::seconds(5);
-    load l(config{.nodes = {s.url()},
-                  .stores = {postgresql({.connections = connections, .timeout = timeout})},
-                  .node_timeout = timeout,
-                  .restart_guard = restart_guard::off});
-    l.run({.clients = clients, .duration = std::chrono::milliseconds(500)});
-    auto const rounds = lab.rounds(
-        fmt::format("stores, PostgreSQL, {} clients", clients), [&] { return run_pgbench(s, connections, o.duration); },
-        [&](round& r) { r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); }); });
-    return lab.conclude(rounds, "stores", fmt::format("PostgreSQL, {} connections; floor: pgbench", connections), clients);
+#ifdef REDLOCK_HAS_POSTGRESQL
+    if (!testbed::postgres_programs().empty()) {
+        laboratory lab(o, p, 1);
+        testbed::postgres_server const server;
+        measure(lab, {.name = "PostgreSQL", .floor = "pgbench", .url = server.url(),
+                      .make = [](std::size_t connections) { return postgresql({.connections = connections, .timeout = timeout}); },
+                      .run_floor = [&](std::size_t connections, auto duration) { return run_pgbench(server, connections, duration); }},
+                results);
+        return true;
+    }
+#endif
+    return false;
 }
 
-// One lock that all want, by four processes.
-result measure_crowded(laboratory& lab, postgres_server const& s)
+bool measure_mysql([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
 {
-    auto const& o = lab.settings();
-    std::size_t const clients = 32;
-    auto const hold = o.hold.value_or(std::chrono::milliseconds(1));
-    auto const timeout = std::chrono::seconds(5);
-    config const settings{.nodes = {s.url()}, .stores = {postgresql({.connections = 2, .timeout = timeout})}, .node_timeout = timeout, .restart_guard = restart_guard::off};
-    work const w{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold};
-    auto const rounds = lab.rounds("stores, PostgreSQL, one lock, 4 processes", {}, [&](round& r) {
-        r.library = lab.observe([&] { return run_crowd(settings, w, 4, r.more); });
-        auto const waits = r.library.wait.summary();
-        r.more["longest_wait_to_mean"] = waits.mean > 0 ? waits.max / waits.mean : 0;
-    });
-    return lab.conclude(rounds, "stores", "PostgreSQL, one lock that four processes want", clients, false);
+#ifdef REDLOCK_HAS_MYSQL
+    if (!testbed::mariadb_program().empty()) {
+        laboratory lab(o, p, 1);
+        testbed::mariadb_server const server;
+        measure(lab, {.name = "MariaDB", .floor = "its client library, a thread each", .url = server.url(),
+                      .make = [](std::size_t connections) { return mysql({.connections = connections, .timeout = timeout}); },
+                      .run_floor = [&](std::size_t connections, auto duration) { return run_mysql_floor(server.port(), connections, duration); }},
+                results);
+        return true;
+    }
+#endif
+    return false;
 }
 
 }  // namespace
-#endif
 
 std::vector<result> stores(options const& o, progress const& p)
 {
     need_own_servers(o, "stores");
     std::vector<result> results;
-#ifdef REDLOCK_HAS_POSTGRESQL
-    if (!testbed::postgres_programs().empty()) {
-        laboratory lab(o, p, 1);
-        postgres_server const s;
-        for (auto const clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{64, 1})
-            results.push_back(measure_uncontended(lab, s, clients, clients > 1 ? 4 : 1));
-        results.push_back(measure_crowded(lab, s));
-        return results;
+    std::pair<char const*, bool (*)(options const&, progress const&, std::vector<result>&)> const all[] = {{"PostgreSQL", measure_postgresql}, {"MariaDB", measure_mysql}};
+    for (auto const& [name, run] : all) {
+        if (!run(o, p, results))
+            p(fmt::format("stores: {} is left out, its client library or its server is not here", name));
     }
-#endif
-    p("stores: PostgreSQL is left out, its client library or its server is not here");
     return results;
 }
 

@@ -128,9 +128,9 @@ session::settings session::read_settings(answer const& a)
     };
     auto const on = [&](std::string_view name) { return value(name) != "OFF" && value(name) != "0" && !value(name).empty(); };
     settings s;
-    s.name = value("server_uuid") + value("server_uid");
-    if (s.name.empty())  // of MariaDB before 10.6.19
-        s.name = fmt::format("{}:{}:{}", value("hostname"), value("port"), value("server_id"));
+    s.name = value("server_uuid");
+    if (s.name.empty())  // MariaDB's uid is made of port and network card, and those of containers are often the same
+        s.name = fmt::format("{}:{}:{}:{}", value("server_uid"), value("hostname"), value("port"), value("server_id"));
     auto const flush = value("innodb_flush_log_at_trx_commit");
     s.durable = (flush == "1" || flush == "3") && (!on("log_bin") || value("sync_binlog") == "1");
     s.writable = !on("read_only") && !on("innodb_read_only");

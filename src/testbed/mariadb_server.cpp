@@ -22,7 +22,8 @@ constexpr auto tables = "/usr/share/mysql/";  // what its own come from
 
 std::vector<std::string> words_for(std::string const& data, std::vector<std::string> const& options)
 {
-    std::vector<std::string> words{mariadb_program(), "--no-defaults", "--datadir=" + data, "--innodb-log-file-size=8M", "--innodb-buffer-pool-size=32M"};
+    std::vector<std::string> words{mariadb_program(), "--no-defaults", "--datadir=" + data, "--loose-innodb-log-file-size=8M", "--innodb-buffer-pool-size=32M",
+                                   "--loose-mysqlx=OFF"};
     if (::geteuid() == 0)
         words.push_back("--user=root");
     words.insert(words.end(), options.begin(), options.end());
@@ -36,25 +37,45 @@ std::string text_of(std::string const& file)
     return text.str();
 }
 
-// Made once, and copied for each server. The program that usually does it needs packages that the server does not.
+void run(std::vector<std::string> words, std::string const& output)
+{
+    auto const what = words.front();
+    process p(std::move(words), {.output = output});
+    if (auto const ended = p.wait(); ended.code() != 0)
+        throw std::runtime_error(what + " has failed: " + ended.in_words() + "\n" + text_of(output));
+}
+
+// MariaDB's own way takes a program that needs packages which the server does not.
+void make_mariadb(std::string const& folder, std::string const& data)
+{
+    std::ofstream(folder + "/begin") << "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n"
+                                     << text_of(tables + std::string("mysql_system_tables.sql")) << text_of(tables + std::string("mysql_performance_tables.sql"))
+                                     << text_of(tables + std::string("mysql_system_tables_data.sql"));
+    auto words = words_for(data, {"--bootstrap", "--innodb-flush-log-at-trx-commit=0"});
+    words.insert(words.begin(), {"sh", "-c", "file=$0; exec \"$@\" <\"$file\"", folder + "/begin"});
+    run(std::move(words), folder + "/log");
+}
+
+void make_mysql(std::string const& folder, std::string const& data)
+{
+    run(words_for(data, {"--initialize-insecure"}), folder + "/log");
+    files::remove(data + "/auto.cnf");  // who it is, which copies must not share
+}
+
+bool is_mysql()
+{
+    process p({mariadb_program(), "--version"}, {.piped = true});
+    return p.read().find("MariaDB") == std::string::npos;
+}
+
+// Made once, and copied for each server.
 std::string const& fresh_data()
 {
     struct made {
         made() : path(folder.path + "/data")
         {
             files::create_directory(path);
-            std::ofstream(folder.path + "/begin") << "CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n"
-                                                  << text_of(tables + std::string("mysql_system_tables.sql"))
-                                                  << text_of(tables + std::string("mysql_performance_tables.sql"))
-                                                  << text_of(tables + std::string("mysql_system_tables_data.sql"))
-                                                  << "FLUSH PRIVILEGES;\nCREATE USER redlock@'127.0.0.1';\nCREATE USER redlock@localhost;\n"
-                                                     "GRANT ALL ON *.* TO redlock@'127.0.0.1' WITH GRANT OPTION;\n"
-                                                     "GRANT ALL ON *.* TO redlock@localhost WITH GRANT OPTION;\nCREATE DATABASE redlock;\n";
-            auto words = words_for(path, {"--bootstrap", "--innodb-flush-log-at-trx-commit=0"});
-            words.insert(words.begin(), {"sh", "-c", "file=$0; exec \"$@\" <\"$file\"", folder.path + "/begin"});
-            process p(std::move(words), {.output = folder.path + "/log"});
-            if (auto const ended = p.wait(); ended.code() != 0)
-                throw std::runtime_error("mariadbd --bootstrap has failed: " + ended.in_words() + "\n" + text_of(folder.path + "/log"));
+            is_mysql() ? make_mysql(folder.path, path) : make_mariadb(folder.path, path);
         }
         temporary_folder folder;
         std::string path;
@@ -62,6 +83,10 @@ std::string const& fresh_data()
     static made const data;
     return data.path;
 }
+
+constexpr auto first_users = "CREATE USER IF NOT EXISTS redlock@'127.0.0.1';\nCREATE USER IF NOT EXISTS redlock@localhost;\n"
+                             "GRANT ALL ON *.* TO redlock@'127.0.0.1' WITH GRANT OPTION;\nGRANT ALL ON *.* TO redlock@localhost WITH GRANT OPTION;\n"
+                             "CREATE DATABASE IF NOT EXISTS redlock;\n";
 
 }  // namespace
 
@@ -78,6 +103,7 @@ mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std:
     if (mariadb_program().empty())
         throw std::runtime_error("there is no MariaDB server here (Debian's package mariadb-server-core); $REDLOCK_MARIADB may name the program");
     files::copy(fresh_data(), folder_.path + "/data", files::copy_options::recursive);
+    std::ofstream(folder_.path + "/first") << first_users;
     for (int attempt = 0;; ++attempt) {
         port_ = free_port();
         try {
@@ -116,9 +142,15 @@ void mariadb_server::start()
     }
 }
 
+void mariadb_server::start_at(std::uint16_t port)
+{
+    port_ = port;
+    start();
+}
+
 void mariadb_server::launch()
 {
-    auto words = words_for(folder_.path + "/data", {"--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + socket(), "--skip-name-resolve"});
+    auto words = words_for(folder_.path + "/data", {"--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + socket(), "--pid-file=" + folder_.path + "/pid", "--skip-name-resolve", "--init-file=" + folder_.path + "/first"});
     words.insert(words.end(), options_.begin(), options_.end());
     auto const log_file = folder_.path + "/log";
     ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word

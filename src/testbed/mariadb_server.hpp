@@ -10,7 +10,7 @@
 
 namespace redlock::testbed {
 
-/// The server program: $REDLOCK_MARIADB, or mariadbd where Debian's package mariadb-server-core has put it. Empty: there is none.
+/// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd where Debian's package mariadb-server-core has put it. Empty: there is none.
 std::string mariadb_program();
 
 /** A real MariaDB server on loopback, on a port that was free, with the user "redlock", who needs no password and may do everything, and the
@@ -28,7 +28,8 @@ public:
     std::string socket() const { return folder_.path + "/socket"; }
 
     void kill();   ///< SIGKILL
-    void start();  ///< again, after kill: in another second than the last time, which is how servers tell their lives apart
+    void start();  ///< again, after kill: in another second than the last time, by which clients tell its lives apart
+    void start_at(std::uint16_t port);  ///< the same, on another port, which must be free
     void pause();  ///< SIGSTOP
     void resume();
 

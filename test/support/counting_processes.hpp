@@ -1,0 +1,121 @@
+#pragma once
+
+#include "testbed/process.hpp"
+
+#include <redlock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace redlock::test {
+
+using namespace std::chrono_literals;
+
+/// What the processes have in common.
+struct shared_counter {
+    std::atomic<int> inside{0};
+    std::atomic<long> entered{0}, met{0};
+    std::atomic<std::uint64_t> last_token{0}, old_tokens{0};
+    std::atomic<bool> over{false};
+    long plain = 0;  // without the lock two would write the same
+};
+
+class shared_memory {
+public:
+    shared_memory() : counter_(new(::mmap(nullptr, sizeof(shared_counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) shared_counter) {}
+    ~shared_memory() { ::munmap(counter_, sizeof(shared_counter)); }
+    shared_counter* operator->() { return counter_; }
+    shared_counter& operator*() { return *counter_; }
+
+private:
+    shared_counter* const counter_;
+};
+
+inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c)
+{
+    asio::steady_timer pause(co_await asio::this_coro::executor);
+    while (!c.over) {
+        auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = 1s, .wait = 1s}, asio::as_tuple(asio::use_awaitable));
+        if (ec)
+            continue;
+        c.met += c.inside.exchange(::getpid()) != 0;
+        c.old_tokens += held.fencing_token() <= c.last_token.exchange(held.fencing_token());
+        auto const read = c.plain;
+        pause.expires_after(1ms);
+        co_await pause.async_wait(asio::use_awaitable);
+        c.plain = read + 1;
+        c.inside = 0;
+        ++c.entered;
+        co_await held.async_release(asio::as_tuple(asio::use_awaitable));
+    }
+    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+}
+
+inline int count_in_process(config const& settings, shared_counter& c)
+{
+    asio::io_context context;
+    lock_manager locks(context, settings);
+    asio::co_spawn(context, count(locks, c), asio::detached);
+    context.run();
+    return 0;
+}
+
+/// Four processes count under one lock while @p faults happen, and after each. Nobody meets anybody, and tokens grow.
+inline void count_in_turn(config settings, std::function<void()> const& faults)
+{
+    settings.fencing = true;
+    settings.node_timeout = 200ms;
+    settings.max_ttl = 2s;
+    shared_memory c;
+    {
+        std::vector<testbed::process> workers;
+        for (int i = 0; i < 4; ++i)
+            workers.emplace_back([&] { return count_in_process(settings, *c); });
+        auto const some_more = [&] {
+            auto const before = c->entered.load();
+            for (auto const end = clock::now() + 60s; c->entered < before + 20 && clock::now() < end;)
+                std::this_thread::sleep_for(5ms);
+            BOOST_TEST(c->entered >= before + 20);
+        };
+        for (int i = 0; i < 4; ++i) {
+            some_more();
+            faults();
+        }
+        some_more();
+        c->over = true;
+        for (auto& w : workers)
+            BOOST_TEST(w.wait().code() == 0);
+    }
+    BOOST_TEST(c->met == 0);
+    BOOST_TEST(c->plain == c->entered.load());
+    BOOST_TEST(c->old_tokens == 0u);
+}
+
+/// Kills a database and starts it again; then it stands still for longer than the ttl.
+template <class Server>
+void disturb(Server& s)
+{
+    s.kill();
+    s.start();
+    std::this_thread::sleep_for(300ms);
+    s.pause();
+    std::this_thread::sleep_for(1500ms);
+    s.resume();
+}
+
+}  // namespace redlock::test
