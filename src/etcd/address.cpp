@@ -96,10 +96,10 @@ member to_member(std::string_view text)
     member m;
     auto port = std::string_view();
     if (text.starts_with('[')) {
-        auto const end = std::min(text.find(']'), text.size());
-        m.host = text.substr(1, end - 1);
-        port = text.substr(std::min(end + 1, text.size()));
-        if (!is_v6_address(m.host))
+        auto const end = text.find(']');
+        m.host = text.substr(1, std::min(end, text.size()) - 1);
+        port = text.substr(std::min(end, text.size() - 1) + 1);
+        if (end == text.npos || !is_v6_address(m.host))
             refuse("what stands in brackets is no IPv6 address");
     } else {
         auto const colon = std::min(text.find(':'), text.size());
@@ -160,11 +160,11 @@ address parse_address(std::string_view url, etcd_options defaults)
     url.remove_prefix(std::min(url.find("://") + 3, url.size()));
     auto parameters = url;
     auto rest = take(parameters, "?");
-    if (auto const at = rest.rfind('@'); at != rest.npos) {
-        read_credentials(rest.substr(0, at), a);
-        rest.remove_prefix(at + 1);
-    }
     auto hosts = take(rest, "/");
+    if (auto const at = hosts.rfind('@'); at != hosts.npos) {
+        read_credentials(hosts.substr(0, at), a);
+        hosts.remove_prefix(at + 1);
+    }
     if (!rest.empty())
         a.options.prefix = percent_decode(rest);
     do

@@ -81,9 +81,7 @@ void channel::limit(std::chrono::milliseconds d)
 answer channel::failure(error_code ec, bool untouched) const
 {
     auto words = silent_ ? std::string(answered_ ? "it has stopped answering" : "it does not answer") : ec.message();
-    if (server_->tls && ec.category() == asio::error::get_ssl_category())
-        words += "; does it speak TLS on this port? Without, its URL begins with etcd://";
-    else if (!server_->tls && !answered_ && !silent_)
+    if (!server_->tls && !answered_ && !silent_)
         words += "; does it want TLS on this port? Then its URL begins with etcds://";
     return {{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = std::move(words)}};
 }
@@ -136,8 +134,9 @@ asio::awaitable<node_reply> channel::connect(asio::ip::tcp::endpoint where)
     if (!failed)
         co_return node_reply{};
     auto why = failure(failed, true).why;
-    if (auto const verified = SSL_get_verify_result(tls.native_handle()); verified != X509_V_OK)
-        why.text = failed.message() + ": " + X509_verify_cert_error_string(verified);
+    auto const verified = SSL_get_verify_result(tls.native_handle());
+    why.text += verified == X509_V_OK ? "; does it speak TLS on this port? Without, its URL begins with etcd://"
+                                      : std::string(": ") + X509_verify_cert_error_string(verified);
     co_return why;
 }
 

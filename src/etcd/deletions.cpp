@@ -37,7 +37,7 @@ public:
         auto const all = all_.lock();
         if (!all || r.vote != vote::unknown || withdrawn())
             return;
-        all->expiries_->keep(what_, clock::now() + again_after);
+        all->expiries_->keep(what_, clock::now() + again_after, 0ms);
         all->plan();
     }
 

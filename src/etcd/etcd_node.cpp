@@ -52,10 +52,7 @@ public:
     bool notifies() const noexcept override { return ready(); }
     node_limits limits() const override { return {.timeout = address_->options.timeout}; }
 
-    bool can(node_command const& c) const noexcept override
-    {
-        return !c.any && !c.is_shared() && c.what != kind::upgrade && c.what != kind::downgrade && c.keys.size() <= keys_max;
-    }
+    bool can(node_command const& c) const noexcept override { return !c.any && !c.is_shared() && c.keys.size() <= keys_max; }
 
     // What was sent before has a number that counts no more.
     bool may_still_execute(std::uint32_t connection) const override { return !ready() || connection == number_; }
@@ -227,7 +224,7 @@ private:
     {
         auto const self = shared_from_this();
         outbox::finished over;
-        auto request = outbox_.next(is_equal(session_->key(), to_text(number_)), number_, scope_, over);
+        auto request = outbox_.next(session_->key(), number_, scope_, over);
         complete(std::move(over));
         return request;
     }
@@ -236,7 +233,7 @@ private:
     {
         auto const self = shared_from_this();
         auto sent = outbox_.take_under_way();
-        bool const is_fenced = !a.why.error && !is_true(a.content, "succeeded");
+        bool const is_fenced = a.why.error ? is_key_gone(a.why) : !is_true(a.content, "succeeded");
         if (is_fenced || is_token_gone(a.why))
             outbox_.send_again(std::move(sent));
         else if (a.why.untouched && sent.size() > 1)  // one of them is to blame

@@ -89,11 +89,13 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
     for (std::size_t i = 0; i < c.keys.size(); ++i) {
         auto const& key = c.keys[i];
         if (may_be_set || (sets && (granted || i < r.ours)))
-            keep(lock_of(key, c), sent + c.ttl, c.ttl);
+            keep(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl);
         else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
             forget(lock_of(key, c));
         if (c.what == kind::withdraw || (granted && c.contends()))
             forget(wish_of(key, c));
+        else if (may_be_set && c.contends())
+            keep(wish_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
     }
     if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
         note_denied(c, r);
@@ -107,7 +109,7 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
 void expiries::note_denied(node_command const& c, node_reply const& r)
 {
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
-        keep(wish_of(key, c), clock::now() + std::max(remaining, std::chrono::milliseconds(0)) + core::wanted_life);
+        keep(wish_of(key, c), clock::now() + std::max(remaining, std::chrono::milliseconds(0)) + core::wanted_life, core::wanted_life);
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);

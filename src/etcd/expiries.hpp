@@ -26,8 +26,8 @@ struct leased {
 /// Until when each of them stays.
 class expiries {
 public:
-    /// Never shortens. @p ttl: as it is stored.
-    void keep(leased const&, clock::time_point until, std::chrono::milliseconds ttl = {});
+    /// Never shortens. @p ttl: as it is stored, of a wish any; zero: it may not be there.
+    void keep(leased const&, clock::time_point until, std::chrono::milliseconds ttl);
     void forget(leased const&);
     void clear();
 

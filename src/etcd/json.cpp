@@ -77,6 +77,11 @@ std::string put(std::string_view key, std::string_view value, std::string_view l
     return fmt::format(R"({{"request_put":{{"key":"{}","value":"{}","lease":"{}"}}}})", base64(key), base64(value), lease.empty() ? "0" : lease);
 }
 
+std::string put_as_it_is(std::string_view key)
+{
+    return fmt::format(R"({{"request_put":{{"key":"{}","ignore_value":true,"ignore_lease":true}}}})", base64(key));
+}
+
 std::string get(std::string_view key)
 {
     return fmt::format(R"({{"request_range":{{"key":"{}"}}}})", base64(key));

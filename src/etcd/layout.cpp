@@ -1,7 +1,6 @@
 #include "etcd/layout.hpp"
 
 #include "core/key.hpp"
-#include "etcd/json.hpp"
 
 #include <fmt/format.h>
 
@@ -92,6 +91,18 @@ std::uint64_t to_counter(std::string_view text)
     std::uint64_t counter = 0;
     std::from_chars(text.data(), text.data() + text.size(), counter);
     return counter;
+}
+
+std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease)
+{
+    auto const set = put(key, to_text(number), lease);
+    auto const if_lower = transaction_text{{is_less(key, to_text(number))}, {set}, {}}.step();
+    return transaction_text{{is_missing(key)}, {set}, {if_lower}}.step();
+}
+
+bool was_raised(json::object const& step)
+{
+    return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded");
 }
 
 }  // namespace redlock::etcd_v3

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "etcd/json.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -43,5 +45,9 @@ void add_holds(std::vector<std::string>& conditions, std::string_view key, std::
 /// As text whose order is that of the numbers.
 std::string to_text(std::uint64_t counter);
 std::uint64_t to_counter(std::string_view text);
+
+/// Raises the number at @p key to @p number, if it is lower or missing: a step.
+std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease = {});
+bool was_raised(json::object const& step);
 
 }  // namespace redlock::etcd_v3

@@ -1,7 +1,7 @@
 #include "etcd/link.hpp"
 
+#include "etcd/layout.hpp"
 #include "etcd/refusal.hpp"
-#include "etcd/transaction.hpp"
 #include "etcd/watches.hpp"
 
 #include <redlock/error.hpp>
@@ -126,11 +126,11 @@ asio::awaitable<node_reply> link::open_others()
     if (why.error || !owner_)
         co_return why;
     auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_, server_->connect_timeout + address_->options.timeout);
-    if (first.why.error && first.why.error != errc::permission_denied)
-        co_return node_reply{.untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
     auto const& result = object(first.content, "result");
     if (is_true(result, "canceled"))
-        co_return node_reply{.untouched = true, .error = errc::permission_denied, .text = std::string(text(result, "cancel_reason"))};
+        co_return refusal(json::object{{"error", text(result, "cancel_reason")}});
+    if (first.why.error == errc::node_unreachable)
+        co_return node_reply{.untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
     co_return first.why;
 }
 
@@ -191,7 +191,7 @@ asio::awaitable<void> link::keep(std::shared_ptr<link> self)
         auto const a = co_await l.keeper_->ask("/v3/lease/keepalive", fmt::format(R"({{"ID":"{}"}})", l.session_->lease()), l.token_, l.session_->ttl() / 3);
         if (!l.owner_)
             co_return;
-        std::chrono::seconds const ttl(number(object(a.content, "result"), "TTL"));
+        std::chrono::milliseconds const ttl = std::chrono::seconds(number(object(a.content, "result"), "TTL"));
         if (a.why.error)
             co_return l.end(a.why);
         if (ttl.count() <= 0)

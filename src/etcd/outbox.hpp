@@ -30,8 +30,8 @@ public:
     void add(std::shared_ptr<node_operation> o) { waiting_.emplace_back(std::move(o)); }
     bool idle() const noexcept { return under_way_.empty(); }
 
-    /// The next transaction, on connection number @p connection, which @p condition is to be true for. Empty: there is nothing to send.
-    std::string next(std::string const& condition, std::uint32_t connection, scope const&, finished& over);
+    /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty: there is nothing to send.
+    std::string next(std::string const& session, std::uint32_t connection, scope const&, finished& over);
 
     /// When the one that is under way was sent.
     clock::time_point sent() const noexcept { return sent_; }

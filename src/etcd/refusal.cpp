@@ -14,8 +14,6 @@ namespace {
 constexpr std::int64_t invalid_argument = 3, not_found = 5, permission_denied = 7, resource_exhausted = 8, failed_precondition = 9, unimplemented = 12,
                        unavailable = 14, unauthenticated = 16;
 
-constexpr std::string_view lease_gone = "requested lease not found";
-
 bool says(std::string_view words, std::string_view part)
 {
     return words.find(part) != words.npos;
@@ -30,7 +28,7 @@ errc reason_of(std::int64_t code, std::string_view words)
 {
     if (says(words, "user name is empty") || says(words, "authentication failed") || code == unauthenticated || names_token(words))
         return errc::authentication_failed;
-    if (code == permission_denied)
+    if (code == permission_denied || says(words, "permission denied"))
         return errc::permission_denied;
     if (says(words, "database space exceeded"))
         return errc::node_refuses_writes;
@@ -66,7 +64,12 @@ node_reply refusal(json::object const& said)
 
 bool is_lease_gone(node_reply const& why)
 {
-    return says(why.text, lease_gone);
+    return says(why.text, "requested lease not found");
+}
+
+bool is_key_gone(node_reply const& why)
+{
+    return says(why.text, "key not found");
 }
 
 bool is_token_gone(node_reply const& why)

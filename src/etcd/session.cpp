@@ -12,7 +12,7 @@ answered_by::answered_by(json::object const& answer)
 {
 }
 
-void session::begin(std::string lease, std::chrono::seconds ttl, clock::time_point sent)
+void session::begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
     lease_ = std::move(lease);
     key_ = core::session_key(prefix_, lease_);
@@ -27,11 +27,11 @@ void session::end()
     good_until_ = {};
 }
 
-void session::prolong(std::chrono::seconds ttl, clock::time_point sent)
+void session::prolong(std::chrono::milliseconds ttl, clock::time_point sent)
 {
     ttl_ = ttl;
-    due_ = sent + std::chrono::duration_cast<clock::duration>(ttl) / 3;
-    good_until_ = std::max(good_until_, sent + std::chrono::duration_cast<clock::duration>(ttl - core::drift(ttl, drift_factor_)));
+    due_ = sent + ttl / 3;
+    good_until_ = std::max(good_until_, sent + ttl - core::drift(ttl, drift_factor_));
 }
 
 }  // namespace redlock::etcd_v3

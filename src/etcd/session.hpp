@@ -31,10 +31,10 @@ public:
     bool open() const noexcept { return !lease_.empty(); }
     std::string const& lease() const noexcept { return lease_; }
     std::string const& key() const noexcept { return key_; }
-    std::chrono::seconds ttl() const noexcept { return ttl_; }
+    std::chrono::milliseconds ttl() const noexcept { return ttl_; }
 
     /// It has been granted, as was asked for at @p sent.
-    void begin(std::string lease, std::chrono::seconds ttl, clock::time_point sent);
+    void begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     void end();
 
     /** It has been prolonged, as was asked for at @p sent, by who was the leader still after that.
@@ -43,7 +43,7 @@ public:
         to read, for which the leader asks a majority, before and after: if it has answered in the same term both times, there was no other
         leader when it prolonged.
     */
-    void prolong(std::chrono::seconds ttl, clock::time_point sent);
+    void prolong(std::chrono::milliseconds ttl, clock::time_point sent);
 
     /// Until then at least it goes on.
     clock::time_point good_until() const noexcept { return good_until_; }
@@ -56,7 +56,7 @@ private:
     double const drift_factor_;
     std::string lease_;
     std::string key_;
-    std::chrono::seconds ttl_{};
+    std::chrono::milliseconds ttl_{};
     clock::time_point good_until_{}, due_{};
 };
 

@@ -14,18 +14,6 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease)
-{
-    auto const set = put(key, to_text(number), lease);
-    auto const if_lower = transaction_text{{is_less(key, to_text(number))}, {set}, {}}.step();
-    return transaction_text{{is_missing(key)}, {set}, {if_lower}}.step();
-}
-
-bool was_raised(json::object const& step)
-{
-    return is_true(step, "succeeded") || is_true(inner(step, 0), "succeeded");
-}
-
 std::string transaction::text(scope const& s) const
 {
     auto const& c = command();
@@ -52,6 +40,13 @@ std::string transaction::text(scope const& s) const
         break;
     }
     return transaction_text().step();
+}
+
+bool transaction::adds(scope const& s) const
+{
+    auto const& c = command();
+    return c.what == kind::acquire || c.what == kind::raise
+           || (c.what == kind::extend && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
 }
 
 std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
@@ -128,7 +123,8 @@ std::vector<std::string> transaction::to_deny(std::string const& key, bool wants
     if (!c.contends())
         return {};
     std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
-    if (wants && !s.ours->knows({leased::kind::wish, key, std::string(c.contender)})) {
+    bool const is_noted = s.ours->ttl({leased::kind::wish, key, std::string(c.contender)}) > milliseconds(0);
+    if (wants && !is_noted) {
         auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
         bool const may_be_free = c.has_several_keys() && !c.grows;
         steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step() : std::move(wish));
@@ -292,10 +288,16 @@ transaction_text transaction::extend(scope const& s) const
     for (auto const& key : c.keys) {
         auto const name = s.layout.lock(key);
         add_holds(t.conditions, name, c.value);
-        if (s.ours->ttl({leased::kind::lock, key, std::string(c.value)}) < c.ttl)
+        if (lasts_longer(key, s))
             t.then.push_back(put(name, to_text(content{std::string(c.value), c.ttl}), s.lease));
     }
     return t;
+}
+
+// Than what is stored.
+bool transaction::lasts_longer(std::string const& key, scope const& s) const
+{
+    return s.ours->ttl({leased::kind::lock, key, std::string(command().value)}) < command().ttl;
 }
 
 transaction_text transaction::release(scope const& s) const

@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::etcd_v3 {
@@ -27,10 +26,6 @@ struct scope {
     expiries const* ours = nullptr;
 };
 
-/// Raises the number at @p key to @p number, if it is lower or missing: a step.
-std::string raise_to(std::string const& key, std::uint64_t number, std::string_view lease = {});
-bool was_raised(json::object const& step);
-
 /** One command on its way: what to ask etcd next, and what the answer says.
 
     It is a transaction, to be a step of another one together with those of other commands, about other keys. Its conditions are judged before
@@ -41,6 +36,9 @@ public:
     explicit transaction(std::shared_ptr<node_operation> o) : operation(std::move(o)) {}
 
     std::string text(scope const&) const;
+
+    /// Whether it may add to the database.
+    bool adds(scope const&) const;
 
     /// What it is answered to @ref text, as a transaction that was a step of another. Nothing: that was only a look, and it must ask again.
     std::optional<node_reply> hear(json::object const& answer, scope const&);
@@ -58,6 +56,7 @@ private:
 
     node_command const& command() const noexcept { return operation->command(); }
     transaction_text of_each_key(transaction_text, std::vector<std::vector<std::string>> then, std::vector<std::vector<std::string>> otherwise) const;
+    bool lasts_longer(std::string const& key, scope const&) const;
     json::object const& of_key(json::object const& answer, std::size_t i) const;
 
     transaction_text acquire(scope const&) const;

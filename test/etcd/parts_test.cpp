@@ -1,0 +1,142 @@
+// Its parts, without a server.
+
+#include "etcd/address.hpp"
+#include "etcd/expiries.hpp"
+#include "etcd/json.hpp"
+#include "etcd/layout.hpp"
+#include "etcd/refusal.hpp"
+#include "etcd/watches.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/etcd.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::etcd_v3;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(parts)
+
+namespace {
+
+std::string refused(std::string const& url)
+{
+    try {
+        parse_address(url, {});
+    } catch (std::invalid_argument const& e) {
+        return e.what();
+    }
+    return "taken";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_address_is_understood)
+{
+    auto const a = parse_address("etcds://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
+
+    BOOST_TEST(a.name == "etcds://alpha:1234,[::1]:2379,10.0.0.1:2379/my/locks");
+    BOOST_TEST(a.user == "us@er");
+    BOOST_TEST(a.password == "p:w");
+    BOOST_TEST(a.tls);
+    BOOST_TEST(a.members.size() == 3u);
+    BOOST_TEST(a.options.prefix == "my/locks");
+    BOOST_TEST((a.options.session == 30s && a.options.timeout == 250ms));
+    BOOST_TEST((parse_address("etcd://h", {.session = 5s, .prefix = "p"}).options.session == 5s));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_refused_without_its_secrets)
+{
+    for (auto const* url : {"etcd://", "etcd://a,,b", "etcd://a:0", "etcd://a:65536", "etcd://[::1", "etcd://[alpha]", "etcd://u@a", "etcd://:secret@a", "etcd://u:@a",
+                            "etcd://u:secret%2@a", "etcd://u:se/cret@a", "etcd://u:secret", "etcd://a?sess=2s", "etcd://a?session=1s", "etcd://a?session=2500ms",
+                            "etcd://a?session=3601s", "etcd://a?timeout=0ms", "etcd://a?timeout=2", "etcd://a?timeout=2m", "etcd://a/x%0"}) {
+        auto const what = refused(url);
+        BOOST_TEST(what != "taken", url);
+        BOOST_TEST(what.find("secret") == what.npos, url);
+    }
+    BOOST_CHECK_THROW(etcd({.session = 1s}), std::invalid_argument);
+    BOOST_CHECK_THROW(etcd({.timeout = 0ms}), std::invalid_argument);
+    BOOST_CHECK_THROW(etcd({.prefix = std::string(257, 'x')}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_lock_s_key_holds_is_read_again)
+{
+    for (std::string const value : {"", "v", "v\n1", "\\n\n\\", "\n", "a\\"}) {
+        auto const read = to_content(to_text(content{value, 1500ms}));
+        BOOST_TEST(read.value == value);
+        BOOST_TEST((read.ttl == 1500ms));
+    }
+    BOOST_TEST(to_content("by hand").value == "by hand");
+    BOOST_TEST(!to_content("by hand").ttl.has_value());
+    BOOST_TEST(from_base64(base64(std::string("\0\xff\n", 3))) == std::string("\0\xff\n", 3));
+    BOOST_TEST(to_text(std::uint64_t(7)) < to_text(std::uint64_t(10)));
+    BOOST_TEST(to_counter(to_text(std::uint64_t(1) << 53)) == std::uint64_t(1) << 53);
+}
+
+BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
+{
+    auto const why = [](char const* said) { return refusal(boost::json::parse(said).as_object()); };
+    auto const no_space = why(R"({"error":"etcdserver: mvcc: database space exceeded","code":8})");
+    BOOST_TEST((no_space.untouched && no_space.error == errc::node_refuses_writes));
+    auto const timed_out = why(R"({"error":"etcdserver: request timed out","code":14})");
+    BOOST_TEST((!timed_out.untouched && timed_out.error == errc::node_loading));
+    BOOST_TEST(!why(R"({"error":"something new"})").untouched);
+    BOOST_TEST((why(R"({"error":{"grpc_code":7,"message":"permission denied"}})").error == errc::permission_denied));
+    BOOST_TEST(is_lease_gone(why(R"({"error":"etcdserver: requested lease not found","code":5})")));
+    BOOST_TEST(is_token_gone(why(R"({"error":"etcdserver: invalid auth token","code":16})")));
+}
+
+BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
+{
+    expiries all;
+    auto const start = clock::now();
+    leased const lock{leased::kind::lock, "lock:a", "v"}, wish{leased::kind::wish, "lock:a", "me"};
+    all.keep(lock, start + 10s, 10s);
+    all.keep(wish, start + 1s, 1s);
+    all.keep(lock, start + 5s, 5s);  // never shortens
+    BOOST_TEST((all.until(lock) == start + 10s && all.ttl(lock) == 10s));
+    BOOST_TEST((all.next() == start + 1s));
+    BOOST_TEST((all.take_due(start + 2s) == std::vector{wish}));
+    BOOST_TEST(all.take_due(start + 2s).empty());
+    BOOST_TEST(all.knows(wish));
+    all.keep(wish, start + 3s, 1s);
+    BOOST_TEST((all.take_due(start + 20s) == std::vector{wish, lock}));
+    all.forget(lock);
+    BOOST_TEST(!all.knows(lock));
+    BOOST_TEST(all.locks().empty());
+    BOOST_TEST((all.next() == clock::time_point::max()));
+}
+
+BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
+{
+    watches all("prefix/");
+    std::vector<std::string> const keys{"lock:a"};
+    node_command const c{.what = node_command::kind::acquire, .watch = true, .keys = keys, .contender = "me"};
+    node_reply const denied{.vote = vote::denied};
+    auto const now = clock::now();
+    auto const first = all.denied(c, denied, 10, now);
+    BOOST_TEST_REQUIRE(first.messages.size() == 1u);
+    auto const created = boost::json::parse(first.messages[0]).at("create_request").as_object();
+    BOOST_TEST(bytes(created, "key") == "prefix/lock:a");
+    BOOST_TEST(number(created, "start_revision") == 11);
+    auto const id = static_cast<std::uint64_t>(number(created, "watch_id"));
+
+    BOOST_TEST(all.deleted(id, 12) == "lock:a");
+    BOOST_TEST(all.deleted(id, 14) == "");  // nobody has asked again
+    auto const late = all.denied(c, denied, 13, now);  // an answer from before that
+    BOOST_TEST(late.messages.empty());
+    BOOST_TEST((late.changed == std::vector<std::string>{"lock:a"}));
+    BOOST_TEST(all.denied(c, denied, 15, now).changed.empty());
+    BOOST_TEST(all.tidy(now + 60s).empty());
+    BOOST_TEST(all.deleted(id, 16) == "lock:a");
+    BOOST_TEST(all.tidy(now + 60s).size() == 1u);
+    BOOST_TEST(all.deleted(id, 18) == "");
+    BOOST_TEST(all.denied(c, denied, 20, now).messages.size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
