@@ -29,6 +29,9 @@ function(redlock_store name found library)  # SOURCE…
         CXX_VISIBILITY_PRESET hidden
         VISIBILITY_INLINES_HIDDEN ON)
     redlock_precompile(redlock_${name} redlock_headers)
+    if(NOT REDLOCK_INSTALL AND NOT REDLOCK_BUILD_TESTS AND NOT REDLOCK_BUILD_TOOLS)
+        set_target_properties(redlock_${name} PROPERTIES EXCLUDE_FROM_ALL ON)  # part of another build, which links it if it wants it
+    endif()
     set(redlock_stores ${redlock_stores} ${name} PARENT_SCOPE)
 endfunction()
 
