@@ -284,13 +284,17 @@ BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
 BOOST_AUTO_TEST_CASE(stores_are_compared_with_their_own_client)
 {
     auto const results = run_briefly("stores");  // none where there is no server of theirs
-    for (std::size_t i = 0; i + 1 < results.size(); ++i) {
-        BOOST_TEST(results[i].cycles_per_second > 0);
-        BOOST_TEST(results[i].floor_cycles_per_second.value_or(0) > 0);
-        BOOST_TEST(results[i].failures.empty());
+    for (auto const& r : results) {
+        bool const crowded = r.variant.find("one lock") != std::string::npos;  // of which no native client is a measure
+        BOOST_TEST_CONTEXT(r.variant)
+        {
+            BOOST_TEST(r.cycles_per_second > 0);
+            BOOST_TEST(r.floor_cycles_per_second.has_value() != crowded);
+            BOOST_TEST(r.floor_cycles_per_second.value_or(1) > 0);
+            BOOST_TEST(r.more.contains("smallest_share_percent") == crowded);
+            BOOST_TEST(r.failures.empty());
+        }
     }
-    if (!results.empty())
-        BOOST_TEST(results.back().more.contains("smallest_share_percent"));
 }
 
 BOOST_AUTO_TEST_CASE(readers_beside_each_other_are_compared_with_one_after_the_other)
