@@ -69,20 +69,12 @@ BEGIN
 END
 //
 
--- Nothing is written if it is known already: who asks again and again costs no commit.
+-- Until a second after the lock's end. Who asks again and again changes nothing, and that costs no commit.
 CREATE PROCEDURE IF NOT EXISTS redlock_note_wish(one VARBINARY(768), ends DATETIME(6), who VARBINARY(255), shares BOOLEAN, t DATETIME(6))
 BEGIN
-    DECLARE known, old INT;
     DECLARE remembered DATETIME(6) DEFAULT IF(ends > t AND ends < '9999-01-01', ends, t) + INTERVAL 1 SECOND;
-    SELECT COALESCE(SUM(contender = who AND to_share = shares AND expires >= remembered), 0), COALESCE(SUM(expires <= t), 0) INTO known, old
-        FROM redlock_wish WHERE lock_key = one;
-    IF old > 0 THEN
-        DELETE FROM redlock_wish WHERE lock_key = one AND expires <= t;
-    END IF;
-    IF known = 0 THEN
-        INSERT INTO redlock_wish VALUES (one, who, shares, remembered)
-            ON DUPLICATE KEY UPDATE to_share = shares, expires = GREATEST(expires, remembered);
-    END IF;
+    DELETE FROM redlock_wish WHERE lock_key = one AND expires <= t;
+    INSERT INTO redlock_wish VALUES (one, who, shares, remembered) ON DUPLICATE KEY UPDATE to_share = shares, expires = GREATEST(expires, remembered);
 END
 //
 

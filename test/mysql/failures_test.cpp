@@ -3,6 +3,7 @@
 #include "support/certificates.hpp"
 #include "support/mariadb.hpp"
 #include "support/real_servers.hpp"
+#include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -168,14 +169,14 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         bool const durable = options.empty() || options.back() == "--sync-binlog=1";
         mariadb_server s(options);
         real_servers r(0);
-        auto const settings = on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict});
+        auto const settings = on(s.url(), {.max_ttl = 2s, .restart_guard = restart_guard::strict});
         lock_manager locks(r.context, settings);
-        BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
+        BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 1500ms}).held); }));  // once the tables are old enough
         s.kill();
         s.start();
         bool quarantined = false;
         BOOST_TEST(r.run_to([&] {
-            auto const tried = r.acquire(locks, "stock", {.ttl = 4s});
+            auto const tried = r.acquire(locks, "stock", {.ttl = 1500ms});
             quarantined = quarantined || tried.ec == errc::quarantined;
             return !tried.ec;
         }));
@@ -202,31 +203,6 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_sti
     BOOST_TEST((clock::now() <= won.held.valid_until() || won.held.valid_until() == clock::time_point()));
     s.resume();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "other").ec; }));
-}
-
-BOOST_AUTO_TEST_CASE(a_connection_that_has_ended_is_ended_in_the_database_too)
-{
-    mariadb_server s({hurried});
-    mariadb_client root(s);
-    real_servers r(0);
-    lock_manager locks(r.context, on(s.url("?connections=1&timeout=100ms")));
-    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    auto const ours = "SELECT GROUP_CONCAT(id) FROM information_schema.processlist WHERE user = 'redlock' AND id <> CONNECTION_ID()";
-    auto const first = root.ask(ours);
-    // The rest of this one's wait is in the server, where its connection ends unseen.
-    BOOST_TEST(root.ask("START TRANSACTION; SELECT COUNT(*) FROM redlock WHERE lock_key = 'lock:stock' FOR UPDATE") == "1");
-    s.pause();
-    real_servers::outcome waiter;
-    r.start_acquire(waiter, locks, "stock", {.ttl = 20s, .wait = 2s});
-    BOOST_TEST(r.run_to([&] { return locks.stats().nodes.at(0).connected == false; }));
-    s.resume();
-    BOOST_TEST(r.run_to([&] {
-        auto const now = root.ask(ours);
-        return !now.empty() && (',' + now + ',').find(',' + first + ',') == std::string::npos;
-    }));
-    BOOST_TEST(root.ask("ROLLBACK") == "");
-    BOOST_TEST(r.run_to([&] { return waiter.done; }));
-    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 1s}).held); }));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
@@ -274,21 +250,16 @@ BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
 {
     mariadb_server s({hurried});
     mariadb_client other(s);
-    real_servers r(0);
-    lock_manager locks(r.context, on(s.url("?timeout=5s")));
-    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 60s}).held));
-    BOOST_TEST(other.ask("START TRANSACTION; UPDATE redlock SET value = 'x', expires = UTC_TIMESTAMP(6) + INTERVAL 1500000 MICROSECOND WHERE lock_key = 'lock:stock';"
-                         "COMMIT; START TRANSACTION; SELECT value FROM redlock WHERE lock_key = 'lock:stock' FOR UPDATE") == "x");
-    real_servers::outcome waiter;
-    r.start_acquire(waiter, locks, "stock", {.ttl = 60s, .wait = 20s, .report = &waiter.report});
-    BOOST_TEST(r.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + those_who_wait) == "1"; }));
-    BOOST_TEST(r.run_to([&] { return other.ask("SELECT UTC_TIMESTAMP(6) > expires FROM redlock WHERE lock_key = 'lock:stock'") == "1"; }));
-    BOOST_TEST(!waiter.done);
+    testing::client node({.make = [&] { return make_mysql_node(s.url("?timeout=20s")); }});
+    BOOST_TEST(node.acquires({"stock"}, "v", std::chrono::hours(1)));
+    BOOST_TEST(other.ask("START TRANSACTION; SELECT value FROM redlock WHERE lock_key = 'stock' FOR UPDATE") == "v");
+    auto const waiter = node.put({.what = node_command::kind::acquire, .contender = "me", .ttl = 60s}, {"stock"}, "w");
+    node.run_to([&] { return other.ask(std::string("SELECT COUNT(*) FROM ") + those_who_wait) == "1"; }, "nobody waits");
+    other.ask("UPDATE redlock SET expires = UTC_TIMESTAMP(6) WHERE lock_key = 'stock'");  // after it has come
+    BOOST_TEST(waiter->answers == 0);
     other.ask("COMMIT");
-    BOOST_TEST(r.run_to([&] { return waiter.done; }));
-    BOOST_TEST(!waiter.ec);
-    BOOST_TEST(waiter.report.rounds == 2u);
-    BOOST_TEST(other.ask("SELECT expires > UTC_TIMESTAMP(6) + INTERVAL 55 SECOND FROM redlock WHERE lock_key = 'lock:stock'") == "1");
+    BOOST_TEST((node.answer_of(waiter).vote == vote::granted));
+    BOOST_TEST(other.ask("SELECT expires > UTC_TIMESTAMP(6) AND expires <= UTC_TIMESTAMP(6) + INTERVAL 60 SECOND FROM redlock WHERE lock_key = 'stock'") == "1");
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_in_a_circle)
