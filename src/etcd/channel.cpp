@@ -116,6 +116,7 @@ asio::awaitable<node_reply> channel::open()
 asio::awaitable<node_reply> channel::connect(asio::ip::tcp::endpoint where)
 {
     silent_ = false;
+    buffer_.reserve(16 * 1024);
     wire_.emplace(executor_);
     limit(server_->connect_timeout);
     auto const [ec] = co_await wire_->tcp().async_connect(where, as_result);

@@ -108,8 +108,9 @@ void expiries::note(node_command const& c, node_reply& r, clock::time_point sent
 
 void expiries::note_denied(node_command const& c, node_reply const& r)
 {
+    // Who wins or gives up says so before that.
     auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
-        keep(wish_of(key, c), clock::now() + std::max(remaining, std::chrono::milliseconds(0)) + core::wanted_life, core::wanted_life);
+        keep(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
     };
     if (!c.has_several_keys())
         wished(c.key(), r.remaining);

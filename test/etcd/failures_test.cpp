@@ -20,13 +20,6 @@ BOOST_AUTO_TEST_SUITE(failures, *only_with_etcd())
 
 namespace {
 
-config settings(std::string url, config special = {})
-{
-    special.nodes.push_back(std::move(url));
-    special.stores = {etcd()};
-    return special;
-}
-
 /// What is said of an address that is no good.
 node_report trouble_with(std::string const& url, config special = {})
 {
@@ -106,7 +99,7 @@ BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
 {
     etcd_cluster cluster(3);
     real_servers r(0);
-    config c{.nodes = {cluster.url(), "memory://one", "etcd://127.0.0.1:" + std::to_string(cluster[2].port())}};
+    config c{.nodes = {cluster.url(), "memory://one", "etcd://127.0.0.1:" + std::to_string(cluster[2].port())}, .node_timeout = patience};
     c.stores = {etcd()};
     lock_manager locks(r.context, c);
 
@@ -121,7 +114,7 @@ BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
 BOOST_AUTO_TEST_CASE(it_stands_beside_other_kinds)
 {
     real_servers r(0);
-    config c{.nodes = {server().url("/mixed/"), "memory://one", "memory://two"}, .fencing = true};
+    config c{.nodes = {server().url("/mixed/"), "memory://one", "memory://two"}, .node_timeout = patience, .fencing = true};
     c.stores = {etcd()};
     lock_manager locks(r.context, c);
     std::uint64_t token = 0;
@@ -286,7 +279,11 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_full_takes_no_lock_and_lets_go_of_those_
     BOOST_TEST((full.report.nodes[0].error == errc::node_refuses_writes));
     BOOST_TEST(full.report.nodes[0].message.find("etcdctl alarm disarm") != std::string::npos);
     BOOST_TEST(!r.extend(won.held, 50s));
+    real_servers::outcome beside;
+    r.start_acquire(beside, locks, "another", {});  // in one transaction with the release
     BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(r.run_to([&] { return beside.done; }));
+    BOOST_TEST((beside.ec == errc::no_quorum));
     r.shutdown(locks);
 }
 

@@ -32,8 +32,8 @@ public:
 
     std::string url(std::string const& rest = {}) const { return "etcd://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + rest; }
 
-    /// The next request that begins like this goes nowhere.
-    void keep(std::string begins) { wanted_ = std::move(begins); }
+    /// The next request that holds this goes nowhere.
+    void keep(std::string words) { wanted_ = std::move(words); }
     std::string const& kept() const noexcept { return kept_; }
 
     /// Sends what was kept. @return the answer
@@ -71,7 +71,7 @@ private:
         for (std::array<char, 16 * 1024> buffer;;) {
             auto [ec, n] = co_await from->async_read_some(boost::asio::buffer(buffer), as_result);
             std::string_view const bytes(buffer.data(), n);
-            if (requests && !wanted_.empty() && bytes.starts_with(wanted_)) {
+            if (requests && !wanted_.empty() && bytes.find(wanted_) != bytes.npos) {
                 kept_ = bytes;
                 wanted_.clear();
             } else if (!ec) {

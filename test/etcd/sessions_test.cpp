@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,26 +23,6 @@ using namespace redlock::test;
 using testbed::fault;
 
 BOOST_AUTO_TEST_SUITE(sessions, *only_with_etcd())
-
-namespace {
-
-config settings(std::string url, config special = {})
-{
-    special.nodes.push_back(std::move(url));
-    special.stores = {etcd()};
-    return special;
-}
-
-std::string lines_of(std::string const& text, std::string const& begin)
-{
-    std::istringstream lines(text);
-    std::string found;
-    for (std::string line; std::getline(lines, line);)
-        found += line.starts_with(begin) ? line + "\n" : "";
-    return found;
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_lock)
 {
@@ -152,11 +131,11 @@ BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing)
     recorder between(r.context, s.port());
     lock_manager locks(r.context, settings(between.url("?timeout=200ms")));
     BOOST_REQUIRE(!r.release(r.acquire(locks, "warm-up").held));
-    between.keep("POST /v3/kv/txn");
+    between.keep("bG9jazpzdG9jaw");  // lock:stock
     auto const lost = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_TEST((lost.ec == errc::no_quorum));
-    BOOST_REQUIRE(between.kept().find("bG9jazpzdG9jaw") != std::string::npos);  // lock:stock
-    BOOST_REQUIRE(r.run_to([&] { return locks.stats().nodes[0].connections == 2 && locks.stats().cleaning == 0; }));
+    BOOST_REQUIRE(between.kept().starts_with("POST /v3/kv/txn"));
+    BOOST_REQUIRE(r.run_to([&] { return locks.stats().nodes[0].connections >= 2 && locks.stats().cleaning == 0; }));
 
     auto const answer = between.replay();
 
@@ -172,9 +151,8 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
     etcd_server s;
     real_servers r(0);
     lock_manager locks(r.context, settings(s.url("?session=600s")));
-    auto const won = r.acquire(locks, "stock", {.ttl = 1500ms});
+    auto const won = r.acquire(locks, "stock", {.ttl = 3500ms});
     BOOST_REQUIRE(!won.ec);
-    BOOST_TEST(lines_of(s.ask({"get", "--prefix", "lock:stock"}), "1500") == "1500\n");
 
     BOOST_TEST(r.run_to([&] { return s.ask({"get", "lock:stock"}).empty(); }));
 
@@ -216,7 +194,7 @@ private:
     static std::string chunk(std::string const& body) { return fmt::format("{:x}\r\n{}\n\r\n", body.size() + 1, body); }
 };
 
-/// What a node promises, of a gateway.
+/// For how long a node promises a lock, of a gateway whose leases last for two seconds.
 struct promises {
     explicit promises(fake_gateway& g) : server(context, [&g](std::string_view bytes) { return g(bytes); })
     {
@@ -242,14 +220,12 @@ struct promises {
         return true;
     }
 
-    /// Until when.
-    clock::time_point ask()
+    std::chrono::milliseconds ask()
     {
         auto const r = std::make_shared<testing::request>(node_command{.what = testing::kind::extend, .ttl = testing::long_ttl}, "lock:stock", "v");
-        auto const asked = clock::now();
         node->submit(r);
         BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
-        return asked + r->reply.good_for;
+        return r->reply.good_for;
     }
 
     asio::io_context context;
@@ -263,9 +239,10 @@ BOOST_AUTO_TEST_CASE(a_lease_that_is_prolonged_is_promised_for_longer)
 {
     fake_gateway g;
     promises p(g);
-    auto const first = p.ask();
+    p.ask();
+    auto const granted = clock::now();
 
-    BOOST_TEST(p.run_to([&] { return g.keepalives >= 2 && p.ask() > first + 500ms; }));
+    BOOST_TEST(p.run_to([&] { return clock::now() > granted + 2s && p.ask() > 0ms; }));
 }
 
 // It may have been the leader of before, who does not know that there is another; and that one has not heard of it.
@@ -274,11 +251,12 @@ BOOST_AUTO_TEST_CASE(who_prolongs_a_lease_while_the_term_changes_is_not_believed
     fake_gateway g;
     g.term = [](int keepalives) { return 2 + keepalives; };
     promises p(g);
-    auto const first = p.ask();
+    p.ask();
+    auto const granted = clock::now();
 
-    BOOST_TEST(p.run_to([&] { return g.keepalives >= 5; }));
+    BOOST_TEST(p.run_to([&] { return g.keepalives >= 5 && clock::now() > granted + 2s; }));
 
-    BOOST_TEST((p.ask() < first + 300ms));
+    BOOST_TEST((p.ask() <= 0ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,7 +81,7 @@ private:
 // But for time: a wish lasts as long as it may, and so does a turn.
 BOOST_AUTO_TEST_CASE(the_server_does_what_the_double_in_memory_does_in_any_order)
 {
-    auto const url = server().url("/steps/");
+    auto const url = server().url("/steps/?session=600s&timeout=10s");
     testing::client client({.make = [&] { return make_node(url); }});
     random_steps steps;
     detail::lock_table model;

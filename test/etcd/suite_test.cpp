@@ -37,12 +37,12 @@ void check(std::string const& url)
 
 BOOST_AUTO_TEST_CASE(a_real_server)
 {
-    check(server().url());
+    check(server().url("?timeout=10s"));
 }
 
 BOOST_AUTO_TEST_CASE(a_long_session_and_a_prefix)
 {
-    check(server().url("/of mine/?session=300s&timeout=2s"));
+    check(server().url("/of mine/?session=300s&timeout=10s"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

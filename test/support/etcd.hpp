@@ -7,6 +7,11 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
 namespace redlock::test {
 
 using testbed::etcd_server;
@@ -25,6 +30,16 @@ inline auto only_with_etcd()
 inline std::shared_ptr<node> make_node(std::string const& url, config const& c = {})
 {
     return etcd().make(url, c, {.claim = [](std::string const&, std::string const&) { return std::string(); }});
+}
+
+/// Of a manager of one node; what is not @p special has patience.
+inline config settings(std::string url, config special = {})
+{
+    special.nodes = {std::move(url)};
+    special.stores = {etcd()};
+    if (special.node_timeout == config().node_timeout)
+        special.node_timeout = std::chrono::seconds(3);
+    return special;
 }
 
 /// One for all cases that do it no harm.
