@@ -66,9 +66,9 @@ void ballot::complete(node_reply r)
         settle();
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
-    quarantined = votes && reply.vote == vote::granted && q.nodes.in_quarantine(node);
-    auto const trimmed_on = round->grant()->trimmed_on(node);
-    revocable = votes && reply.vote == vote::granted && trimmed_on != 0 && trimmed_on != sent_on_ && q.nodes[node].may_still_execute(trimmed_on);
+    bool const has_key = votes && reply.vote == vote::granted;
+    quarantined = has_key && q.nodes.in_quarantine(node);
+    revocable = has_key && may_be_taken_away();
     q.nodes.heard(node, what, reply, cast());
     if (quarantined || revocable)
         reply.error = quarantined ? errc::quarantined : errc::connection_lost;
@@ -84,6 +84,13 @@ void ballot::complete(node_reply r)
     if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         --round->grant()->on(node).extensions;
     finish(cast());
+}
+
+// By what was given back on an earlier connection, and may still arrive.
+bool ballot::may_be_taken_away() const
+{
+    auto const trimmed_on = round->grant()->trimmed_on(node);
+    return trimmed_on != 0 && trimmed_on != sent_on_ && round->quorum.nodes[node].may_still_execute(trimmed_on);
 }
 
 // Of an acquisition that wants any of several: what is not that which it has won goes back. As long as nobody knows what the node has

@@ -92,6 +92,7 @@ private:
     friend class detail::round;
     friend struct cast_vote;
     void settle();
+    bool may_be_taken_away() const;
     void finish(vote);
 
     grant::trace* trace_ = nullptr;       // of an acquisition: what becomes of it is noted there, by the latest of its rounds

@@ -250,7 +250,7 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
 
 boost::redis::request const& encoder::encode(node_command const& c, manner how)
 {
-    if (encoded_ == c && how_ == how)
+    if (encoded_ == &c && how_ == how)
         return request_;
     forget();  // what is half encoded, out of memory, must never be sent
     request_.clear();
@@ -267,7 +267,7 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
         encode_several(c, how, *s);
     else
         encode_one(c, how, s);
-    encoded_ = c;
+    encoded_ = &c;
     how_ = how;
     return request_;
 }

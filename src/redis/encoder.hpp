@@ -33,13 +33,14 @@ script const* script_for(node_command const& c, manner);
 /// How many commands of the server carry out @p c, apart from those that prepare it, and so how many replies are its answer.
 std::size_t commands_for(node_command const& c);
 
-/// Turns commands into those of the server. What is the same, in the same manner, is encoded once.
+/// Turns commands into those of the server. One that goes to several servers in the same manner is encoded once.
 class encoder {
 public:
+    /// Known again by its address: it stays, and stays as it is, until it is forgotten or another is encoded.
     boost::redis::request const& encode(node_command const&, manner);
 
-    /// What the last command views may go.
-    void forget() noexcept { encoded_ = {}; }
+    /// The last command may go.
+    void forget() noexcept { encoded_ = nullptr; }
 
 private:
     void withdraw(node_command const&);
@@ -55,7 +56,7 @@ private:
     void propose(node_command const&, Options const&...);
 
     boost::redis::request request_;
-    node_command encoded_;  ///< to connect, which is never encoded: none
+    node_command const* encoded_ = nullptr;  ///< comparing all of its fields would take longer than what is done with most of them
     manner how_;
     std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // kept for their memory
     script_call call_;

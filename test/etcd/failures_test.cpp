@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_means_nothing_any_more_is_made_anew)
     s.ask({"user", "grant-role", "root", "root"});
     BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
     real_servers r(0);
-    lock_manager locks(r.context, settings("etcd://root:pass-word@127.0.0.1:" + std::to_string(s.port())));
+    lock_manager locks(r.context, settings("etcd://root:pass-word@127.0.0.1:" + std::to_string(s.port()) + "?session=600s"));
     auto won = r.acquire(locks, "stock", {.ttl = 60s});
     BOOST_REQUIRE(!won.ec);
     s.ask({"--user", "root:pass-word", "auth", "disable"});

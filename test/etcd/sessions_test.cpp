@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_lease)
 {
     etcd_server s;
     real_servers r(0);
-    lock_manager locks(r.context, settings(s.url()));
+    lock_manager locks(r.context, settings(s.url("?session=600s")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(s.ask({"lease", "list"}).starts_with("found 1 leases"));
 

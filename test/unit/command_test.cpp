@@ -187,6 +187,7 @@ BOOST_AUTO_TEST_CASE(a_shared_lock_names_its_tombstone_only_to_heal_and_to_leave
     encoder e;
     auto const names_it = [&](test_command& o, manner how) {
         o.mode = redlock::mode::shared;
+        e.forget();
         return e.encode(o, how).payload().find(":=gone") != std::string_view::npos;
     };
     test_command extend(kind::extend, "key", "value", std::chrono::seconds(1)), release(kind::release, "key", "value");
@@ -205,6 +206,7 @@ BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
     auto const plain = expected("EVALSHA", redis::upgrade_script.sha1, "3", "key", "key:=shared:{key}", "key:=wanted:{key}", "value", "5000", "", "1000");
     BOOST_TEST(e.encode(upgrade, {}).payload() == plain);
     upgrade.fence = 7;
+    e.forget();
     BOOST_TEST(e.encode(upgrade, {}).payload() == plain + expected("ZADD", "key:=fence:{key}", "GT", "CH", "7", "token"));
     BOOST_TEST(redis::commands_for(upgrade) == 2u);
     BOOST_TEST(e.encode(downgrade, {}).payload() == expected("EVALSHA", redis::downgrade_script.sha1, "2", "key", "key:=shared:{key}", "value"));
@@ -215,6 +217,7 @@ BOOST_AUTO_TEST_CASE(an_upgrade_and_a_downgrade_are_scripts)
     };
     BOOST_TEST(e.encode(extend, {}).payload() == extended("0"));
     extend.alone = true;
+    e.forget();
     BOOST_TEST(e.encode(extend, {}).payload() == extended("1"));
 }
 
@@ -254,8 +257,10 @@ BOOST_AUTO_TEST_CASE(whatever_differs_is_encoded_anew)
         }
         for (std::uint64_t const fence : {1, 2}) {
             o.fence = fence;
+            used.forget();
             check(o, {});
             o.heal = true;
+            used.forget();
             check(o, {});
             o.heal = false;
         }
