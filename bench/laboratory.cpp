@@ -40,7 +40,7 @@ laboratory::laboratory(options const& o, progress p, std::size_t count)
 
 double laboratory::our_cpu_seconds() const
 {
-    double seconds = own_cpu_seconds() + cpu_seconds_of(helper_) + cpu_seconds_of_the_dead();
+    double seconds = own_cpu_seconds() + cpu_seconds_of_family(helper_) + cpu_seconds_of_the_dead();
     for (std::size_t i = 0; i < servers_.size(); ++i) {
         if (auto const* server = servers_.own(i))
             seconds += cpu_seconds_of(server->pid());

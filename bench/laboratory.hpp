@@ -42,7 +42,7 @@ public:
     /// What came of rounds. @param has_floor  whether they had one
     result conclude(std::vector<round> const&, std::string scenario, std::string variant, std::size_t clients, bool has_floor = true) const;
 
-    /// A process of ours that is neither this one nor a server.
+    /// A process of ours that is neither this one nor one of the servers, and its children.
     void count_in(pid_t helper) { helper_ = helper; }
 
 private:

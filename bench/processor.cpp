@@ -57,6 +57,15 @@ double cpu_seconds_of(pid_t pid)
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+double cpu_seconds_of_family(pid_t pid)
+{
+    double seconds = cpu_seconds_of(pid);
+    std::ifstream children(fmt::format("/proc/{}/task/{}/children", pid, pid));
+    for (pid_t child = 0; children >> child;)
+        seconds += cpu_seconds_of(child);
+    return seconds;
+}
+
 double cpu_seconds_of_the_dead()
 {
     rusage u{};

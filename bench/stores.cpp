@@ -2,6 +2,7 @@
 
 #include "crowd.hpp"
 #include "laboratory.hpp"
+#include "wake.hpp"
 
 #ifdef REDLOCK_HAS_MYSQL
 #include "mysql_floor.hpp"
@@ -18,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -28,26 +30,29 @@ namespace redlock::bench {
 
 namespace {
 
-constexpr std::chrono::seconds timeout(5);
+using std::chrono::milliseconds;
+
+constexpr milliseconds patience(5000);
 
 /// A store with a server of its own.
 struct subject {
     std::string name, floor;
     std::string url;
-    std::function<store(std::size_t connections)> make;
-    std::function<sample(std::size_t connections, std::chrono::milliseconds)> run_floor;
+    pid_t server = -1;
+    std::function<store(std::size_t connections, milliseconds timeout)> make;
+    std::function<sample(std::size_t connections, milliseconds)> run_floor;
 };
 
-config settings_of(subject const& s, std::size_t connections)
+config settings_of(subject const& s, std::size_t connections, milliseconds timeout = patience)
 {
-    return {.nodes = {s.url}, .stores = {s.make(connections)}, .node_timeout = timeout, .restart_guard = restart_guard::off};
+    return {.nodes = {s.url}, .stores = {s.make(connections, timeout)}, .node_timeout = timeout, .restart_guard = restart_guard::off};
 }
 
 result measure_uncontended(laboratory& lab, subject const& s, std::size_t clients, std::size_t connections)
 {
     auto const& o = lab.settings();
     load l(settings_of(s, connections));
-    l.run({.clients = clients, .duration = std::chrono::milliseconds(500)});
+    l.run({.clients = clients, .duration = milliseconds(500)});
     auto const rounds = lab.rounds(
         fmt::format("stores, {}, {} clients", s.name, clients), [&] { return s.run_floor(connections, o.duration); },
         [&](round& r) { r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); }); });
@@ -59,7 +64,7 @@ result measure_crowded(laboratory& lab, subject const& s)
 {
     auto const& o = lab.settings();
     std::size_t const clients = 32;
-    auto const hold = o.hold.value_or(std::chrono::milliseconds(1));
+    auto const hold = o.hold.value_or(milliseconds(1));
     work const w{.clients = clients, .duration = o.duration, .one_key = true, .hold = hold};
     auto const rounds = lab.rounds(fmt::format("stores, {}, one lock, 4 processes", s.name), {}, [&](round& r) {
         r.library = lab.observe([&] { return run_crowd(settings_of(s, 2), w, 4, r.more); });
@@ -69,12 +74,41 @@ result measure_crowded(laboratory& lab, subject const& s)
     return lab.conclude(rounds, "stores", s.name + ", one lock that four processes want", clients, false);
 }
 
+constexpr std::size_t renewed_max = 1000;  // locks: each renewal is a commit
+
+result measure_renewed(laboratory& lab, subject const& s)
+{
+    auto const& o = lab.settings();
+    auto const count = std::min(o.locks, renewed_max);
+    load l(settings_of(s, 4, std::min(patience, o.ttl / 4)));
+    auto const rounds = lab.rounds(fmt::format("stores, {}, {} renewed locks", s.name, count), {}, [&](round& r) {
+        r.library = lab.observe([&] { return l.hold(count, o.ttl, std::max(o.duration, o.ttl), r.more); });
+    });
+    return lab.conclude(rounds, "stores", fmt::format("{}, {} renewed locks", s.name, count), 1, false);
+}
+
+// Beside its own round trips: a cycle of the floor is two of them.
+result measure_woken(laboratory& lab, subject const& s)
+{
+    auto const& o = lab.settings();
+    auto const rounds = lab.rounds(
+        fmt::format("stores, {}, woken by a release", s.name), [&] { return s.run_floor(1, o.duration); },
+        [&](round& r) {
+            r.library = lab.observe([&] { return wake(settings_of(s, 2), o.duration); });
+            r.more["wake_to_round_trip"] = r.library.acquire.summary().p50 * 1e-6 * 2 * r.floor.rate();
+        });
+    return lab.conclude(rounds, "stores", s.name + ", woken by a release", 1, false);
+}
+
 void measure(laboratory& lab, subject const& s, std::vector<result>& results)
 {
     auto const& o = lab.settings();
+    lab.count_in(s.server);
     for (auto const clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{64, 1})
         results.push_back(measure_uncontended(lab, s, clients, clients > 1 ? 4 : 1));
     results.push_back(measure_crowded(lab, s));
+    results.push_back(measure_renewed(lab, s));
+    results.push_back(measure_woken(lab, s));
 }
 
 #ifdef REDLOCK_HAS_POSTGRESQL
@@ -84,7 +118,7 @@ SELECT * FROM redlock_acquire(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a va
 SELECT redlock_release(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', false, false);
 )";
 
-sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, std::chrono::milliseconds duration)
+sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, milliseconds duration)
 {
     testbed::temporary_folder folder;
     auto const script = folder.path + "/cycle.sql";
@@ -112,8 +146,8 @@ bool measure_postgresql([[maybe_unused]] options const& o, [[maybe_unused]] prog
     if (!testbed::postgres_programs().empty()) {
         laboratory lab(o, p, 1);
         testbed::postgres_server const server;
-        measure(lab, {.name = "PostgreSQL", .floor = "pgbench", .url = server.url(),
-                      .make = [](std::size_t connections) { return postgresql({.connections = connections, .timeout = timeout}); },
+        measure(lab, {.name = "PostgreSQL", .floor = "pgbench", .url = server.url(), .server = server.pid(),
+                      .make = [](std::size_t connections, milliseconds timeout) { return postgresql({.connections = connections, .timeout = timeout}); },
                       .run_floor = [&](std::size_t connections, auto duration) { return run_pgbench(server, connections, duration); }},
                 results);
         return true;
@@ -128,8 +162,8 @@ bool measure_mysql([[maybe_unused]] options const& o, [[maybe_unused]] progress 
     if (!testbed::mariadb_program().empty()) {
         laboratory lab(o, p, 1);
         testbed::mariadb_server const server;
-        measure(lab, {.name = "MariaDB", .floor = "its client library, a thread each", .url = server.url(),
-                      .make = [](std::size_t connections) { return mysql({.connections = connections, .timeout = timeout}); },
+        measure(lab, {.name = "MariaDB", .floor = "its client library, a thread each", .url = server.url(), .server = server.pid(),
+                      .make = [](std::size_t connections, milliseconds timeout) { return mysql({.connections = connections, .timeout = timeout}); },
                       .run_floor = [&](std::size_t connections, auto duration) { return run_mysql_floor(server.port(), connections, duration); }},
                 results);
         return true;

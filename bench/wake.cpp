@@ -24,13 +24,16 @@ using steady = std::chrono::steady_clock;
 // A holder and its waiters, which know of each other only through the servers, as if they were processes.
 class neighbours {
 public:
-    explicit neighbours(fleet const& servers)
-        : holder_(context_, {.nodes = servers.urls()}), waiter_(context_, {.nodes = servers.urls()})
+    explicit neighbours(config const& c) : holder_(context_, c), waiter_(context_, c)
+    {
+        for (auto* m : {&holder_, &waiter_})
+            release(acquire(*m));  // connects
+    }
+
+    explicit neighbours(fleet const& servers) : neighbours(config{.nodes = servers.urls()})
     {
         for (auto const& a : servers.addresses())
             foreign_.push_back(std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(a)}));
-        for (auto* m : {&holder_, &waiter_})
-            release(acquire(*m));  // connects
     }
 
     ~neighbours()
@@ -157,6 +160,11 @@ result measure(laboratory& lab, std::string const& variant, std::size_t clients,
 }
 
 }  // namespace
+
+sample wake(config const& c, std::chrono::milliseconds duration)
+{
+    return neighbours(c).wake(duration, false);
+}
 
 std::vector<result> woken(options const& o, progress const& p)
 {

@@ -24,6 +24,7 @@ public:
     ~mariadb_server();
 
     std::uint16_t port() const noexcept { return port_; }
+    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url(std::string const& parameters = {}) const;
     std::string socket() const { return folder_.path + "/socket"; }
 

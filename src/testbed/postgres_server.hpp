@@ -27,6 +27,7 @@ public:
     explicit postgres_server(postgres_server const& primary);
 
     std::uint16_t port() const noexcept { return port_; }
+    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url(std::string const& parameters = {}) const;
     std::string folder() const { return folder_.path + "/data"; }
 
