@@ -2,6 +2,7 @@
 
 #include "memory/memory_connection.hpp"
 #include "redis/redis_node.hpp"
+#include "redis/sentinel_link.hpp"
 #include "redis/socket_link.hpp"
 #include "redis/url.hpp"
 
@@ -21,7 +22,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "unix"sv, "memory"sv};
+constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "redis-sentinel"sv, "rediss-sentinel"sv, "valkey-sentinel"sv, "valkeys-sentinel"sv,
+                                  "unix"sv, "memory"sv};
 
 // Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
@@ -67,6 +69,15 @@ void refuse_component(std::string_view scheme, std::size_t i)
                            known->second));
 }
 
+std::shared_ptr<node> make_known(redis::url const& url, config const& c, std::shared_ptr<redis::group> const& group)
+{
+    if (url.transport == redis::transport::memory)
+        return make_memory_connection(url.host, c.test_clock);
+    auto const to_server = [c](redis::url const& server) { return redis::make_socket_link(server, c); };
+    auto way = url.topology == redis::topology::sentinel ? redis::make_sentinel_link(url, c, to_server) : to_server(url);
+    return redis::make_redis_node(url, c, group, std::move(way));
+}
+
 std::shared_ptr<node> make_of(store const& s, std::size_t i, config const& c, store_context const& context)
 {
     std::shared_ptr<node> made;
@@ -100,8 +111,7 @@ std::vector<std::shared_ptr<node>> make_nodes(config const& c, std::shared_ptr<d
                 refuse(fmt::format("nodes[{}]: {}", i, url.wrong));
             if (url.transport != redis::transport::memory && c.test_clock)
                 refuse(fmt::format("nodes[{}] is \"{}\", but test_clock is set, by which only memory:// nodes go", i, url.name()));
-            nodes.push_back(url.transport == redis::transport::memory ? make_memory_connection(url.host, c.test_clock)
-                                                                      : redis::make_redis_node(url, c, group, redis::make_socket_link(url, c)));
+            nodes.push_back(make_known(url, c, group));
         }
         auto const& name = nodes.back()->name();
         if (auto [other, fresh] = seen.emplace(name, i); !fresh)

@@ -57,7 +57,8 @@ bool has_hash_tag(std::string_view key) noexcept
 }
 
 constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn",
-                           readers_mark = ":=shared", upgrade_mark = ":=upgrade", session_mark = ":=session";
+                           readers_mark = ":=shared", upgrade_mark = ":=upgrade", session_mark = ":=session",
+                           tenure_mark = ":=tenure";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -71,7 +72,7 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark, tenure_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -149,6 +150,11 @@ std::string upgrade_key(std::string_view key)
 std::string session_key(std::string_view prefix, std::string_view session)
 {
     return std::string(prefix).append(session_mark).append(":").append(session);
+}
+
+std::string tenure_key(std::string_view prefix)
+{
+    return std::string(prefix).append(tenure_mark);
 }
 
 namespace {

@@ -49,6 +49,9 @@ std::string upgrade_key(std::string_view key);
 /// The key of a client's session in a store that has such: behind the prefix of all locks, and no lock's either.
 std::string session_key(std::string_view prefix, std::string_view session);
 
+/// The key that tells since when a server is known to be the master that others have made it: likewise.
+std::string tenure_key(std::string_view prefix);
+
 /// What the lock's key holds while it is shared. No value of ours begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 

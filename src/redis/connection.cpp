@@ -38,7 +38,7 @@ connection::connection(url const& server, config const& c, owner& o, std::shared
 void connection::start(std::shared_ptr<detail::runtime> r)
 {
     runtime_ = std::move(r);
-    link_->start(runtime_->strand(), *this);
+    link_->start(runtime_, *this);
 }
 
 void connection::open()
@@ -119,7 +119,10 @@ node_reply connection::meet(introduction const& server)
     if (!server.tells_of_itself)
         return server.refusal;
     tells_of_log_ = server.tells_of_log;
-    history_.greeted(server.run_id, server.uptime, server.log, runtime_->now());
+    if (server.tenure)
+        history_.greeted(server.run_id, *server.tenure, runtime_->now());
+    else
+        history_.greeted(server.run_id, server.uptime, server.log, runtime_->now());
     if (!history_.same_server())
         client_id_.clear();  // it gives the numbers anew
     return server.refusal.error ? server.refusal : owner_.meet(server);

@@ -19,6 +19,8 @@ using boost::redis::resp3::type;
 enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
 
 constexpr std::size_t trial_steps = 5;
+constexpr std::size_t tenure_steps = 2;
+constexpr std::string_view tenure_kept = "315360000000";  // ten years, in milliseconds
 constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
@@ -117,6 +119,10 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     }
     if (fencing_)
         r.push("DEL", core::fence_key(counter));
+    if (is_chosen()) {
+        r.push("SCRIPT", "LOAD", tenure_script.source);
+        r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_), tenure_kept);
+    }
 }
 
 void greeting::ask_for_log(boost::redis::request& r)
@@ -151,6 +157,8 @@ introduction greeting::read(std::span<reply const> replies) const
 
     // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
     i.tells_of_itself = true;
+    if (is_chosen())
+        i.tenure.emplace();
     auto const& server = replies[server_info].text;
     i.run_id = value_after(server, "run_id:");
     long long uptime = 0;
@@ -167,11 +175,30 @@ introduction greeting::read(std::span<reply const> replies) const
         i.no_tracking = shown(replies[tracking].text);
 
     i.refusal = unfit(replies);
-    auto const trial = replies.subspan(trial_at());
+    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() ? tenure_steps : 0));
     if (!i.refusal.error)
         i.refusal = fails_trial(trial.subspan(type_trial));
+    if (is_chosen() && !i.refusal.error)
+        i.refusal = read_tenure(replies.back(), *i.tenure);
     i.checks_type = checks_type(trial);
     return i;
+}
+
+// @return with an error: why it is not known, and so nobody knows what the server may have forgotten
+node_reply greeting::read_tenure(reply const& answer, tenure& t) const
+{
+    if (answer.is_error()) {
+        auto r = interpret_error(answer.text, {server_.password});
+        r.text = "since when it is the master could not be asked (INFO in a script): " + r.text;
+        return r;
+    }
+    long long age = 0;
+    if (answer.elements.size() == 2)
+        std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
+    else
+        return {.error = errc::unexpected_reply, .text = "it does not tell since when it is the master"};
+    t = {.id = answer.elements[0], .age = std::chrono::milliseconds(age)};
+    return {};
 }
 
 // The first is granted, and the second is denied with what the first has set; otherwise the server does not know it, and is not asked so.
@@ -190,7 +217,7 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
         return r;
     }
     if (field(welcome, "mode") == "sentinel")
-        return {.error = errc::unsupported_server, .text = "this is a Sentinel; name the servers that it watches, by their own ports"};
+        return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
     if (field(welcome, "mode") == "cluster")
         return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers"};
     return {};

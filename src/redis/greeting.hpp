@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct introduction {
     std::string run_id;                ///< empty if it may not tell
     std::chrono::seconds uptime{0};
     log_state log;
+    std::optional<redis::tenure> tenure;  ///< of a server that others have made the master
     bool tells_of_log = false;         ///< and it may be asked again
     std::string client_id;             ///< by which it knows the connection
     deletion by = deletion::script;
@@ -62,7 +64,9 @@ private:
     node_reply unfit(std::span<reply const> replies) const;
     static bool checks_type(std::span<reply const> trial);
     node_reply fails_trial(std::span<reply const> replies) const;
+    node_reply read_tenure(reply const&, tenure&) const;
     bool selects_database() const noexcept { return server_.database != 0; }
+    bool is_chosen() const noexcept { return server_.topology != topology::server; }
     std::size_t scripts_at() const noexcept;
     std::size_t trial_at() const noexcept;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "redis/batch.hpp"
-#include "runtime/strand.hpp"
+#include "runtime/runtime.hpp"
 
 #include <redlock/node.hpp>
 
@@ -40,7 +40,7 @@ public:
     virtual ~link() = default;
 
     /// Called once, before the others.
-    virtual void start(detail::strand const& on, listener& l) = 0;
+    virtual void start(std::shared_ptr<detail::runtime> const& by, listener& l) = 0;
 
     /// Connects, and sends @p greeting first. Once for each connection, and not before the one before has ended.
     virtual void open(std::shared_ptr<batch> greeting) = 0;

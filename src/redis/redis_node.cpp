@@ -16,6 +16,7 @@ class redis_node final : public node, connection::owner, public std::enable_shar
 public:
     redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
         : name_(server.name()),
+          is_chosen_(server.topology != topology::server),
           log_(c.log),
           group_(std::move(g)),
           connection_(server, c, *this, std::move(l)),
@@ -81,6 +82,9 @@ private:
     void connected(server_identity const& server) override
     {
         ready_ = true;
+        if (is_chosen_ && !std::exchange(told_that_it_is_chosen_, true))
+            log(log_level::warning, "its replicas hear of locks after they have been granted, so a fail-over may forget some: nothing is granted "
+                                    "for max_ttl after one, and who does not hear of it keeps locking on the old master");
         events_.connected(server);
         outbox_.flush_soon();
     }
@@ -110,12 +114,14 @@ private:
     }
 
     std::string const name_;
+    bool const is_chosen_;  ///< by others, from among several servers
     std::function<void(log_level, std::string_view)> const log_;
     std::shared_ptr<redis::group> const group_;
     std::shared_ptr<detail::runtime> own_runtime_;
     std::atomic<bool> ready_{false};
     std::atomic<bool> notifies_{false};
     bool told_that_it_is_silent_ = false;
+    bool told_that_it_is_chosen_ = false;
     node_events events_;
     connection connection_;
     outbox outbox_;

@@ -276,11 +276,19 @@ inline constexpr script downgrade_script{
     "redis.call('SET', KEYS[1], ':=shared', 'KEEPTTL') redis.call('PEXPIRE', KEYS[2], left + 1000) return 1",
     "fddfc2f16186c77d147506aef99010a130815c32"};
 
+/// Of a server that others have made the master. Key: of its tenure. Argument: how long the key is kept, in milliseconds. Answers by which
+/// replication ID it is the master, which each start and each promotion draws anew, and for how many milliseconds a client has known that at least.
+inline constexpr script tenure_script{
+    "local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') "
+    "if redis.call('GET', KEYS[1]) ~= id then redis.call('SET', KEYS[1], id, 'PX', ARGV[1]) end "
+    "return {id, tostring(ARGV[1] - redis.call('PTTL', KEYS[1]))}",
+    "f16a34c4c74cf48377a242821403835964b2be53"};
+
 /// What each connection loads first. The rare ones are sent along when a server does not know them.
 inline constexpr std::array greeted_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
                                         acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
                                         share_script,       extend_shared_script, release_shared_script};
-inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script};
+inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script, tenure_script};
 
 inline constexpr auto all_scripts = [] {
     std::array<script, greeted_scripts.size() + rare_scripts.size()> all;

@@ -17,6 +17,12 @@ std::string_view setting(std::span<std::string const> names_and_values, std::str
     return {};
 }
 
+constexpr auto age_max = std::chrono::hours(10 * 365 * 24);
+
+// Who has not heard yet that there is another master prolongs locks at the one before: a manager asks once a second, and Sentinels
+// tell each other every other second.
+constexpr std::chrono::seconds follow_time{3};
+
 }  // namespace
 
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy)
@@ -47,12 +53,22 @@ void server_history::greeted(std::string_view run_id, std::chrono::seconds uptim
     identity_.durable = named && durable_now_ && log.from_start && remembered;
     // An uptime follows the wall clock, which may jump: of a server that we saw restart we know better. It counts the seconds
     // that have begun.
-    auto const age = std::clamp<std::chrono::seconds>(uptime - std::chrono::seconds(1), {}, std::chrono::hours(10 * 365 * 24));
+    auto const age = std::clamp<std::chrono::seconds>(uptime - std::chrono::seconds(1), {}, age_max);
     identity_.began = identity_.restarted ? now : now - age;
     if (named) {
         run_id_ = run_id;
         known_ = identity_;
     }
+}
+
+void server_history::greeted(std::string_view run_id, tenure const& t, clock::time_point now)
+{
+    same_server_ = !run_id.empty() && run_id == run_id_;
+    run_id_ = run_id;
+    if (!t.id.empty() && t.id == tenure_)
+        return;
+    tenure_ = t.id;
+    identity_ = {.durable = false, .restarted = true, .began = now - std::clamp<clock::duration>(t.age, {}, age_max) + follow_time};
 }
 
 void server_history::looked(log_state log, clock::time_point now)

@@ -22,6 +22,12 @@ struct log_state {
 /// @p persistence is the answer to `INFO persistence`, @p policy that to `CONFIG GET *appendfsync*`. What is not said is not so.
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy);
 
+/// As what a server has been made the master by others, who may make another one.
+struct tenure {
+    std::string id;                    ///< empty: it is not known
+    std::chrono::milliseconds age{0};  ///< so long ago a client first met it as that, or longer
+};
+
 /** What one client has seen of the lives of a server.
 
     A restart is without loss only if the log was durable at the last sign of the life before, and was read when the new one
@@ -35,6 +41,9 @@ public:
     /// A new connection. @p run_id is empty if the server does not tell it: then it may have restarted, until it does.
     void greeted(std::string_view run_id, std::chrono::seconds uptime, log_state, clock::time_point now);
 
+    /// The same of a server that others have made the master: what its predecessor had granted it may not know, whatever its log is like.
+    void greeted(std::string_view run_id, tenure const&, clock::time_point now);
+
     /// It was asked again on the same connection.
     void looked(log_state, clock::time_point now);
 
@@ -47,6 +56,7 @@ private:
     std::chrono::milliseconds max_ttl_;
     std::string run_id_;        // the last that was told
     server_identity known_;     // the one of that name
+    std::string tenure_;        // the last
     server_identity identity_;
     bool same_server_ = false;
     bool durable_now_ = false;            // it would remember all, were it killed at our last look

@@ -78,9 +78,9 @@ public:
     {
     }
 
-    void start(strand const& on, listener& l) override
+    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
     {
-        strand_.emplace(on);
+        strand_.emplace(by->strand());
         listener_ = &l;
     }
 

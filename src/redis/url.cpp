@@ -1,11 +1,12 @@
 #include "redis/url.hpp"
 
-#include <boost/asio/ip/address_v6.hpp>
+#include "redis/url_text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <utility>
 
 namespace redlock::redis {
 
@@ -13,74 +14,32 @@ namespace {
 
 constexpr int database_max = 65'535;
 
-std::optional<long> to_number(std::string_view text, long low, long high)
-{
-    long value = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size() || value < low || value > high)
-        return std::nullopt;
-    return value;
-}
+struct scheme {
+    std::string_view name;
+    redis::transport transport;
+    redis::topology topology = topology::server;
+};
 
-std::optional<std::string> percent_decode(std::string_view text)
-{
-    std::string plain;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            plain += text[i];
-            continue;
-        }
-        unsigned value = 0;
-        auto const digits = text.substr(i + 1, 2);
-        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-        if (digits.size() != 2 || ec != std::errc() || end != digits.data() + 2)
-            return std::nullopt;
-        plain += static_cast<char>(value);
-        i += 2;
-    }
-    return plain;
-}
+constexpr scheme schemes[] = {
+    {"redis", transport::tcp},
+    {"valkey", transport::tcp},
+    {"rediss", transport::tls},
+    {"valkeys", transport::tls},
+    {"unix", transport::unix_socket},
+    {"memory", transport::memory},
+    {"redis-sentinel", transport::tcp, topology::sentinel},
+    {"valkey-sentinel", transport::tcp, topology::sentinel},
+    {"rediss-sentinel", transport::tls, topology::sentinel},
+    {"valkeys-sentinel", transport::tls, topology::sentinel},
+};
 
-/// The text as it may be shown: without what is, or by a slip of the pen could be, a user's secret.
-std::string shown(std::string_view text)
+// What comes before @p mark; the text begins behind it then.
+std::string_view take(std::string_view& text, char mark)
 {
-    auto const scheme_end = text.find("://");
-    auto const scheme = text.substr(0, scheme_end == std::string_view::npos ? 0 : scheme_end + 3);
-    auto rest = text.substr(scheme.size());
-    std::string result(scheme);
-    if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
-        result += "***";
-        rest.remove_prefix(at);
-    } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
-               colon != std::string_view::npos && (scheme != "unix://" || rest.front() != '/')) {
-        auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
-        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without '@'?
-            result += std::string(rest.substr(0, colon + 1)) + "***";
-            rest = {};
-        }
-    }
-    // Behind these, and where a number is expected, anything may have been meant.
-    auto end = rest.find_first_of("?#,;&= \t");
-    if (auto const path = rest.find('/'); scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)
-        end = path;
-    result += end == std::string_view::npos ? std::string(rest) : std::string(rest.substr(0, end + 1)) + "***";
-    for (auto& c : result) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    }
-    return result;
-}
-
-bool is_host_name(std::string_view host)
-{
-    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string_view::npos;
-}
-
-bool is_v6_address(std::string_view host)
-{
-    boost::system::error_code ec;
-    boost::asio::ip::make_address_v6(host, ec);
-    return !ec;
+    auto const end = std::min(text.find(mark), text.size());
+    auto const taken = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return taken;
 }
 
 class parser {
@@ -91,8 +50,12 @@ public:
     {
         auto rest = text_;
         if (auto const end = rest.find("://"); end != std::string_view::npos) {
-            if (!set_scheme(rest.substr(0, end)))
-                return refuse("its scheme must be redis, rediss, valkey, valkeys, unix or memory, or that of a store in config::stores");
+            auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
+            if (known == std::end(schemes))
+                return refuse("its scheme must be redis, rediss, valkey, valkeys, redis-sentinel, rediss-sentinel, unix or memory, or that of a store "
+                              "in config::stores");
+            url_.transport = known->transport;
+            url_.topology = known->topology;
             rest.remove_prefix(end + 3);
         }
         switch (url_.transport) {
@@ -102,27 +65,12 @@ public:
             return unix_socket(rest);
         case transport::tcp:
         case transport::tls:
-            return tcp(rest);
+            return url_.topology == topology::sentinel ? sentinel(rest) : tcp(rest);
         }
         return url_;
     }
 
 private:
-    bool set_scheme(std::string_view scheme)
-    {
-        if (scheme == "redis" || scheme == "valkey")
-            url_.transport = transport::tcp;
-        else if (scheme == "rediss" || scheme == "valkeys")
-            url_.transport = transport::tls;
-        else if (scheme == "unix")
-            url_.transport = transport::unix_socket;
-        else if (scheme == "memory")
-            url_.transport = transport::memory;
-        else
-            return false;
-        return true;
-    }
-
     url memory(std::string_view rest)
     {
         if (rest.empty())
@@ -172,32 +120,94 @@ private:
                 return refuse(database_rule);
             rest = rest.substr(0, slash);
         }
-        auto host = rest;
-        std::string_view port;
-        if (!rest.empty() && rest.front() == '[') {  // an IPv6 address
-            auto const bracket = rest.find(']');
-            if (bracket == std::string_view::npos)
-                return refuse("'[' is not followed by ']'");
-            host = rest.substr(1, bracket - 1);
-            port = rest.substr(bracket + 1);
-        } else if (auto const colon = rest.find(':'); colon != std::string_view::npos) {
-            host = rest.substr(0, colon);
-            port = rest.substr(colon);
-        }
-        if (host.empty())
-            return refuse("it names no host");
-        if (rest.front() == '[' ? !is_v6_address(host) : !is_host_name(host))
-            return refuse("its host is neither a name nor an address");
-        url_.host = host;
-        std::transform(url_.host.begin(), url_.host.end(), url_.host.begin(),
-                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-        if (!port.empty()) {
-            auto const number = port.front() == ':' ? to_number(port.substr(1), 1, 65'535) : std::nullopt;
-            if (!number)
-                return refuse("its port must be 1 to 65535");
-            url_.port = std::to_string(*number);
+        if (auto const where = place_in(rest, "6379")) {
+            url_.host = where->host;
+            url_.port = where->port;
         }
         return url_;
+    }
+
+    url sentinel(std::string_view rest)
+    {
+        if (auto const at = rest.substr(0, rest.find('/')).rfind('@'); at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
+        auto places = take(rest, '/');
+        url_.service = take(rest, '?');
+        do {
+            auto const where = place_in(take(places, ','), "26379");
+            if (!where)
+                return url_;
+            url_.asked.push_back(*where);
+        } while (!places.empty());
+        if (url_.service.empty() || !is_host_name(url_.service))
+            return refuse("behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
+                          "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
+        while (!rest.empty()) {
+            auto value = take(rest, '&');
+            auto const name = take(value, '=');
+            if (!set_parameter(name, value))
+                return url_;
+        }
+        if (!url_.sentinel_user.empty() && url_.sentinel_password.empty())
+            return refuse("sentinel_user needs sentinel_password");
+        url_.host = url_.asked.front().host;
+        url_.port = url_.asked.front().port;
+        return url_;
+    }
+
+    bool set_parameter(std::string_view name, std::string_view value)
+    {
+        auto const text = percent_decode(value);
+        if (name == "db" && set_database(value))
+            return true;
+        if (name == "sentinel_user" && text)
+            url_.sentinel_user = *text;
+        else if (name == "sentinel_password" && text)
+            url_.sentinel_password = *text;
+        else if (name == "db")
+            refuse(database_rule);
+        else if (name == "sentinel_user" || name == "sentinel_password")
+            refuse("'%' in sentinel_user and sentinel_password must be followed by two hexadecimal digits");
+        else
+            refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; user and password of "
+                   "the servers stand before the Sentinels, and all else is in config");
+        return url_.wrong.empty();
+    }
+
+    // Refuses what is none.
+    std::optional<place> place_in(std::string_view text, std::string_view usual_port)
+    {
+        auto host = text;
+        std::string_view port;
+        if (!text.empty() && text.front() == '[') {  // an IPv6 address
+            auto const bracket = text.find(']');
+            if (bracket == std::string_view::npos)
+                return none("'[' is not followed by ']'");
+            host = text.substr(1, bracket - 1);
+            port = text.substr(bracket + 1);
+        } else if (auto const colon = text.find(':'); colon != std::string_view::npos) {
+            host = text.substr(0, colon);
+            port = text.substr(colon);
+        }
+        if (host.empty())
+            return none("it names no host");
+        if (text.front() == '[' ? !is_v6_address(host) : !is_host_name(host))
+            return none("its host is neither a name nor an address");
+        auto const number = port.empty() ? to_number(usual_port, 1, 65'535) : port.front() == ':' ? to_number(port.substr(1), 1, 65'535) : std::nullopt;
+        if (!number)
+            return none("its port must be 1 to 65535");
+        place p{std::string(host), std::to_string(*number)};
+        std::ranges::transform(p.host, p.host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        return p;
+    }
+
+    std::optional<place> none(std::string_view why)
+    {
+        refuse(why);
+        return std::nullopt;
     }
 
     bool set_credentials(std::string_view text)
@@ -252,9 +262,27 @@ std::string url::name() const
     case transport::tls:
         break;
     }
-    bool const v6 = host.find(':') != std::string::npos;
-    return fmt::format("{}://{}{}{}:{}", transport == transport::tls ? "rediss" : "redis", v6 ? "[" : "", host,
-                       v6 ? "]" : "", port);
+    bool const tls = transport == transport::tls;
+    if (topology == topology::server)
+        return (tls ? "rediss://" : "redis://") + to_string({host, port});
+    std::string name = tls ? "rediss-sentinel://" : "redis-sentinel://";
+    for (auto const& p : asked)
+        name += (&p == &asked.front() ? "" : ",") + to_string(p);
+    return name + '/' + service;
+}
+
+url url::of(place const& p) const
+{
+    url u = *this;
+    u.topology = topology::server;
+    u.host = p.host;
+    u.port = p.port;
+    return u;
+}
+
+std::string to_string(place const& p)
+{
+    return p.host.find(':') == std::string::npos ? p.host + ':' + p.port : '[' + p.host + "]:" + p.port;
 }
 
 url parse_url(std::string_view text)

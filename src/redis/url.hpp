@@ -3,10 +3,24 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::redis {
 
 enum class transport : std::uint8_t { tcp, tls, unix_socket, memory };
+
+/// What an address leads to: a server; or one of several, by those who know which it is now.
+enum class topology : std::uint8_t { server, sentinel };
+
+/// Where somebody listens.
+struct place {
+    std::string host;
+    std::string port;
+
+    friend bool operator==(place const&, place const&) = default;
+};
+
+std::string to_string(place const&);
 
 /// What one entry of `config::nodes` says.
 struct url {
@@ -18,10 +32,19 @@ struct url {
     std::string password;
     int database = 0;
 
+    redis::topology topology = topology::server;
+    std::vector<place> asked;        ///< the Sentinels
+    std::string service;             ///< the name by which they know the master
+    std::string sentinel_user;       ///< by which they know us
+    std::string sentinel_password;
+
     std::string wrong;               ///< Not empty: what is wrong with it. Holds no password.
 
     /// For people, and to tell servers apart: without user, password and database.
     std::string name() const;
+
+    /// One of the servers that it leads to.
+    url of(place const&) const;
 };
 
 url parse_url(std::string_view text);

@@ -4,6 +4,7 @@
 
 #include "make_node.hpp"
 #include "support/real_servers.hpp"
+#include "testbed/sentinel_set.hpp"
 
 #include <redlock/memory_server.hpp>
 
@@ -79,6 +80,12 @@ BOOST_AUTO_TEST_CASE(a_real_server)
     if (!servers_fence())  // which a node knows only when it is connected
         std::erase_if(failed, [](auto& f) { return f.starts_with("it says that it draws no tokens: "); });
     tell(kind, failed);
+}
+
+BOOST_AUTO_TEST_CASE(a_master_that_a_sentinel_names, *only_with_fencing())
+{
+    testbed::sentinel_set s;
+    check(named(s.url()));
 }
 
 BOOST_AUTO_TEST_CASE(who_claims_what_its_kind_leaves_out_fails)

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     std::filesystem::permissions(folder.path + "/sentinel", std::filesystem::perms::owner_all);
     local_server sentinel({}, folder.path + "/sentinel");
     o.call(address(sentinel.port()), "10.0.0.5:26379");
-    add("a Sentinel", {.nodes = {sentinel.url()}}, "name the servers that it watches", {"this is a Sentinel"});
+    add("a Sentinel", {.nodes = {sentinel.url()}}, "`redis-sentinel://10.0.0.5/NAME`, with the name that it has for the master", {"this is a Sentinel"});
 
     certificates c;
     tls_server s(c);

@@ -28,9 +28,9 @@ std::vector<std::size_t> ends(redis::batch const& b)
 
 }  // namespace
 
-void link::start(detail::strand const& on, listener& l)
+void link::start(std::shared_ptr<detail::runtime> const& by, listener& l)
 {
-    strand_.emplace(on);
+    strand_.emplace(by->strand());
     listener_ = &l;
 }
 

@@ -30,7 +30,7 @@ class link final : public redis::link, public std::enable_shared_from_this<link>
 public:
     link(world& w, process& p, server& s) : world_(w), process_(p), server_(s) {}
 
-    void start(detail::strand const& on, listener& l) override;
+    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override;
     void open(std::shared_ptr<redis::batch> greeting) override;
     void keep() override;
     void send(std::shared_ptr<redis::batch> const&) override;

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct scripted_link final : redis::link {
-    void start(detail::strand const&, listener& l) override { told = &l; }
+    void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
     void open(std::shared_ptr<redis::batch> g) override
     {
         ++opened;

@@ -13,6 +13,7 @@
 using namespace redlock;
 using namespace redlock::redis;
 using namespace redlock::test::replies;
+using namespace std::chrono_literals;
 using test::command;
 
 namespace {
@@ -71,6 +72,25 @@ BOOST_AUTO_TEST_CASE(before_6_2_there_are_no_fencing_tokens)
     BOOST_TEST(with.refusal.text == "fencing needs Redis 6.2, and this is version 6.0.20");
     BOOST_TEST(with.tells_of_itself);  // that others may have locked there counts
     BOOST_TEST(greets(server(redis_6_0), "redis://s", {.nodes = {}}).refusal.error == error_code());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_is_the_master)
+{
+    auto const greeted = [](reply answer) {
+        auto v = redis_7_0;
+        v.answer = [answer](command const& c) { return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(answer) : std::nullopt; };
+        return greets(server(v), "redis-sentinel://s/m");
+    };
+    BOOST_TEST(!greets(server(redis_7_0)).tenure.has_value());
+    auto const i = greeted(list(type::array, {"8c7b", "61000"}));
+    BOOST_TEST(i.refusal.error == error_code());
+    BOOST_TEST_REQUIRE(i.tenure.has_value());
+    BOOST_TEST(i.tenure->id == "8c7b");
+    BOOST_TEST((i.tenure->age == 61s));
+
+    // Who must not ask cannot know what the server may have forgotten.
+    BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error == errc::permission_denied));
+    BOOST_TEST((greeted(list(type::array, {})).refusal.error == errc::unexpected_reply));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)

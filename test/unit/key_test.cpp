@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
 
 BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 {
-    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session"}) {
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session", ":=tenure"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
@@ -105,6 +105,12 @@ BOOST_AUTO_TEST_CASE(the_key_of_a_session_is_no_lock_s)
 {
     BOOST_TEST(session_key("lock:", "7") == "lock::=session:7");
     BOOST_TEST(mark_in(session_key("", "7")) == ":=session");
+}
+
+BOOST_AUTO_TEST_CASE(the_key_of_a_master_s_tenure_is_no_lock_s)
+{
+    BOOST_TEST(tenure_key("lock:") == "lock::=tenure");
+    BOOST_TEST(mark_in(tenure_key("")) == ":=tenure");
 }
 
 BOOST_AUTO_TEST_CASE(the_keys_that_are_watched_tell_which_lock_they_are_of)

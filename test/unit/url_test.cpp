@@ -63,6 +63,36 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_may_need_user_and_password_too)
     BOOST_TEST(parse_url("unix://user@/s").wrong.find("password") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
+{
+    auto const u = parse_url("redis-sentinel://us%40er:p%3Ass@S1,[::1]:7000,10.0.0.3/stock?db=2&sentinel_user=w&sentinel_password=s%26t");
+    BOOST_TEST(u.wrong == "");
+    BOOST_TEST((u.topology == topology::sentinel));
+    BOOST_TEST((u.asked == std::vector<place>{{"s1", "26379"}, {"::1", "7000"}, {"10.0.0.3", "26379"}}));
+    BOOST_TEST(u.service == "stock");
+    BOOST_TEST(u.user == "us@er");
+    BOOST_TEST(u.password == "p:ss");
+    BOOST_TEST(u.database == 2);
+    BOOST_TEST(u.sentinel_user == "w");
+    BOOST_TEST(u.sentinel_password == "s&t");
+    BOOST_TEST(u.name() == "redis-sentinel://s1:26379,[::1]:7000,10.0.0.3:26379/stock");
+    BOOST_TEST(u.of({"h", "7"}).name() == "redis://h:7");
+    BOOST_TEST(parse_url("valkey-sentinel://h/m").name() == "redis-sentinel://h:26379/m");
+    BOOST_TEST(parse_url("rediss-sentinel://h/m").name() == "rediss-sentinel://h:26379/m");
+    BOOST_TEST((parse_url("valkeys-sentinel://h/m").transport == transport::tls));
+
+    auto const says = [](std::string_view text, std::string_view words) { return parse_url(text).wrong.find(words) != std::string::npos; };
+    for (auto const* text : {"redis-sentinel://h", "redis-sentinel://h/", "redis-sentinel://h/a b", "redis-sentinel://h/?db=1"})
+        BOOST_TEST(says(text, "the name by which they know the master"));
+    BOOST_TEST(says("redis-sentinel:///m", "host"));
+    BOOST_TEST(says("redis-sentinel://a,,b/m", "host"));
+    BOOST_TEST(says("redis-sentinel://a:0/m", "port"));
+    BOOST_TEST(says("redis-sentinel://a/m?db=x", "database"));
+    BOOST_TEST(says("redis-sentinel://a/m?timeout=3", "db, sentinel_user or sentinel_password"));
+    BOOST_TEST(says("redis-sentinel://a/m?sentinel_password=%4", "hexadecimal"));
+    BOOST_TEST(says("redis-sentinel://a/m?sentinel_user=u", "needs sentinel_password"));
+}
+
 BOOST_AUTO_TEST_CASE(broken_urls_say_why)
 {
     auto const wrong = [](std::string_view text) { return parse_url(text).wrong; };
@@ -100,7 +130,9 @@ BOOST_AUTO_TEST_CASE(rule_14_no_password_in_a_message_or_name)
                              "unix://u:hunter2@/s?x", "unix://u:hunter2/s", "unix://:hunter2", "unix://u:hunter2%zz@/s",
                              "unix:///s?username=u&password=hunter2@x", "unix:///s#hunter2?db=x",
                              "cache.example.com,password=hunter2,ssl=true", "redis://host/0&password=hunter2", "host password=hunter2",
-                             "redis://host/hunter2", "host/hunter2", "redis://host;hunter2"}) {
+                             "redis://host/hunter2", "host/hunter2", "redis://host;hunter2", "redis-sentinel://u:hunter2@a,b/m?x=1",
+                             "redis-sentinel://a/m?sentinel_password=hunter2&x=1", "redis-sentinel://a:1,b:2/m?sentinel_password=hunter2%",
+                             "redis-sentinel://u:hunter2/m", "redis-sentinel://a/m?password=hunter2"}) {
         auto const u = parse_url(text);
         BOOST_TEST(u.wrong != "");
         BOOST_TEST(u.wrong.find("hunter2") == std::string::npos);

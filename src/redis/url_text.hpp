@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::redis {
+
+// What an address is made of, and how it is shown.
+
+std::optional<long> to_number(std::string_view text, long low, long high);
+
+/// Nothing, if a '%' is not followed by two hexadecimal digits.
+std::optional<std::string> percent_decode(std::string_view text);
+
+bool is_host_name(std::string_view host);
+bool is_v6_address(std::string_view host);
+
+/// The text as it may be shown: without what is, or by a slip of the pen could be, a user's secret.
+std::string shown(std::string_view text);
+
+}  // namespace redlock::redis

@@ -1,0 +1,239 @@
+// Masters that Sentinels name: fail-overs, and Sentinels that die or know nothing.
+
+#include "support/real_servers.hpp"
+#include "testbed/sentinel_set.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using testbed::sentinel_set;
+
+BOOST_AUTO_TEST_SUITE(sentinel)
+
+namespace {
+
+/// Of a manager of one node; what is not @p special has patience.
+config settings(std::string url, config special = {})
+{
+    special.nodes = {std::move(url)};
+    if (special.node_timeout == config().node_timeout)
+        special.node_timeout = patience;
+    return special;
+}
+
+/// For what is not about quarantine.
+config trusting(std::string url)
+{
+    return settings(std::move(url), {.restart_guard = restart_guard::off});
+}
+
+node_report trouble_with(config c, errc e)
+{
+    real_servers r(0);
+    node_report last;
+    BOOST_TEST(r.run_to([&] {
+        auto const o = r.attempt(c, {.wait = 300ms});
+        BOOST_TEST(o.ec.failed());
+        BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
+        last = o.report.nodes.at(0);
+        return last.error == e;
+    }));
+    return last;
+}
+
+bool says(std::string const& text, std::string const& words)
+{
+    BOOST_TEST_INFO(text);
+    return text.find(words) != text.npos;
+}
+
+/// A manager that has waited until the master votes.
+struct manager {
+    manager(real_servers& servers, std::string url, std::chrono::milliseconds max_ttl)
+        : r(servers), locks(r.context, settings(std::move(url), {.max_ttl = max_ttl}))
+    {
+        r.release(r.acquire(locks, "warm-up", {.ttl = max_ttl, .wait = 25s}).held);
+    }
+    ~manager() { r.shutdown(locks); }
+
+    real_servers& r;
+    lock_manager locks;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
+{
+    sentinel_set s;
+    real_servers r(0);
+    std::vector<std::string> warnings;
+    auto c = trusting(s.url());
+    c.log = [&](log_level l, std::string_view what) {
+        if (l == log_level::warning)
+            warnings.emplace_back(what);
+    };
+    lock_manager locks(r.context, c);
+    auto won = r.acquire(locks, "stock", {.wait = 10s});
+    BOOST_REQUIRE(!won.ec);
+
+    BOOST_TEST(s.server(0).ask({"EXISTS", "lock:stock"}) == "1");
+    BOOST_TEST(locks.stats().nodes[0].name == s.url());
+    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(std::count_if(warnings.begin(), warnings.end(), [](auto& w) { return w.find("a fail-over may forget some") != w.npos; }) == 1);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
+{
+    sentinel_set s({.replicas = 0});
+    real_servers r(0);
+    lock_manager first(r.context, settings(s.url(), {.max_ttl = 4s}));
+
+    BOOST_TEST((r.acquire(first, "stock", {.ttl = 4s, .wait = 1s}).ec == errc::quarantined));
+    BOOST_TEST(!r.acquire(first, "stock", {.ttl = 4s, .wait = 20s}).ec);
+
+    lock_manager second(r.context, settings(s.url(), {.max_ttl = 4s}));
+    BOOST_TEST(!r.acquire(second, "order", {.ttl = 4s, .wait = 20s}).ec);
+    BOOST_TEST(second.stats().quarantined == 0u);  // it has been the master for long enough
+    r.shutdown(first);
+    r.shutdown(second);
+}
+
+BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
+{
+    sentinel_set s;
+    real_servers r(0);
+    manager a(r, s.url(), 6s);
+    auto held = r.acquire(a.locks, "stock", {.ttl = 6s, .wait = 10s});
+    BOOST_REQUIRE(!held.ec);
+    s.fail_over();
+    s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
+
+    lock_manager late(r.context, settings(s.url(), {.max_ttl = 6s}));
+    auto const refused = r.acquire(late, "stock", {.ttl = 5s, .wait = 1s});
+    BOOST_TEST((refused.ec == errc::quarantined));
+    BOOST_TEST((refused.report.quarantine <= 9s));
+    auto won = r.acquire(late, "stock", {.ttl = 6s, .wait = 25s});
+
+    BOOST_REQUIRE(!won.ec);
+    BOOST_TEST(!held.held.held());
+    BOOST_TEST(s.server(1).ask({"EXISTS", "lock:stock"}) == "1");
+    BOOST_TEST(r.run_to([&] { return a.locks.stats().nodes[0].connected; }));
+    auto const again = r.acquire(a.locks, "stock", {.ttl = 5s});
+    BOOST_TEST_INFO(again.report.message);
+    BOOST_TEST((again.ec == errc::contended));
+    BOOST_TEST(!r.release(won.held));
+    r.shutdown(late);
+}
+
+BOOST_AUTO_TEST_CASE(a_master_that_dies_or_hangs_is_replaced)
+{
+    for (bool const killed : {true, false}) {
+        sentinel_set s({.sentinels = 3, .down_after_ms = "1000"});
+        real_servers r(0);
+        lock_manager locks(r.context, trusting(s.url()));
+        r.connect(locks);
+        auto const before = s.master();
+        auto& old = before == std::to_string(s.server(0).port()) ? s.server(0) : s.server(1);
+        auto& other = &old == &s.server(0) ? s.server(1) : s.server(0);
+        if (killed)
+            old.kill();
+        else
+            old.pause();
+
+        BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock", {.ttl = 10s, .wait = 1s}).ec; }, 60s));
+
+        BOOST_TEST(other.ask({"ROLE"}).starts_with("master"));
+        if (!killed)
+            old.resume();
+        r.shutdown(locks);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_master_that_has_come_back_empty_does_not_vote_for_a_while)
+{
+    sentinel_set s({.replicas = 0});
+    real_servers r(0);
+    manager a(r, s.url(), 5s);
+    auto held = r.acquire(a.locks, "stock", {.ttl = 5s, .wait = 10s});
+    BOOST_REQUIRE(!held.ec);
+    s.server(0).kill();
+    s.server(0).start();
+
+    lock_manager late(r.context, settings(s.url(), {.max_ttl = 5s}));
+    BOOST_TEST(r.run_to([&] { return r.acquire(late, "stock", {.ttl = 4s}).ec == errc::quarantined; }));
+    BOOST_TEST(r.run_to([&] { return r.acquire(a.locks, "stock", {.ttl = 4s}).ec == errc::quarantined; }));
+    auto won = r.acquire(late, "stock", {.ttl = 4s, .wait = 20s});
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!held.held.held());
+    r.shutdown(late);
+}
+
+BOOST_AUTO_TEST_CASE(sentinels_may_die)
+{
+    sentinel_set s({.sentinels = 2});
+    real_servers r(0);
+    s.sentinel(0).kill();
+    lock_manager locks(r.context, trusting(s.url()));
+    auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 10s});
+    BOOST_REQUIRE(!won.ec);
+
+    s.sentinel(1).kill();
+    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::node_unreachable).message, "no Sentinel tells who the master is: 127.0.0.1:"));
+    BOOST_TEST(!r.extend(won.held, 60s));
+    BOOST_TEST(locks.stats().nodes[0].connections == 1u);
+    BOOST_TEST(!r.release(won.held));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
+{
+    sentinel_set s({.replicas = 0, .settings = {"requirepass pass-word"}});
+    BOOST_TEST(says(trouble_with(trusting(s.url()), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word2")), errc::authentication_failed).message, "WRONGPASS"));
+    BOOST_TEST(says(trouble_with(trusting(s.url("/shop?sentinel_password=pass-word")), errc::node_unreachable).message, "no master by the name \"shop\""));
+    auto const server = "redis-sentinel://127.0.0.1:" + std::to_string(s.server(0).port()) + "/stock";
+    BOOST_TEST(says(trouble_with(trusting(server), errc::unsupported_server).message, "this is no Sentinel"));
+
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(trusting(s.url("/stock?db=3&sentinel_user=default&sentinel_password=pass-word")), {.wait = 10s}).ec);
+    s.server(0).ask({"CONFIG", "SET", "requirepass", "pass-word3"});
+    BOOST_TEST(says(trouble_with(trusting(s.url("/stock?sentinel_password=pass-word")), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(!r.attempt(trusting(s.url("/stock?sentinel_password=pass-word", "redis-sentinel://:pass-word3@")), {.wait = 10s}).ec);
+}
+
+BOOST_AUTO_TEST_CASE(the_least_rights_are_enough)
+{
+    sentinel_set s({.replicas = 0, .settings = {"user asks on >pass-word +hello +sentinel|get-master-addr-by-name"}});
+    auto const said = s.server(0).ask({"ACL", "SETUSER", "locks", "on", ">pass-word2", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get",
+                                       "+del", "+pexpire", "+pttl", "+info", "+config|get", "+command|list", "+ping"});
+    BOOST_TEST(said == "OK");
+    real_servers r(0);
+    auto const o = r.attempt(trusting(s.url("/stock?sentinel_user=asks&sentinel_password=pass-word", "redis-sentinel://locks:pass-word2@")), {.wait = 10s});
+    BOOST_TEST_INFO(o.report.message);
+    BOOST_TEST(!o.ec);
+}
+
+BOOST_AUTO_TEST_CASE(one_server_under_two_addresses_has_one_vote)
+{
+    sentinel_set s({.replicas = 0, .sentinels = 2});
+    auto const second = "redis-sentinel://127.0.0.1:" + std::to_string(s.sentinel(1).port()) + "/stock";
+    for (auto const& other : {second, s.server(0).url()}) {
+        real_servers r(0);
+        lock_manager locks(r.context, {.nodes = {s.url(), other}, .node_timeout = patience, .restart_guard = restart_guard::off});
+        BOOST_TEST(r.run_to([&] {
+            r.release(r.acquire(locks, "stock").held);
+            auto const nodes = locks.stats().nodes;
+            return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
+        }));
+        r.shutdown(locks);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
