@@ -22,7 +22,7 @@ configure_package_config_file(src/redlock-config.cmake.in ${PROJECT_BINARY_DIR}/
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/redlock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake src/find_boost.cmake
-    src/find_mariadb.cmake
+    src/find_mariadb.cmake src/find_zookeeper.cmake
     DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/shop.png DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)

@@ -28,7 +28,7 @@ constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv
 // Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
     {"postgresql"sv, "postgresql"sv}, {"postgres"sv, "postgresql"sv}, {"mysql"sv, "mysql"sv}, {"mariadb"sv, "mysql"sv},
-    {"etcd"sv, "etcd"sv}, {"etcds"sv, "etcd"sv},
+    {"etcd"sv, "etcd"sv}, {"etcds"sv, "etcd"sv}, {"zookeeper"sv, "zookeeper"sv},
 };
 
 [[noreturn]] void refuse(std::string const& what)

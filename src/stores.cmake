@@ -95,6 +95,26 @@ if(TARGET redlock_mysql)
     target_link_libraries(redlock_mysql PRIVATE MariaDB::client)
 endif()
 
+include(src/find_zookeeper.cmake)
+redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
+    src/etcd/deletions.cpp
+    src/etcd/expiries.cpp
+    src/zookeeper/acquire.cpp
+    src/zookeeper/address.cpp
+    src/zookeeper/client.cpp
+    src/zookeeper/errand.cpp
+    src/zookeeper/greeting.cpp
+    src/zookeeper/layout.cpp
+    src/zookeeper/link.cpp
+    src/zookeeper/refusal.cpp
+    src/zookeeper/requests.cpp
+    src/zookeeper/waiting.cpp
+    src/zookeeper/zookeeper.cpp
+    src/zookeeper/zookeeper_node.cpp)
+if(TARGET redlock_zookeeper)
+    target_link_libraries(redlock_zookeeper PRIVATE ZooKeeper::client)
+endif()
+
 # Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
 function(redlock_link_stores target file)
     foreach(store IN LISTS redlock_stores)

@@ -1,0 +1,181 @@
+#include "testbed/zookeeper_server.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::testbed {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace files = std::filesystem;
+namespace asio = boost::asio;
+
+constexpr char const* java = "/usr/bin/java";
+constexpr std::array jars{"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple", "snappy-java", "metrics-core", "commons-io",
+                          "netty-buffer", "netty-codec", "netty-common", "netty-handler", "netty-resolver", "netty-transport"};
+
+}  // namespace
+
+std::string zookeeper_class_path()
+{
+    if (auto const* const named = std::getenv("REDLOCK_ZOOKEEPER"); named && *named)
+        return named;
+    std::string path;
+    for (std::string const jar : jars)
+        path += (path.empty() ? "/usr/share/java/" : ":/usr/share/java/") + jar + ".jar";
+    bool const is_here = ::access(java, X_OK) == 0 && files::exists("/usr/share/java/zookeeper.jar");
+    return is_here ? path : std::string();
+}
+
+zookeeper_server::zookeeper_server(std::vector<std::string> settings, std::vector<std::string> properties)
+    : place_{0, 0, {}}, settings_(std::move(settings)), properties_(std::move(properties))
+{
+    // Somebody else may take a port between our looking and the server's binding it.
+    for (int attempt = 0;; ++attempt) {
+        place_.port = free_port();
+        try {
+            start();
+            return;
+        } catch (std::runtime_error const&) {
+            if (attempt == 2)
+                throw;
+            forget();
+        }
+    }
+}
+
+zookeeper_server::zookeeper_server(place p) : place_(std::move(p))
+{
+    launch();
+}
+
+void zookeeper_server::start()
+{
+    launch();
+    wait();
+}
+
+void zookeeper_server::launch()
+{
+    if (zookeeper_class_path().empty())
+        throw std::runtime_error("there is no ZooKeeper here (Debian's package zookeeper); $REDLOCK_ZOOKEEPER may be its class path");
+    files::create_directories(folder());
+    if (place_.number != 0)
+        std::ofstream(folder() + "/myid") << place_.number << '\n';
+    auto const file = folder_.path + "/zoo.cfg";
+    {
+        std::ofstream settings(file);
+        settings << "tickTime=100\ninitLimit=50\nsyncLimit=10\ndataDir=" << folder() << "\nclientPort=" << place_.port
+                 << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\nmaxSessionTimeout=3600000\n";
+        for (auto const* const more : {&place_.servers, &settings_}) {
+            for (auto const& line : *more)
+                settings << line << '\n';
+        }
+    }
+    std::vector<std::string> words{java, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", zookeeper_class_path()};
+    words.insert(words.end(), properties_.begin(), properties_.end());
+    words.insert(words.end(), {"org.apache.zookeeper.server.quorum.QuorumPeerMain", file});
+    process_.emplace(std::move(words), process_options{.output = folder_.path + "/log"});
+}
+
+void zookeeper_server::wait()
+{
+    for (auto const deadline = std::chrono::steady_clock::now() + 60s; ask("srvr").find("Mode: ") == std::string::npos;) {
+        if (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::sleep_for(20ms);
+            continue;
+        }
+        kill();
+        throw std::runtime_error("ZooKeeper did not start on port " + std::to_string(port()) + ":\n" + log());
+    }
+}
+
+void zookeeper_server::kill()
+{
+    process_.reset();
+}
+
+void zookeeper_server::pause()
+{
+    process_->pause();
+}
+
+void zookeeper_server::resume()
+{
+    process_->resume();
+}
+
+void zookeeper_server::forget()
+{
+    files::remove_all(folder());
+}
+
+std::string zookeeper_server::ask(std::string const& word) const
+{
+    asio::io_context context;
+    asio::ip::tcp::socket to(context);
+    boost::system::error_code ec;
+    to.connect({asio::ip::address_v4::loopback(), port()}, ec);
+    if (ec)
+        return {};
+    asio::write(to, asio::buffer(word), ec);
+    std::string said;
+    for (pollfd readable{to.native_handle(), POLLIN, 0}; !ec && ::poll(&readable, 1, 2000) == 1;) {
+        std::array<char, 4096> some;
+        said.append(some.data(), to.read_some(asio::buffer(some), ec));
+    }
+    return said;
+}
+
+std::string zookeeper_server::log() const
+{
+    std::ostringstream text;
+    text << std::ifstream(folder_.path + "/log").rdbuf();
+    return text.str();
+}
+
+zookeeper_ensemble::zookeeper_ensemble(std::size_t members)
+{
+    std::vector<std::string> servers;
+    for (std::size_t i = 1; i <= members; ++i)
+        servers.push_back("server." + std::to_string(i) + "=127.0.0.1:" + std::to_string(free_port()) + ":" + std::to_string(free_port()));
+    for (std::size_t i = 1; i <= members; ++i)
+        members_.emplace_back(zookeeper_server::place{free_port(), static_cast<int>(i), servers});
+    for (auto& m : members_)
+        m.wait();
+}
+
+zookeeper_server& zookeeper_ensemble::leader()
+{
+    for (;; std::this_thread::sleep_for(20ms)) {
+        for (auto& m : members_) {
+            if (m.ask("srvr").find("Mode: leader") != std::string::npos)
+                return m;
+        }
+    }
+}
+
+std::string zookeeper_ensemble::url(std::string const& rest) const
+{
+    std::string url = "zookeeper://";
+    for (auto const& m : members_)
+        url += (url.ends_with('/') ? "" : ",") + std::string("127.0.0.1:") + std::to_string(m.port());
+    return url + rest;
+}
+
+}  // namespace redlock::testbed

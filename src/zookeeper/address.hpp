@@ -1,0 +1,34 @@
+#pragma once
+
+#include <redlock/zookeeper.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::zk {
+
+/// One server of an ensemble.
+struct member {
+    std::string host;
+    std::string port = "2181";
+};
+
+/// What an entry of `config::nodes` says.
+struct address {
+    std::string name;  ///< for people: without user, password and parameters
+    std::vector<member> members;
+    std::string user, password;
+    zookeeper_options options;
+};
+
+/// @throws std::invalid_argument saying what is wrong with @p url, without secrets
+address parse_address(std::string_view url, zookeeper_options defaults);
+
+/// @throws std::invalid_argument naming the option, the value and the limit
+void check(zookeeper_options const&);
+
+/// "host:port", an IPv6 address in brackets.
+std::string to_string(member const&);
+
+}  // namespace redlock::zk
