@@ -28,6 +28,11 @@ constexpr int frames_max = 256;                       // that are read in one go
 
 thread_local client const* in_use = nullptr;  // which client the library works for: what it logs does not say
 
+bool is_connected(zhandle_t* handle)
+{
+    return zoo_state(handle) == ZOO_CONNECTED_STATE || zoo_state(handle) == ZOO_READONLY_STATE;
+}
+
 }  // namespace
 
 client::client(asio::any_io_executor e, patience p, log_function log, owner& o)
@@ -110,8 +115,9 @@ void client::process(int events)
     }
     if (code != ZOK && code != ZNOTHING)
         close(code);
-    if (handle_ && opened_ && zoo_state(handle_) == ZOO_CONNECTED_STATE) {
-        bool const is_one = timeout() > 0ms && timeout() < timeout_max;
+    if (handle_ && opened_ && is_connected(handle_)) {
+        // For a server that only reads, which it was not asked for, the library would look for another one, and wait for that.
+        bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout() > 0ms && timeout() < timeout_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
         else
@@ -208,7 +214,7 @@ void client::destroy() noexcept
         return;
     ::shutdown(descriptor_.native_handle(), SHUT_RDWR);
     in_library([&] {
-        for (int code = ZOK; zoo_state(handle) == ZOO_CONNECTED_STATE && (code == ZOK || code == ZNOTHING);)
+        for (int code = ZOK; is_connected(handle) && (code == ZOK || code == ZNOTHING);)
             code = zookeeper_process(handle, ZOOKEEPER_READ);
         return zookeeper_close(handle);
     });

@@ -1,0 +1,145 @@
+// Its parts, without a server.
+
+#include "testing/node_client.hpp"
+#include "zookeeper/address.hpp"
+#include "zookeeper/history.hpp"
+#include "zookeeper/layout.hpp"
+#include "zookeeper/refusal.hpp"
+#include "zookeeper/waiting.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/zookeeper.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+
+using namespace redlock;
+using namespace redlock::zk;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(parts)
+
+namespace {
+
+std::string refused(std::string const& url)
+{
+    try {
+        parse_address(url, {});
+    } catch (std::invalid_argument const& e) {
+        return e.what();
+    }
+    return "taken";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_address_is_understood)
+{
+    auto const a = parse_address("zookeeper://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
+
+    BOOST_TEST(a.name == "zookeeper://alpha:1234,[::1]:2181,10.0.0.1:2181/my/locks");
+    BOOST_TEST(a.user == "us@er");
+    BOOST_TEST(a.password == "p:w");
+    BOOST_TEST(a.members.size() == 3u);
+    BOOST_TEST(a.options.chroot == "/my/locks");
+    BOOST_TEST((a.options.session == 30s && a.options.timeout == 250ms));
+    auto const other = parse_address("zookeeper://h", {.session = 5s, .chroot = "/p"});
+    BOOST_TEST((other.options.session == 5s && other.options.chroot == "/p"));
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_refused_without_its_secrets)
+{
+    for (auto const* url : {"zookeeper://", "zookeeper://a,,b", "zookeeper://a:0", "zookeeper://a:65536", "zookeeper://[::1", "zookeeper://[alpha]",
+                            "zookeeper://u@a", "zookeeper://:secret@a", "zookeeper://u:@a", "zookeeper://u:secret%2@a", "zookeeper://u:se/cret@a",
+                            "zookeeper://u:secret", "zookeeper://u:1?secret@a", "zookeeper://a?session=99ms", "zookeeper://a?session=3601s",
+                            "zookeeper://a?timeout=0ms", "zookeeper://a?timeout=2", "zookeeper://a?timeout=2m", "zookeeper://a/x%0", "zookeeper://a/x/",
+                            "zookeeper://a//x", "zookeeper://a/x/..", "zookeeper://a/%01"}) {
+        auto const what = refused(url);
+        BOOST_TEST(what != "taken", url);
+        BOOST_TEST(what.find("secret") == what.npos, url);
+    }
+    BOOST_TEST(refused("zookeeper://a?sesion=2s").find("\"sesion\" is none of its parameters") != std::string::npos);
+    BOOST_CHECK_THROW(zookeeper({.session = 1ms}), std::invalid_argument);
+    BOOST_CHECK_THROW(zookeeper({.timeout = 0ms}), std::invalid_argument);
+    BOOST_CHECK_THROW(zookeeper({.chroot = "relative"}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_lock_s_node_holds_is_read_again)
+{
+    for (std::string const value : {"", "v", "v\n1", "1\nv", "\n"}) {
+        auto const read = to_content(to_text(content{value, 1500ms}));
+        BOOST_TEST(read.value == value);
+        BOOST_TEST((read.ttl == 1500ms));
+    }
+    BOOST_TEST(to_content("by hand").value == "by hand");
+    BOOST_TEST(!to_content("by hand").ttl.has_value());
+    BOOST_TEST(!to_content("by\nhand").ttl.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_no_other_s_and_one_that_zookeeper_takes)
+{
+    layout const l{"/f"};
+
+    BOOST_TEST(l.lock("lock:a.b/c") == "/f/locks/lock:a%2eb%2fc");
+    BOOST_TEST(l.holder("a", "v=w") == "/f/locks/a=v%3dw");
+    BOOST_TEST(l.lock("a=v") != l.holder("a", "v"));
+    BOOST_TEST(l.lock("..") == "/f/locks/%2e%2e");
+    BOOST_TEST(l.lock("%2e") != l.lock("."));
+    BOOST_TEST(l.session(-1) == "/f/sessions/ffffffffffffffff");
+}
+
+BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
+{
+    BOOST_TEST(!refusal(ZCONNECTIONLOSS).untouched);
+    BOOST_TEST(!refusal(ZOPERATIONTIMEOUT).untouched);
+    BOOST_TEST(!refusal(ZCLOSING).untouched);
+    BOOST_TEST(refusal(ZNOAUTH).untouched);
+    BOOST_TEST((refusal(ZNOAUTH).error == errc::permission_denied));
+    BOOST_TEST((refusal(-125).untouched && refusal(-125).error == errc::node_refuses_writes));
+    BOOST_TEST((refusal(ZTHROTTLEDOP).error == errc::node_busy));
+    BOOST_TEST((refusal(ZSESSIONEXPIRED).untouched && refusal(ZSESSIONEXPIRED).error == errc::connection_lost));
+}
+
+BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
+{
+    history h;
+    h.meet({.id = "one", .zxid = 10}, clock::now());
+    h.heard(20);
+    h.heard(15);
+    h.meet({.id = "one", .zxid = 21}, clock::now());
+    BOOST_TEST(!h.identity().restarted);
+
+    h.heard(40);
+    h.meet({.id = "one", .zxid = 30}, clock::now());
+    BOOST_TEST((h.identity().restarted && !h.identity().durable));
+
+    history other;
+    other.meet({.id = "one", .zxid = 10}, clock::now());
+    other.meet({.id = "two", .zxid = 50}, clock::now());
+    BOOST_TEST(other.identity().restarted);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
+{
+    using testing::request;
+    auto const acquire = [](std::vector<std::string> keys) {
+        return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys), "v");
+    };
+    waiting w;
+    waiting::finished over;
+    auto const first = acquire({"a", "b"}), second = acquire({"b"}), third = acquire({"b", "c"}), fourth = acquire({"c"}), fifth = acquire({"d"});
+    for (auto const& r : {first, second, third, fourth, fifth})
+        w.add(r);
+
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{first, fifth}));  // the third was before the fourth
+    BOOST_TEST(w.take(clock::now(), over).empty());
+    w.free(*first);
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{second}));
+    second->is_withdrawn = third->is_withdrawn = true;
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{fourth}));
+    BOOST_TEST(over.size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
