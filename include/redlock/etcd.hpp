@@ -30,7 +30,7 @@ struct etcd_options {
     is 2379 if not given. What is special in user and password is percent-encoded. `session` and `timeout` (such as `500ms` or `2s`) and the prefix mean
     what the members of @ref etcd_options do.
 
-    Several hosts are one node: members of one cluster, of which one is talked to at a time. It locks several resources at once, 64 at
+    Several hosts are one node: members of one cluster, of which one is talked to at a time. It locks several resources at once, 50 at
     the most, and draws fencing tokens. It lets nobody share a lock: `errc::unsupported`. docs/stores.md says what such a node promises.
 
     @throws std::invalid_argument if an option is outside its range

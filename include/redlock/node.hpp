@@ -249,7 +249,8 @@ public:
     /// Whether it notifies of changes to keys that are watched. Callable from any thread.
     virtual bool notifies() const noexcept { return false; }
 
-    /// Whether the server may still execute what was sent on @p connection, which has ended. Called on the executor.
+    /// Whether the server may still execute what was sent on @p connection, which is not the latest: it has ended, or others do its work.
+    /// Called on the executor.
     virtual bool may_still_execute(std::uint32_t connection) const
     {
         static_cast<void>(connection);

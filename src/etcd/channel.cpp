@@ -48,15 +48,15 @@ bool is_address(std::string const& host)
 
 }  // namespace
 
-channel::channel(asio::any_io_executor e, std::shared_ptr<server const> s) : executor_(std::move(e)), server_(std::move(s)), limit_(executor_) {}
+http_channel::http_channel(asio::any_io_executor e, std::shared_ptr<server const> s) : executor_(std::move(e)), server_(std::move(s)), limit_(executor_) {}
 
-void channel::close()
+void http_channel::close()
 {
     closed_ = true;
     cut();
 }
 
-void channel::cut()
+void http_channel::cut()
 {
     error_code ignored;
     limit_.cancel();
@@ -67,7 +67,7 @@ void channel::cut()
 }
 
 // The connection ends when it is over.
-void channel::limit(std::chrono::milliseconds d)
+void http_channel::limit(std::chrono::milliseconds d)
 {
     limit_.expires_after(d);
     limit_.async_wait([weak = weak_from_this()](error_code ec) {
@@ -78,7 +78,7 @@ void channel::limit(std::chrono::milliseconds d)
     });
 }
 
-answer channel::failure(error_code ec, bool untouched) const
+answer http_channel::failure(error_code ec, bool untouched) const
 {
     auto words = silent_ ? std::string(answered_ ? "it has stopped answering" : "it does not answer") : ec.message();
     if (!server_->tls && !answered_ && !silent_)
@@ -86,7 +86,7 @@ answer channel::failure(error_code ec, bool untouched) const
     return {{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = std::move(words)}};
 }
 
-asio::awaitable<node_reply> channel::open()
+asio::awaitable<node_reply> http_channel::open()
 {
     auto const& m = server_->member;
     std::vector<asio::ip::tcp::endpoint> found;
@@ -113,7 +113,7 @@ asio::awaitable<node_reply> channel::open()
     co_return why;
 }
 
-asio::awaitable<node_reply> channel::connect(asio::ip::tcp::endpoint where)
+asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
 {
     silent_ = false;
     buffer_.reserve(16 * 1024);
@@ -141,7 +141,7 @@ asio::awaitable<node_reply> channel::connect(asio::ip::tcp::endpoint where)
     co_return why;
 }
 
-asio::awaitable<answer> channel::ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience)
+asio::awaitable<answer> http_channel::ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience)
 {
     limit(patience);
     auto request = make_request(*server_, path, token);
@@ -163,7 +163,7 @@ asio::awaitable<answer> channel::ask(std::string_view path, std::string body, st
 }
 
 // The body of the request does not end: that the server reads it while it answers is so for connections that are not used again.
-asio::awaitable<answer> channel::stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience)
+asio::awaitable<answer> http_channel::stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience)
 {
     limit(patience);
     auto const head = make_request(*server_, path, token);
@@ -182,13 +182,13 @@ asio::awaitable<answer> channel::stream(std::string_view path, std::string first
     co_return a;
 }
 
-asio::awaitable<void> channel::write(std::string message)
+asio::awaitable<void> http_channel::write(std::string message)
 {
     message += '\n';
     co_await asio::async_write(*wire_, http::make_chunk(asio::buffer(message)), as_result);  // of an error who reads will hear
 }
 
-asio::awaitable<answer> channel::read()
+asio::awaitable<answer> http_channel::read()
 {
     for (;;) {
         auto& body = stream_->get().body();
@@ -205,7 +205,7 @@ asio::awaitable<answer> channel::read()
     }
 }
 
-answer channel::interpret(unsigned status, std::string_view body)
+answer http_channel::interpret(unsigned status, std::string_view body)
 {
     error_code ec;
     auto said = json::parse(body, ec);

@@ -14,10 +14,13 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace redlock::etcd_v3 {
 
@@ -38,26 +41,39 @@ struct answer {
     node_reply why{};  ///< with an error: there is no answer, or a refusal. `untouched`: nothing was done for it
 };
 
-/** One HTTP connection to one server: one request at a time, or one stream in either direction, for ever.
+/** One connection to one server: one request at a time, or one stream in either direction, for ever.
 
-    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it.
+    Used as a std::shared_ptr, on the executor. Its coroutines do not keep it. A simulation puts another one in the place of the one that ships.
 */
-class channel : public std::enable_shared_from_this<channel> {
+class channel {
 public:
-    channel(asio::any_io_executor, std::shared_ptr<server const>);
+    virtual ~channel() = default;
 
     /// Connects. With an error: why that failed.
-    asio::awaitable<node_reply> open();
+    virtual asio::awaitable<node_reply> open() = 0;
 
     /// @p patience: then the connection ends. @p token: what the server wants to know who we are by; empty: nothing.
-    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience);
+    virtual asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience) = 0;
 
     /// Begins a stream with its first message, and waits for the first one that comes.
-    asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience);
-    asio::awaitable<void> write(std::string message);  ///< of a stream, after that; one at a time
-    asio::awaitable<answer> read();                    ///< likewise
+    virtual asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience) = 0;
+    virtual asio::awaitable<void> write(std::string message) = 0;  ///< of a stream, after that; one at a time
+    virtual asio::awaitable<answer> read() = 0;                    ///< likewise
 
-    void close();
+    virtual void close() = 0;
+};
+
+/// Over HTTP, as the gateway speaks it.
+class http_channel final : public channel, public std::enable_shared_from_this<http_channel> {
+public:
+    http_channel(asio::any_io_executor, std::shared_ptr<server const>);
+
+    asio::awaitable<node_reply> open() override;
+    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view token, std::chrono::milliseconds patience) override;
+    asio::awaitable<answer> stream(std::string_view path, std::string first, std::string_view token, std::chrono::milliseconds patience) override;
+    asio::awaitable<void> write(std::string message) override;
+    asio::awaitable<answer> read() override;
+    void close() override;
 
 private:
     asio::awaitable<node_reply> connect(asio::ip::tcp::endpoint);
@@ -76,6 +92,14 @@ private:
     bool answered_ = false;  ///< it is a server that speaks our language
     boost::beast::flat_buffer buffer_;
     std::optional<boost::beast::http::response_parser<boost::beast::http::string_body>> stream_;
+};
+
+/// What a node takes from the world.
+struct surroundings {
+    std::function<std::shared_ptr<channel>(asio::any_io_executor, std::shared_ptr<server const>)> make_channel =
+        [](asio::any_io_executor e, std::shared_ptr<server const> s) { return std::make_shared<http_channel>(std::move(e), std::move(s)); };
+    /// So that clients are never in step with each other.
+    std::minstd_rand::result_type seed = std::random_device()();
 };
 
 }  // namespace redlock::etcd_v3

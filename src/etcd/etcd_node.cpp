@@ -29,18 +29,18 @@ namespace {
 
 using namespace std::chrono_literals;
 using kind = node_command::kind;
-
 constexpr auto look_every = 1s;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 /// An etcd cluster: one lease, one member at a time, and what is to be sent.
 class etcd_node final : public node, public link::owner, public std::enable_shared_from_this<etcd_node> {
 public:
-    etcd_node(address a, config const& c, store_context context)
+    etcd_node(address a, config const& c, store_context context, surroundings outside)
         : address_(std::make_shared<address>(std::move(a))),
           context_(std::move(context)),
           log_(c.log),
-          members_(*address_, c),
+          outside_(std::move(outside)),
+          members_(*address_, c, outside_.seed),
           session_(std::make_shared<session>(address_->options.prefix + c.prefix, c.drift_factor)),
           watches_(address_->options.prefix),
           scope_{.layout = {address_->options.prefix}, .session = address_->options.session, .ours = expiries_.get()}
@@ -117,10 +117,12 @@ private:
 
     void fail(outbox::transactions all, node_reply why)
     {
-        for (auto& t : all) {
+        for (auto const& t : all)
             expiries_->note(t.operation->command(), why, outbox_.sent());
+        if (deletions_)
+            deletions_->plan();
+        for (auto const& t : all)
             t.operation->complete(why);
-        }
     }
 
     // Connections
@@ -131,7 +133,7 @@ private:
         while (!n.closed_) {
             n.number_ = n.number_ + 1 == 0 ? 1 : n.number_ + 1;
             auto const where = n.members_.present();
-            auto const running = std::make_shared<link>(n.executor_, where, n.address_, n.session_, n.number_, n);
+            auto const running = std::make_shared<link>(n.executor_, where, n.address_, n.session_, n.number_, n.outside_, n);
             n.link_ = running;
             auto const begun = clock::now();
             auto why = co_await running->run();
@@ -206,10 +208,7 @@ private:
             if (!self || self->closed_)
                 return;
             self->flush_due_ = false;
-            if (self->ready())
-                self->link_->wake();
-            else
-                self->refuse();
+            self->ready() ? self->link_->wake() : self->refuse();
         });
     }
 
@@ -321,6 +320,7 @@ private:
     std::shared_ptr<address const> const address_;
     store_context const context_;
     std::function<void(log_level, std::string_view)> const log_;
+    surroundings const outside_;
     members members_;
     std::shared_ptr<session> const session_;
     std::shared_ptr<expiries> const expiries_ = std::make_shared<expiries>();
@@ -341,9 +341,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<node> make_etcd_node(address a, config const& c, store_context context)
+std::shared_ptr<node> make_etcd_node(address a, config const& c, store_context context, surroundings outside)
 {
-    return std::make_shared<etcd_node>(std::move(a), c, std::move(context));
+    return std::make_shared<etcd_node>(std::move(a), c, std::move(context), std::move(outside));
 }
 
 }  // namespace redlock::etcd_v3

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "etcd/address.hpp"
+#include "etcd/channel.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -10,6 +11,6 @@
 
 namespace redlock::etcd_v3 {
 
-std::shared_ptr<node> make_etcd_node(address, config const&, store_context);
+std::shared_ptr<node> make_etcd_node(address, config const&, store_context, surroundings = {});
 
 }  // namespace redlock::etcd_v3

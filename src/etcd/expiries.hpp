@@ -49,8 +49,11 @@ private:
         clock::time_point until;
         std::chrono::milliseconds ttl;
     };
+    struct earlier {
+        bool operator()(auto const& a, auto const& b) const { return a.first != b.first ? a.first < b.first : *a.second < *b.second; }
+    };
     std::map<leased, entry> known_;
-    std::set<std::pair<clock::time_point, leased const*>> order_;
+    std::set<std::pair<clock::time_point, leased const*>, earlier> order_;
 };
 
 }  // namespace redlock::etcd_v3

@@ -36,15 +36,15 @@ asio::awaitable<void> wait_until(timer& t, clock::time_point when)
 }  // namespace
 
 link::link(asio::any_io_executor e, std::shared_ptr<server const> where, std::shared_ptr<address const> a, std::shared_ptr<session> session, std::uint32_t number,
-           owner& o)
+           surroundings const& outside, owner& o)
     : server_(std::move(where)),
       address_(std::move(a)),
       session_(std::move(session)),
       number_(number),
       owner_(&o),
-      commands_(std::make_shared<channel>(e, server_)),
-      keeper_(std::make_shared<channel>(e, server_)),
-      watcher_(std::make_shared<channel>(e, server_)),
+      commands_(outside.make_channel(e, server_)),
+      keeper_(outside.make_channel(e, server_)),
+      watcher_(outside.make_channel(e, server_)),
       wake_(e),
       due_(e),
       beat_(e)

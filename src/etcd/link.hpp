@@ -43,7 +43,8 @@ public:
     };
 
     /// @p number: of the connection.
-    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number, owner&);
+    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number,
+         surroundings const&, owner&);
 
     /// All of it. @return why it has ended
     asio::awaitable<node_reply> run();

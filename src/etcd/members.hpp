@@ -16,7 +16,8 @@ namespace redlock::etcd_v3 {
 /// The members of a cluster: which one is talked to, and which one next.
 class members {
 public:
-    members(address const& a, config const& c)
+    /// @p seed: of the pauses
+    members(address const& a, config const& c, std::minstd_rand::result_type seed) : random_(seed)
     {
         for (auto const& m : a.members) {
             redis::url host;
@@ -55,7 +56,7 @@ private:
     std::vector<std::shared_ptr<server const>> all_;
     std::size_t at_ = 0;
     std::size_t failures_ = 0;
-    std::minstd_rand random_{std::random_device()()};
+    std::minstd_rand random_;
 };
 
 }  // namespace redlock::etcd_v3

@@ -24,7 +24,7 @@ node_reply replaced()
 }  // namespace
 
 connections::connections(database d, config const& c, store_context context, owner& o)
-    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), clean_at_(random_() % clean_every)
+    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), random_(database_.seed), clean_at_(random_() % clean_every)
 {
 }
 
@@ -80,9 +80,11 @@ session* connections::session_for(std::string_view text, clock::time_point now)
     return nullptr;
 }
 
+// One that is silent is still there, although others do its work: what was sent on it may be on its way.
 bool connections::may_still_execute(std::uint32_t n) const
 {
-    return std::any_of(ended_.begin(), ended_.end(), [n](auto& e) { return e.number == n; });
+    bool const is_there = std::any_of(places_.begin(), places_.end(), [n](auto& p) { return p.link->up() && p.link->number == n; });
+    return is_there || std::any_of(ended_.begin(), ended_.end(), [n](auto& e) { return e.number == n; });
 }
 
 bool connections::silent(session const& link, clock::time_point now) const

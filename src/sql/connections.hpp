@@ -32,6 +32,8 @@ struct database {
     std::chrono::milliseconds timeout;
     /// Makes session @p i; the first one is to be notified of changes.
     std::function<std::shared_ptr<session>(asio::any_io_executor, std::size_t i, session::owner&)> make_session;
+    /// So that clients are never in step with each other.
+    std::minstd_rand::result_type seed = std::random_device()();
 };
 
 /** A few connections to one database, from the first use on: opened, opened again after growing pauses, given up when nothing is answered
@@ -135,7 +137,7 @@ private:
     std::vector<ended> ended_;
     std::optional<timer> look_;
     unsigned looks_ = 0;
-    std::minstd_rand random_{std::random_device()()};
+    std::minstd_rand random_;
     unsigned const clean_at_;
 };
 

@@ -258,21 +258,7 @@ private:
         bool const sets = c.what == kind::acquire || c.prolongs();
         auto const seen = server_.clock_now() - (sets ? world().random.between(0ms, 1ms) : 0ms);
         auto const now = sets ? clock::time_point(std::chrono::floor<std::chrono::milliseconds>(seen)) : seen;
-        auto answer = server_.keys.carry_out(c, now, tombstone, from_.get());
-        bool const set = answer.healed || (c.what == kind::acquire && answer.vote == vote::granted);
-        if (set) {
-            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
-                world().note_taking(key);
-            server_.note_lateness(c.value, world().now - sent_ > c.ttl);
-        }
-        world().tell("{} {} {} {}: {}", server_.name, c.what == kind::acquire  ? "acquire"
-                                                     : c.what == kind::extend  ? "extend"
-                                                     : c.what == kind::release ? "release"
-                                                     : c.what == kind::upgrade ? "upgrade"
-                                                     : c.what == kind::downgrade ? "downgrade"
-                                                     : c.what == kind::withdraw ? "withdraw" : "inspect",
-                     c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
-        return answer;
+        return server_.apply(c, now, tombstone, from_.get(), sent_);
     }
 
     server& server_;

@@ -99,9 +99,11 @@ private:
     {
         std::lock_guard guard(mutex_);
         ++failures_;
-        auto const locks = p.locks == lock_kind::single ? std::string() : fmt::format(" --locks {}", name_of(p.locks));
+        auto kinds = p.locks == lock_kind::single ? std::string() : fmt::format(" --locks {}", name_of(p.locks));
+        if (p.stores != store_kind::redis)
+            kinds += fmt::format(" --stores {}", name_of(p.stores));
         fmt::print("{}\n  profile {}, seed {}, after {} worlds of this profile\n  its history: ./dev sim --profile {}{} --seed {} --trace\n",
-                   why, p.name, seed, seed - settings_.first + 1, p.name, locks, seed);
+                   why, p.name, seed, seed - settings_.first + 1, p.name, kinds, seed);
     }
 
     void print(double seconds)
@@ -171,6 +173,10 @@ settings parse(std::vector<std::string> arguments)
     line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, or any of three slots")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
+    std::string stores = std::string(name_of(store_kind::redis));
+    line.add_option("--stores", stores, "what the servers are: Redis servers, databases, clusters whose locks end with a session, or some of each")
+        ->check(CLI::IsMember(std::vector<std::string>(store_kinds.begin(), store_kinds.end())))
+        ->capture_default_str();
     line.add_number("--seeds", s.seeds, 1, 1'000'000'000, "worlds for each profile");
     line.add_number("--first", s.first, 0, most, "the first seed");
     line.add_number("--minutes", s.minutes, 1, 100'000, "goes on with fresh seeds for so long instead");
@@ -187,6 +193,8 @@ settings parse(std::vector<std::string> arguments)
             line.refuse(fmt::format("there is no profile \"{}\"; --list tells which there are", name));
         s.profiles.push_back(*p);
     }
+    if (stores == name_of(store_kind::session) && locks != name_of(lock_kind::single) && locks != name_of(lock_kind::sets))
+        line.refuse("the nodes of session stores lock one resource, or several at once; --locks single or sets");
     if (line.count("--seed") > 0) {
         s.first = only;
         s.seeds = 1;
@@ -195,8 +203,12 @@ settings parse(std::vector<std::string> arguments)
         s.first = std::random_device{}();
     if (s.profiles.empty())
         s.profiles.assign(profiles().begin(), profiles().end());
-    for (auto& p : s.profiles)
+    for (auto& p : s.profiles) {
         p.locks = static_cast<lock_kind>(std::find(lock_kinds.begin(), lock_kinds.end(), locks) - lock_kinds.begin());
+        p.stores = static_cast<store_kind>(std::find(store_kinds.begin(), store_kinds.end(), stores) - store_kinds.begin());
+        if (p.stores == store_kind::session)
+            p.amnesia = false;  // a majority of the members remembers
+    }
     return s;
 }
 

@@ -3,9 +3,7 @@
 #include "core/key.hpp"
 #include "locks/manager_state.hpp"
 #include "redis/redis_node.hpp"
-#include "redis/url.hpp"
 #include "runtime/runtime.hpp"
-#include "sim/link.hpp"
 #include "sim/watched_node.hpp"
 #include "sim/world.hpp"
 
@@ -13,6 +11,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,10 +101,9 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     auto const runtime = std::make_shared<sim_runtime>(w, *this, executor);
     auto const group = std::make_shared<redis::group>(runtime);
     for (auto& s : w.servers) {
-        auto const url = redis::parse_url("redis://" + s->name);
-        settings_.nodes.push_back(url.name());
-        nodes.push_back(std::make_shared<watched_node>(
-            redis::make_redis_node(url, settings_, group, std::make_shared<link>(w, *this, *s)), *this, *s));
+        auto node = s->make_node(*this, settings_, group);
+        settings_.nodes.push_back(node->name());
+        nodes.push_back(std::make_shared<watched_node>(std::move(node), *this, *s));
     }
     work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
     auto const state = detail::manager_state::make(executor, runtime, settings_, std::move(nodes));
@@ -209,6 +208,25 @@ clock::time_point process::true_time(clock::time_point local) const
     return clock::time_point(clock::duration(static_cast<clock::rep>(static_cast<double>(shown.count()) / (1 + rate_))));
 }
 
+// A timer counts what the machine does not sleep.
+void process::set_timer(int descriptor, clock::duration d)
+{
+    look_at_timer(descriptor, ++timer_settings_, steady_now() + d);
+}
+
+void process::look_at_timer(int descriptor, std::uint64_t setting, clock::time_point due)
+{
+    auto const when = true_time(clock_now() + (due - steady_now())) + world_.random.between(0us, 100us);
+    world_.at(when, [this, alive = std::weak_ptr(alive_), descriptor, setting, due] {
+        if (alive.expired() || setting != timer_settings_)
+            return;
+        if (steady_now() < due)
+            return look_at_timer(descriptor, setting, due);
+        ::eventfd_write(descriptor, 1);
+        run();
+    });
+}
+
 void process::after(clock::duration d, std::function<void()> what)
 {
     world_.after(d, [this, alive = std::weak_ptr(alive_), what = std::move(what)] {
@@ -233,10 +251,15 @@ void process::is_done_with(std::string const& resource)
         i.done = world_.now;
 }
 
+bool process::has_several(std::string const& token) const
+{
+    return std::count_if(workers.begin(), workers.end(), [&](auto& w) { return w->has(token); }) > 1;
+}
+
 // Those who share a lock in one process may have one token: it is released with the last.
 void process::has_released(std::string const& token)
 {
-    if (std::count_if(workers.begin(), workers.end(), [&](auto& w) { return w->has(token); }) > 1)
+    if (has_several(token))
         return;
     released_.emplace(token, world_.now);
 }
@@ -254,10 +277,10 @@ void process::checks_submission(node_operation const& o)
         world_.blame("{}: extends {}, which it has released", name_, o.command().key());
 }
 
-void process::checks_sending(node_operation const& o, server const& s)
+void process::checks_sending(node_command const& c, server const& s)
 {
-    if (o.command().what == node_command::kind::acquire && !o.command().grows && !tokens_.emplace(&s, std::string(o.command().value)).second)
-        world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, o.command().key(), s.name);
+    if (c.what == node_command::kind::acquire && !c.grows && !tokens_.emplace(&s, std::string(c.value)).second)
+        world_.blame("{}: sends a second acquisition of {} with the same token to {}", name_, c.key(), s.name);
 }
 
 void process::disturbed_until(server const& s, clock::time_point when)
@@ -381,18 +404,20 @@ void process::shut_down()
             if (world_.now - begun > (held + settings_.connect_timeout + settings_.node_timeout) * 1.1 + 20ms)
                 world_.blame("{}: its shutdown took {} ms", name_, (world_.now - begun) / 1ms);
             clean_ = !ec;
-            check_clean();
+            check_clean(false);
         });
     }
     run();
 }
 
-// After a shutdown without an error no key of ours is on any server, nor will be.
-void process::check_clean() const
+// After a shutdown without an error no key of ours is on any server, nor will be; where one was out of reach it ends with its session.
+void process::check_clean(bool sessions_are_over) const
 {
     if (!clean_ || world_.conditions.jump_every > 0ms)  // who trusts clocks that lie is not promised anything
         return;
     for (auto& s : world_.servers) {
+        if (s->has_sessions() && !sessions_are_over)
+            continue;
         for (auto& [key, entry] : s->keys.entries) {
             if (owns(entry) && !s->came_late(entry) && entry.expires > s->clock_now())
                 world_.blame("{}: left {} on {} behind, in spite of its shutdown", name_, key, s->name);
@@ -406,7 +431,7 @@ void process::check_that_nothing_is_left()
         w->check_all_completed();
     if (locks_ && !shut_down_)
         world_.blame("{}: its shutdown never completed", name_);
-    check_clean();
+    check_clean(true);
     if (locks_) {
         auto const s = locks_->stats();
         if (s.held + s.running + s.cleaning > 0 && clean_)
@@ -441,4 +466,24 @@ extern "C" int clock_gettime(clockid_t id, timespec* t) noexcept
         return 0;
     }
     return static_cast<int>(::syscall(SYS_clock_gettime, id, t));
+}
+
+// Likewise the timers of its event loop: an event loop waits for a descriptor, which becomes readable in virtual time.
+extern "C" int timerfd_create(clockid_t id, int flags) noexcept
+{
+    if (redlock::sim::current_process())
+        return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return static_cast<int>(::syscall(SYS_timerfd_create, id, flags));
+}
+
+extern "C" int timerfd_settime(int descriptor, int flags, itimerspec const* after, itimerspec* before) noexcept
+{
+    auto* const p = redlock::sim::current_process();
+    if (!p)
+        return static_cast<int>(::syscall(SYS_timerfd_settime, descriptor, flags, after, before));
+    eventfd_t rung;
+    ::eventfd_read(descriptor, &rung);
+    bool const at_once = (flags & TFD_TIMER_ABSTIME) != 0;
+    p->set_timer(descriptor, at_once ? redlock::clock::duration(0) : std::chrono::seconds(after->it_value.tv_sec) + std::chrono::nanoseconds(after->it_value.tv_nsec));
+    return 0;
 }

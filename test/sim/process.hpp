@@ -53,6 +53,9 @@ public:
     clock::time_point steady_now() const; ///< stands still during sleep
     clock::time_point true_time(clock::time_point local) const;
 
+    /// A descriptor that its event loop waits for becomes readable after @p d; this replaces what was set before.
+    void set_timer(int descriptor, clock::duration d);
+
     /// Calls @p what on the event loop after @p d of its own time.
     void after(clock::duration d, std::function<void()> what);
 
@@ -65,11 +68,12 @@ public:
     void wants(std::string const& resource);
     void is_done_with(std::string const& resource);
     void checks_submission(node_operation const&);
-    void checks_sending(node_operation const&, server const&);
+    void checks_sending(node_command const&, server const&);
     void may_send_again(std::string const& token, server const& s) { tokens_.erase({&s, token}); }  ///< it was refused
     void contact_changed(server const&);
     void disturbed_until(server const&, clock::time_point);
     void check_leftovers();
+    bool has_several(std::string const& token) const;  ///< of those who share one
     void has_released(std::string const& token);
     void has(std::string const& token) { released_.erase(token); }  ///< somebody has joined, in the very moment
 
@@ -85,7 +89,8 @@ public:
     class observation;
 
 private:
-    void check_clean() const;
+    void check_clean(bool sessions_are_over) const;
+    void look_at_timer(int descriptor, std::uint64_t setting, clock::time_point due);
 
     world& world_;
     std::size_t const index_;
@@ -103,6 +108,7 @@ private:
     int depth_ = 0;
     clock::duration stalled_in_all_{0};
     std::uint64_t stalls_ = 0;
+    std::uint64_t timer_settings_ = 0;
     clock::time_point last_stall_;
     clock::time_point last_change_;                               ///< of a connection, to any server
     std::map<server const*, clock::time_point> last_change_to_;

@@ -23,6 +23,16 @@ enum class lock_kind {
 inline constexpr std::array<std::string_view, 4> lock_kinds{"single", "sets", "shared", "any"};
 constexpr std::string_view name_of(lock_kind k) { return lock_kinds[static_cast<std::size_t>(k)]; }
 
+/// What the servers of a world are.
+enum class store_kind {
+    redis,
+    table,    ///< databases: what is committed lasts
+    session,  ///< etcd clusters: a lock ends with its owner's lease
+    mixed,    ///< some of each, with one vote each
+};
+inline constexpr std::array<std::string_view, 4> store_kinds{"redis", "table", "session", "mixed"};
+constexpr std::string_view name_of(store_kind k) { return store_kinds[static_cast<std::size_t>(k)]; }
+
 /** A kind of bad conditions. Each finds bugs that hide in the others.
 
     Times are means unless they say otherwise; a mean of zero: it does not happen. Each seed draws for itself which of
@@ -32,6 +42,7 @@ struct profile {
     std::string_view name;
     std::string_view about;
     lock_kind locks = lock_kind::single;
+    store_kind stores = store_kind::redis;
 
     /// Whether mutual exclusion is promised. Where it is not, the checker must see violations, or it is blind.
     bool exclusive = true;
@@ -58,6 +69,10 @@ struct profile {
     clock::duration refusal_max = 0ms;
     clock::duration flush_every = 0ms;     ///< its scripts are forgotten
     clock::duration eviction_every = 0ms;  ///< a key goes
+    clock::duration row_lock_every = 0ms;  ///< somebody else's transaction has a row of a database
+    clock::duration row_lock_max = 0ms;
+    clock::duration leader_change_every = 0ms;  ///< of a cluster
+    clock::duration leader_change_max = 0ms;    ///< until all have heard of it
     clock::duration session = 0ms;         ///< some keep a key for so long at the most, unless it is extended, and say so; zero: for its ttl
 
     // The clients.
@@ -78,7 +93,7 @@ struct profile {
     constexpr bool is_faultless() const
     {
         return tail_chance == 0 && reply_tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
-            && refusal_every == 0ms && eviction_every == 0ms && jump_every == 0ms;
+            && refusal_every == 0ms && eviction_every == 0ms && row_lock_every == 0ms && leader_change_every == 0ms && jump_every == 0ms;
     }
 
     /// Once its owner is done with a key, it is gone from a server within this time of undisturbed contact.

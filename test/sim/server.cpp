@@ -1,10 +1,43 @@
 #include "sim/server.hpp"
 
+#include "redis/redis_node.hpp"
+#include "redis/url.hpp"
+#include "sim/link.hpp"
 #include "sim/world.hpp"
 
 #include <utility>
 
 namespace redlock::sim {
+
+namespace {
+
+std::string_view name_of(node_command::kind what)
+{
+    using kind = node_command::kind;
+    switch (what) {
+    case kind::acquire:
+        return "acquire";
+    case kind::raise:
+        return "raise";
+    case kind::extend:
+        return "extend";
+    case kind::release:
+        return "release";
+    case kind::inspect:
+        return "inspect";
+    case kind::connect:
+        return "connect";
+    case kind::upgrade:
+        return "upgrade";
+    case kind::downgrade:
+        return "downgrade";
+    case kind::withdraw:
+        return "withdraw";
+    }
+    return {};
+}
+
+}  // namespace
 
 server::server(sim::world& w, std::size_t index, double rate)
     : name(fmt::format("s{}", index)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
@@ -46,6 +79,29 @@ bool server::end_client(std::uint64_t id)
     return false;
 }
 
+std::vector<std::shared_ptr<client>> server::clients() const
+{
+    std::vector<std::shared_ptr<client>> all;
+    for (auto const& known : clients_) {
+        if (auto c = known.lock())
+            all.push_back(std::move(c));
+    }
+    return all;
+}
+
+node_reply server::apply(node_command const& c, clock::time_point now, bool tombstone, client const* from, clock::time_point sent)
+{
+    auto answer = keys.carry_out(c, now, tombstone, from);
+    bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
+    if (set) {
+        for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
+            world_.note_taking(key);
+        note_lateness(c.value, world_.now - sent > c.ttl);
+    }
+    world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
+    return answer;
+}
+
 void server::watch(std::string key, std::shared_ptr<client> const& c)
 {
     world_.tell("{} will tell connection {} of {}", name, c->id, key);
@@ -53,6 +109,11 @@ void server::watch(std::string key, std::shared_ptr<client> const& c)
         if (auto const alive = weak.lock())
             alive->tell(changed);
     });
+}
+
+std::shared_ptr<node> server::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const& group)
+{
+    return redis::make_redis_node(redis::parse_url("redis://" + name), settings, group, std::make_shared<link>(world_, p, *this));
 }
 
 void server::note_lateness(std::string_view value, bool late)

@@ -4,6 +4,8 @@
 #include "sim/client.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -13,14 +15,22 @@
 #include <string_view>
 #include <vector>
 
+namespace redlock::redis {
+class group;
+}
+
 namespace redlock::sim {
 
+class process;
 class world;
 
-/// A lock server with a clock of its own. What it does with commands is in commands.cpp.
+/// A lock server with a clock of its own. What a Redis server does with commands is in commands.cpp.
 class server {
 public:
     server(sim::world&, std::size_t index, double rate);
+    virtual ~server() = default;
+    server(server const&) = delete;
+    server& operator=(server const&) = delete;
 
     std::string const name;
 
@@ -47,17 +57,32 @@ public:
     void admit(std::shared_ptr<client> const&);
     /// @return whether there was one of that number
     bool end_client(std::uint64_t id);
+    std::vector<std::shared_ptr<client>> clients() const;
     void watch(std::string key, std::shared_ptr<client> const&);
 
+    /// Does to its keys what was @p sent in true time, at @p now of its clock.
+    node_reply apply(node_command const&, clock::time_point now, bool tombstone, client const* from, clock::time_point sent);
+
     // Faults.
-    void crash(bool forget);
-    void start();
+    virtual void crash(bool forget);
+    virtual void start();
     void pause(bool);
     void refuse(std::string_view words);
-    void evict();
-    void jump(clock::duration);
+    virtual void evict();
+    virtual void jump(clock::duration);
 
     void flush_scripts();
+
+    // What only some kinds of servers know.
+    virtual void lock_a_row(clock::duration) {}     ///< of a table, for so long
+    virtual void change_leader(clock::duration) {}  ///< of which some hear so much later
+    /// Whether a key that its owner has not deleted stays until a session ends, however short its ttl.
+    virtual bool has_sessions() const { return false; }
+    /// Whether who connects is told that it is new in its place, and may have forgotten; of itself, not of how the others are.
+    virtual bool tells_of_promotions() const { return false; }
+
+    /// The shipped node, on a simulated network.
+    virtual std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&);
 
     detail::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< by their digests

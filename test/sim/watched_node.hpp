@@ -10,7 +10,7 @@
 
 namespace redlock::sim {
 
-/// A Redis node whose every operation is looked at; and, in front of a server that keeps keys for a session only, one that says so.
+/// A node whose every operation is looked at; and, in front of a server that keeps keys for a session only, one that says so.
 class watched_node final : public node {
 public:
     watched_node(std::shared_ptr<node> inner, process& p, server& s) : inner_(std::move(inner)), process_(p), server_(s) {}
@@ -18,6 +18,7 @@ public:
     std::string const& name() const noexcept override { return inner_->name(); }
     bool ready() const noexcept override { return inner_->ready(); }
     bool notifies() const noexcept override { return inner_->notifies(); }
+    node_limits limits() const override { return inner_->limits(); }
     bool can(node_command const& c) const noexcept override { return inner_->can(c); }
     bool may_still_execute(std::uint32_t connection) const override { return inner_->may_still_execute(connection); }
     void start(asio::any_io_executor executor, node_events events) override { inner_->start(std::move(executor), std::move(events)); }

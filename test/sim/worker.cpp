@@ -218,11 +218,15 @@ void worker::acquired(call const& c, error_code ec, lock l)
             world_.blame("{}: holds {} in spite of \"{}\"", name_, resources_text_, text(ec));
         // Who waits behind another hears of what that one has met, in the round before its pause.
         bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
-        bool const excusable = ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || !undisturbed || met_by_another;
+        // Who has stood still has not prolonged his lease meanwhile: little of it may be left.
+        bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis && !process_.undisturbed_for(max_ttl);
+        bool const excusable =
+            ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || !undisturbed || met_by_another || lease_is_short;
         if (!excusable && ec != errc::contended)
             world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
-        // A release that must bring its script along comes behind the next acquisition, which is denied there.
-        bool const overtaken = world_.conditions.flush_every > 0ms;
+        // A release that must bring its script along comes behind the next acquisition, which is denied there; so does one on another
+        // of a database's connections.
+        bool const overtaken = world_.conditions.flush_every > 0ms || world_.conditions.stores != store_kind::redis;
         if (!excusable && !overtaken && resources_ == resource_set(private_resource_))
             world_.blame("{}: {} is its own, but \"{}\"", name_, resources_text_, text(ec));
         return done();
@@ -232,7 +236,9 @@ void worker::acquired(call const& c, error_code ec, lock l)
     eager_ = 0;
     held_ = std::move(l);
     keep(held_.resources());
-    if (world_.fencing)
+    // Who joins others of his process has their number, and that is as good as their lock is.
+    bool const is_older = !world_.conditions.exclusive && process_.has_several(held_.token());
+    if (world_.fencing && !is_older)
         for (auto const& r : resources_)
             world_.note_token(r, name_, c.begun, held_.fencing_token(), shares());
     if (!held_.held() && undisturbed && c.stalls == process_.stalls())

@@ -1,12 +1,17 @@
 #include "sim/world.hpp"
 
 #include "core/quorum.hpp"
+#include "sim/cluster.hpp"
+#include "sim/database.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 
 #include <redlock/error.hpp>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace redlock::sim {
@@ -24,13 +29,8 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     : conditions(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), begin_(now)
 {
     choose_conditions(p);
-    std::size_t const counts[] = {1, 2, 3, 3, 3, 4, 5, 5};
-    auto const count = counts[random.below(std::size(counts))];
-    for (std::size_t i = 0; i < count; ++i) {
-        auto const extreme = random.chance(0.5);
-        auto const fraction = 2 * random.fraction() - 1;
-        servers.push_back(std::make_unique<server>(*this, i, conditions.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction)));
-    }
+    make_servers();
+    auto const count = servers.size();
     fencing = random.chance(0.7);
     if (fencing && random.chance(0.2))
         fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
@@ -39,7 +39,7 @@ world::world(profile const& p, std::uint64_t seed, bool tracing)
     processes.resize(2 + random.below(2));
     partitions_.resize(processes.size() * servers.size());
     for (auto& s : servers) {
-        if (conditions.session > 0ms && random.chance(0.7))
+        if (conditions.session > 0ms && conditions.stores == store_kind::redis && random.chance(0.7))
             s->keys.session = std::chrono::ceil<std::chrono::milliseconds>(random.spread(conditions.session / 8, conditions.session));
     }
     for (std::size_t i = 0; i < processes.size(); ++i)
@@ -51,6 +51,38 @@ world::~world()
     // Servers and events refer to processes; processes must go while the world is still there.
     processes.clear();
     events_.clear();
+}
+
+void world::make_servers()
+{
+    using namespace std::string_view_literals;
+    static constexpr std::array redis{"r"sv, "rr"sv, "rrr"sv, "rrr"sv, "rrr"sv, "rrrr"sv, "rrrrr"sv, "rrrrr"sv};
+    static constexpr std::array table{"t"sv, "t"sv, "t"sv, "tt"sv, "ttt"sv};  // that is what one has
+    static constexpr std::array session{"s"sv, "s"sv, "s"sv, "ss"sv, "sss"sv};
+    static constexpr std::array mixed{"rrt"sv, "rtt"sv, "rrrtt"sv};
+    static constexpr std::array mixed_with_sessions{"rrt"sv, "rrs"sv, "rts"sv, "rss"sv, "rrrts"sv};
+    bool const knows_all = conditions.locks == lock_kind::single || conditions.locks == lock_kind::sets;
+    std::span<std::string_view const> const all = conditions.stores == store_kind::redis     ? std::span<std::string_view const>(redis)
+                                                  : conditions.stores == store_kind::table   ? table
+                                                  : conditions.stores == store_kind::session ? session
+                                                  : knows_all                                ? std::span<std::string_view const>(mixed_with_sessions)
+                                                                                             : mixed;
+    for (auto const kind : all[random.below(all.size())])
+        add_server(kind);
+}
+
+void world::add_server(char kind)
+{
+    auto const extreme = random.chance(0.5);
+    auto const fraction = 2 * random.fraction() - 1;
+    auto const rate = conditions.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction);
+    auto const i = servers.size();
+    if (kind == 't')
+        servers.push_back(std::make_unique<database>(*this, i, rate));
+    else if (kind == 's')
+        servers.push_back(std::make_unique<cluster>(*this, i, rate));
+    else
+        servers.push_back(std::make_unique<server>(*this, i, rate));
 }
 
 // Each seed goes without some of its profile's faults: one may hide what another would show.
@@ -72,6 +104,10 @@ void world::choose_conditions(profile const& p)
     if (p.exclusive) {
         sometimes(conditions.crash_every);
         sometimes(conditions.rate_error);
+    }
+    if (p.stores != store_kind::redis) {
+        sometimes(conditions.row_lock_every);
+        sometimes(conditions.leader_change_every);
     }
 }
 
@@ -217,7 +253,7 @@ void world::begin_faults()
     });
     repeatedly(conditions.crash_every, [this, any_server, disturb] {
         auto& s = any_server();
-        if (conditions.amnesia && conditions.guard == restart_guard::automatic && !spares_a_majority(s))
+        if (conditions.amnesia && conditions.guard == restart_guard::automatic && !s.tells_of_promotions() && !spares_a_majority(s))
             return;
         s.crash(conditions.amnesia);
         disturb(s);
@@ -245,6 +281,8 @@ void world::begin_faults()
             disturb(s);
         });
     });
+    if (conditions.stores != store_kind::redis)
+        begin_faults_of_stores();
     repeatedly(conditions.flush_every, [any_server] { any_server().flush_scripts(); });
     repeatedly(conditions.eviction_every, [any_server] { any_server().evict(); });
     repeatedly(conditions.jump_every, [this, any_server] {
@@ -258,6 +296,24 @@ void world::begin_faults()
             return processes[i]->end_manager();
         processes[i].reset();
         processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
+    });
+}
+
+void world::begin_faults_of_stores()
+{
+    auto const disturb_one = [this](clock::duration length, auto const& fault) {
+        auto& s = *servers[random.below(servers.size())];
+        fault(s, length);
+        for (auto& p : processes) {
+            if (p)
+                p->disturbed_until(s, now + length);
+        }
+    };
+    repeatedly(conditions.row_lock_every, [this, disturb_one] {
+        disturb_one(random.spread(1ms, conditions.row_lock_max), [](server& s, clock::duration length) { s.lock_a_row(length); });
+    });
+    repeatedly(conditions.leader_change_every, [this, disturb_one] {
+        disturb_one(random.spread(10ms, conditions.leader_change_max), [](server& s, clock::duration length) { s.change_leader(length); });
     });
 }
 
@@ -318,7 +374,7 @@ outcome simulate(profile const& p, std::uint64_t seed, bool tracing)
     auto mixed = seed;
     for (char const c : p.name)
         mixed = mixed * 1099511628211u + static_cast<unsigned char>(c);
-    mixed += static_cast<std::uint64_t>(p.locks) * 7;
+    mixed += static_cast<std::uint64_t>(p.locks) * 7 + static_cast<std::uint64_t>(p.stores) * 77;
     world w(p, mixed, tracing);
     return w.run();
 }

@@ -120,7 +120,10 @@ private:
 
     void write(std::string const& line);
     void choose_conditions(profile const&);
+    void make_servers();
+    void add_server(char kind);
     void begin_faults();
+    void begin_faults_of_stores();
     void repeatedly(clock::duration mean, std::function<void()> fault);
     bool spares_a_majority(server const&) const;
     void end_faults();

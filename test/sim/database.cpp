@@ -1,0 +1,301 @@
+#include "sim/database.hpp"
+
+#include "core/key.hpp"
+#include "sim/process.hpp"
+#include "sim/world.hpp"
+#include "sql/database_node.hpp"
+
+#include <redlock/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <utility>
+
+namespace redlock::sim {
+
+namespace {
+
+/// A command that outlives who asked for it: a backend carries it out although its client has gone.
+struct statement {
+    explicit statement(node_command const& c) : command(c), keys(c.keys.begin(), c.keys.end()), value(c.value), contender(c.contender)
+    {
+        command.keys = keys;
+        command.value = value;
+        command.contender = contender;
+    }
+    statement(statement const&) = delete;
+    statement& operator=(statement const&) = delete;
+
+    node_command command;
+    std::vector<std::string> keys;
+    std::string value, contender;
+};
+
+// As redlock_tell says it.
+std::string notification(std::string_view name)
+{
+    auto const [what, key] = core::what_changed(name);
+    std::string text = fmt::format("{}:", 1 << static_cast<int>(what));
+    for (unsigned char const c : key)
+        text += fmt::format("{:02x}", c);
+    return text;
+}
+
+std::chrono::milliseconds in_milliseconds(clock::duration d)
+{
+    return std::chrono::floor<std::chrono::milliseconds>(d);
+}
+
+}  // namespace
+
+// The server
+
+database::database(sim::world& w, std::size_t index, double rate) : server(w, index, rate)
+{
+    if (w.conditions.amnesia)
+        replicate();
+}
+
+void database::replicate()
+{
+    standby_ = keys;
+    world().after(world().random.between(0ms, 400ms), [this] { replicate(); });
+}
+
+sql::introduction database::introduce(client& c, bool listens) const
+{
+    c.listens = listens;
+    return {.backend = {static_cast<std::int64_t>(c.id), fmt::to_string(life())},
+            .system = name,
+            .timeline = timeline_,
+            .started = fmt::to_string(life()),
+            .durable = true,
+            .promoted = timeline_ > 1,
+            .since = fmt::to_string(timeline_),
+            .age = in_milliseconds(world().now - promoted_),
+            .uptime = in_milliseconds(world().now - up_since_)};
+}
+
+node_reply database::carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from, clock::time_point sent)
+{
+    by_ = from->id;
+    auto r = apply(c, clock_now(), tombstone, from.get(), sent);
+    by_ = 0;
+    if (c.what == node_command::kind::release)
+        released_.emplace(c.value);
+    else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if answers take longer than its ttl
+        note_lateness(c.value, true);
+    if (c.watch && r.vote == vote::denied)
+        keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
+    return r;
+}
+
+// All who listen are told, and by whom.
+void database::notify(std::string const& what)
+{
+    for (auto const& c : clients()) {
+        if (c->listens && !c->ended)
+            c->tell(fmt::format("{} {}", by_, notification(what)));
+    }
+}
+
+clock::time_point database::rows_taken_until(key_view wanted) const
+{
+    auto until = world().now;
+    for (auto const& key : wanted) {
+        if (auto const taken = rows_taken_.find(key); taken != rows_taken_.end())
+            until = std::max(until, taken->second);
+    }
+    return until;
+}
+
+void database::lock_a_row(clock::duration d)
+{
+    if (!alive() || keys.entries.empty())
+        return;
+    auto row = keys.entries.begin();
+    std::advance(row, static_cast<std::ptrdiff_t>(world().random.below(keys.entries.size())));
+    world().tell("{}: another transaction has the row of {} for {} ms", name, row->first, d / 1ms);
+    rows_taken_[row->first] = world().now + d;
+}
+
+void database::crash(bool forget)
+{
+    if (!alive())
+        return;
+    if (forget) {
+        world().tell("{}: a standby is promoted, which has missed the last commits", name);
+        for (auto const& [key, entry] : standby_.entries)  // of a release it has not heard, either
+            note_lateness(entry.value, true);
+        keys = standby_;
+        ++timeline_;
+        promoted_ = world().now;
+    } else {
+        up_since_ = world().now;
+    }
+    rows_taken_.clear();
+    server::crash(false);
+}
+
+std::shared_ptr<node> database::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
+{
+    auto make_session = [this, &p, patience = settings.node_timeout](asio::any_io_executor on, std::size_t i, sql::session::owner& o) {
+        return std::make_shared<database_session>(world(), p, *this, std::move(on), i == 0, patience, o);
+    };
+    return sql::make_database_node({.name = "table://" + name,
+                                    .kind = "table",
+                                    .connections = 1 + world().random.below(3),
+                                    .timeout = settings.node_timeout,
+                                    .make_session = std::move(make_session),
+                                    .seed = static_cast<std::uint32_t>(world().random.roll())},
+                                   settings, {.claim = [](auto&, auto&) { return std::string(); }});
+}
+
+// A connection
+
+database_session::database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens, std::chrono::milliseconds patience,
+                                   sql::session::owner& o)
+    : world_(w), process_(p), database_(d), listens_(listens && w.servers_tell), patience_(patience), owner_(&o), wire_(std::make_shared<wire>(w, p, d))
+{
+    wire_->start(std::move(on), *this);
+}
+
+void database_session::open()
+{
+    state_ = state::connecting;
+    ++life_;
+    wire_->open();
+}
+
+void database_session::opened(std::shared_ptr<client> const& there)
+{
+    if (!there)
+        return down({.untouched = true, .error = errc::node_unreachable, .text = "no connection"});
+    ask({.carry_out =
+             [self = shared_from_this()](auto const& from) -> std::function<void()> {
+                 if (self->database_.refuses())
+                     return [self] { self->cut({.untouched = true, .error = errc::node_loading, .text = "the database system is starting up"}); };
+                 return [self, server = self->database_.introduce(*from, self->listens_)] { self->introduced(server); };
+             },
+         .lost = [] {}});
+    process_.after(process_.settings().connect_timeout, [weak = weak_from_this(), life = life_] {
+        if (auto const self = weak.lock(); self && self->owner_ && self->life_ == life && self->state_ == state::connecting)
+            self->cut({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
+    });
+}
+
+void database_session::introduced(sql::introduction server)
+{
+    introduction_ = std::move(server);
+    if (auto why = owner_->meet(*this, introduction_); why.error)
+        return cut(std::move(why));
+    if (!owner_)
+        return;
+    state_ = state::up;
+    process_.contact_changed(database_);
+    owner_->up(*this);
+}
+
+void database_session::ask(wire::packet p)
+{
+    asked_.push_back(clock::now());
+    auto carry_out = std::move(p.carry_out);
+    p.carry_out = [self = shared_from_this(), carry_out = std::move(carry_out)](auto const& from) -> std::function<void()> {
+        return [self, heard = carry_out(from)] {
+            self->asked_.pop_front();
+            heard();
+        };
+    };
+    wire_->send(std::move(p));
+}
+
+void database_session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
+{
+    if (!up())
+        return done({.error = errc::connection_lost});
+    process_.checks_sending(c, database_);
+    auto const s = std::make_shared<statement const>(c);
+    auto waits = [self = shared_from_this(), s, limit = std::make_shared<clock::time_point>()] {  // lock_timeout
+        if (*limit == clock::time_point())
+            *limit = self->world_.now + self->patience_;
+        return std::min(self->database_.rows_taken_until(s->command.keys), *limit);
+    };
+    auto carry_out = [self = shared_from_this(), s, tombstone, done, sent = world_.now](auto const& from) -> std::function<void()> {
+        auto& d = self->database_;
+        bool const taken = d.rows_taken_until(s->command.keys) > self->world_.now;
+        auto reply = taken         ? node_reply{.untouched = true, .error = errc::node_busy, .text = "canceling statement due to lock timeout"}
+                     : d.refuses() ? node_reply{.untouched = true, .error = errc::node_read_only, .text = std::string(d.refusal())}
+                                   : d.carry_out(s->command, tombstone, from, sent);
+        return [done, reply = std::move(reply)] { done(reply); };
+    };
+    ask({.carry_out = std::move(carry_out), .lost = [done] { done({.error = errc::connection_lost}); }, .waits = std::move(waits)});
+}
+
+void database_session::end(sql::backend const& b, std::function<void(bool)> done)
+{
+    if (!up() || b.id == 0)
+        return done(false);
+    ask({.carry_out =
+             [self = shared_from_this(), b, done](auto const&) -> std::function<void()> {
+                 auto& d = self->database_;
+                 bool const there = b.since == fmt::to_string(d.life()) && d.end_client(static_cast<std::uint64_t>(b.id));
+                 return [done, there] { done(!there); };
+             },
+         .lost = [done] { done(false); }});
+}
+
+void database_session::look(std::function<void(bool durable)> done)
+{
+    if (up())
+        ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; }, .lost = [] {}});
+}
+
+std::optional<clock::time_point> database_session::waiting_since() const
+{
+    return asked_.empty() ? std::nullopt : std::optional(asked_.front());
+}
+
+void database_session::told(std::string const& what)
+{
+    std::int64_t by = 0;
+    auto const end = std::from_chars(what.data(), what.data() + what.size(), by).ptr;
+    owner_->notified({end + 1, static_cast<std::size_t>(what.data() + what.size() - end - 1)}, by);
+}
+
+// The end
+
+void database_session::cut(node_reply why)
+{
+    why_ = std::move(why);
+    wire_->cut();
+}
+
+void database_session::broken(std::string_view why, std::vector<std::function<void()>> lost)
+{
+    process_.contact_changed(database_);
+    asked_.clear();
+    auto reason = std::exchange(why_, {}).value_or(node_reply{.untouched = true, .error = errc::node_unreachable, .text = std::string(why)});
+    bool const was_up = std::exchange(state_, state::down) == state::up;
+    ++life_;
+    for (auto const& tell : lost)
+        tell();
+    if (owner_)
+        owner_->down(*this, was_up, std::move(reason));
+}
+
+void database_session::down(node_reply why)
+{
+    state_ = state::down;
+    owner_->down(*this, false, std::move(why));
+}
+
+void database_session::close()
+{
+    owner_ = nullptr;
+    state_ = state::down;
+    for (auto const& tell : wire_->leave())
+        tell();
+}
+
+}  // namespace redlock::sim

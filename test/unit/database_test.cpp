@@ -1,0 +1,113 @@
+// What a node knows of its connections to a database, without one.
+
+#include "sql/database_node.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+
+BOOST_AUTO_TEST_SUITE(databases)
+
+namespace {
+
+/// Connects at once, and is as it is told to be.
+class scripted_session final : public sql::session, public std::enable_shared_from_this<scripted_session> {
+public:
+    scripted_session(asio::any_io_executor e, std::int64_t id, owner& o)
+        : executor_(std::move(e)), owner_(&o), server_{.backend = {id, ""}, .started = "once", .durable = true}
+    {
+    }
+
+    void open() override
+    {
+        asio::post(executor_, [self = shared_from_this()] {
+            self->owner_->meet(*self, self->server_);
+            self->up_ = true;
+            self->owner_->up(*self);
+        });
+    }
+
+    void close() override { up_ = false; }
+    void abandon() override { up_ = false; }
+
+    void cut(node_reply why) override
+    {
+        up_ = false;
+        owner_->down(*this, true, std::move(why));
+    }
+
+    bool up() const noexcept override { return up_; }
+    bool busy() const noexcept override { return up_; }
+    sql::introduction const& server() const noexcept override { return server_; }
+    std::optional<clock::time_point> waiting_since() const override { return std::nullopt; }
+    void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
+    void end(sql::backend const&, std::function<void(bool)> done) override { done(false); }
+    void look(std::function<void(bool)>) override {}
+    void clean() override {}
+
+private:
+    asio::any_io_executor const executor_;
+    owner* const owner_;
+    sql::introduction const server_;
+    bool up_ = false;
+};
+
+struct connect_operation final : node_operation {
+    node_command const command_{};
+    connect_operation() { not_after = clock::time_point::max(); }
+    node_command const& command() const noexcept override { return command_; }
+    bool withdrawn() const noexcept override { return false; }
+    void mark_sent(std::uint32_t) noexcept override {}
+    std::uint32_t sent_on() const noexcept override { return 0; }
+    std::uint32_t unanswered_on() const noexcept override { return 0; }
+    void complete(node_reply) override {}
+};
+
+struct two_connections {
+    asio::io_context context;
+    std::vector<std::shared_ptr<scripted_session>> sessions;
+    std::shared_ptr<redlock::node> const node = sql::make_database_node(
+        {.name = "table://a", .kind = "table", .connections = 2, .timeout = std::chrono::seconds(1), .make_session = [this](auto e, std::size_t i, auto& o) {
+             return sessions.emplace_back(std::make_shared<scripted_session>(e, static_cast<std::int64_t>(i + 1), o));
+         }},
+        {}, {.claim = [](auto&, auto&) { return std::string(); }});
+
+    two_connections()
+    {
+        node->start(context.get_executor(), {.connected = [](auto&) {}, .changed = [](auto) {}});
+        node->submit(std::make_shared<connect_operation>());
+        context.poll();
+    }
+
+    ~two_connections() { node->close(); }
+};
+
+}  // namespace
+
+// A release that finds nothing there, on another connection, has not come behind what was sent on a slow one.
+BOOST_FIXTURE_TEST_CASE(what_was_sent_on_one_connection_may_be_carried_out_behind_what_is_sent_on_another, two_connections)
+{
+    BOOST_TEST(node->may_still_execute(1));
+    BOOST_TEST(node->may_still_execute(2));
+    BOOST_TEST(!node->may_still_execute(3));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_connection_carried_that_has_ended_may_be_carried_out_until_its_backend_is_gone, two_connections)
+{
+    sessions.back()->cut({.untouched = true, .error = errc::node_unreachable});
+
+    BOOST_TEST(node->may_still_execute(sessions.back()->number));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
