@@ -65,11 +65,12 @@ asio::awaitable<node_reply> errand::acquire()
             r.fence = raised == c_.keys.size() ? c_.fence : 0;
             co_return r;
         }
-        bool const is_taken = v.is_told && p.roles[v.step] == plan::role::lock && (v.code == ZNODEEXISTS || (v.code == ZNONODE && !seen_.empty()));
-        bool const is_other = v.is_told && p.roles[v.step] == plan::role::counter && (v.code == ZNODEEXISTS || v.code == ZBADVERSION || v.code == ZNONODE);
-        if (!is_taken && !is_other)
+        bool const is_counter = v.is_told && p.roles[v.step] == plan::role::counter, is_taken = v.is_told && !is_counter;
+        bool const may_have_gone = is_counter || i > 0;  // it was seen before
+        bool const is_news = v.is_told && (v.code == ZNODEEXISTS || v.code == ZBADVERSION || (v.code == ZNONODE && may_have_gone));
+        if (!is_news)
             co_return refusal(v.code);
-        if (is_other && !co_await look_at_counters())
+        if (is_counter && !co_await look_at_counters())
             co_return refusal(ZCONNECTIONLOSS);
         if (is_taken && !c_.grows)
             co_return co_await denied(0);

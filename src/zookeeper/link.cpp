@@ -1,5 +1,6 @@
 #include "zookeeper/link.hpp"
 
+#include "core/validity.hpp"
 #include "zookeeper/refusal.hpp"
 
 #include <redlock/error.hpp>
@@ -42,6 +43,7 @@ link::link(asio::any_io_executor e, address a, config const& c, store_context co
     : executor_(e),
       address_(std::move(a)),
       context_(std::move(context)),
+      drift_factor_(c.drift_factor),
       log_(c.log),
       patience_{c.connect_timeout + address_.options.timeout, 3 * address_.options.timeout},
       layout_{address_.options.chroot + "/redlock"},
@@ -99,6 +101,7 @@ asio::awaitable<node_reply> link::live(asio::ip::tcp::endpoint where, bool& expi
     auto const server = server_ = std::make_shared<client>(executor_, patience_, std::move(words), *owner_);
     if (!address_.user.empty())
         server->identify(address_.user + ":" + address_.password);
+    auto const asked = clock::now();
     auto const opened = co_await server->open(where, address_.options.session, session_);
     if (!owner_)
         co_return node_reply();
@@ -111,6 +114,7 @@ asio::awaitable<node_reply> link::live(asio::ip::tcp::endpoint where, bool& expi
         co_return unreachable(opened.code, server->words());
     session_ = server->session();
     timeout_ = server->timeout();
+    uses_.begin(asked);
     auto const g = co_await greet(server, layout_, random_id());
     auto why = g.why;
     if (owner_ && !why.error)
@@ -135,19 +139,28 @@ node_reply link::meet(greeting const& g)
     return {};
 }
 
-// The session is used every sixth of its timeout, and it is known what the latest change was.
+// The session is used every sixth of its timeout, and the latest change is noted.
 asio::awaitable<void> link::beat(std::shared_ptr<link> self, std::shared_ptr<client> server)
 {
     auto& l = *self;
     layout const names{l.address_.options.chroot + "/redlock"};
     while (l.owner_ && l.server_ == server) {
+        auto const asked = clock::now();
         auto const a = co_await answer_of(server->get(l.layout_.locks(), false));
         if (a.code != ZOK || !l.owner_)
             co_return;
+        l.uses_.add(asked, l.timeout_);
         l.history_.heard(a.zxid);
         l.beat_.expires_after(l.timeout_ / 6);
         co_await l.beat_.async_wait(as_result);
     }
+}
+
+std::chrono::milliseconds link::promise(clock::time_point asked) const
+{
+    auto const certain = uses_.promise(asked, timeout_);
+    auto const rounded = std::chrono::floor<std::chrono::milliseconds>(certain);
+    return std::chrono::floor<std::chrono::milliseconds>(certain - core::drift(rounded, drift_factor_));
 }
 
 void link::log(log_level level, std::string_view what) const

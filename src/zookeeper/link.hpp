@@ -6,6 +6,7 @@
 #include "zookeeper/history.hpp"
 #include "zookeeper/layout.hpp"
 #include "zookeeper/members.hpp"
+#include "zookeeper/uses.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
@@ -61,6 +62,9 @@ public:
     /// Of the session, as the servers want it.
     std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
+    /// For how long after it was asked, what has been committed is certain to be there.
+    std::chrono::milliseconds promise(clock::time_point asked) const;
+
     void close(bool with_session);  ///< the owner hears of nothing any more
     void abandon();                 ///< likewise, without touching what belongs to the context
 
@@ -74,6 +78,7 @@ private:
     asio::any_io_executor const executor_;
     address const address_;
     store_context const context_;
+    double const drift_factor_;
     std::function<void(log_level, std::string_view)> const log_;
     patience const patience_;
     layout const layout_;
@@ -86,6 +91,7 @@ private:
     clientid_t session_{};                 ///< its number is 0: there is none
     std::chrono::milliseconds timeout_{};
     history history_;
+    uses uses_;
     std::optional<clock::time_point> up_since_;
 };
 

@@ -3,6 +3,8 @@
 #include <redlock/error.hpp>
 
 #include <fmt/format.h>
+
+#include <utility>
 #include <zookeeper/zookeeper.h>
 
 namespace redlock::zk {
@@ -51,7 +53,8 @@ std::string_view text_of(int code)
 node_reply refusal(int code, std::string_view words)
 {
     bool const untouched = code < ZAPIERROR && code != ZCLOSING;
-    return {.untouched = untouched, .error = reason_of(code), .text = words.empty() ? std::string(text_of(code)) : fmt::format("{}: {}", text_of(code), words)};
+    auto text = words.empty() ? std::string(text_of(code)) : fmt::format("{}: {}", text_of(code), words);
+    return {.untouched = untouched, .error = reason_of(code), .text = std::move(text)};
 }
 
 }  // namespace redlock::zk

@@ -1,6 +1,5 @@
 #include "zookeeper/zookeeper_node.hpp"
 
-#include "core/validity.hpp"
 #include "etcd/deletions.hpp"
 #include "zookeeper/errand.hpp"
 #include "zookeeper/link.hpp"
@@ -36,7 +35,7 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 class zookeeper_node final : public node, public link::owner, public std::enable_shared_from_this<zookeeper_node> {
 public:
     zookeeper_node(address a, config const& c, store_context context)
-        : address_(std::move(a)), config_{.connect_timeout = c.connect_timeout, .log = c.log}, context_(std::move(context)), drift_factor_(c.drift_factor)
+        : address_(std::move(a)), config_{.connect_timeout = c.connect_timeout, .drift_factor = c.drift_factor, .log = c.log}, context_(std::move(context))
     {
         scope_.ours = std::make_shared<expiries>();
         scope_.known = std::make_shared<knowledge>();
@@ -158,18 +157,6 @@ private:
             tell(key);
     }
 
-    /** For how long a lock is promised from the moment at which something was asked that has been committed: half of the session's timeout.
-
-        The server that is talked to tells the leader only with its next ping, half a tick later, that the session was used, and the leader
-        ends sessions. If both are cut from each other before that, the session counts from its last use before, a sixth of the timeout
-        earlier at the most; and half a tick is a quarter of the timeout at the most.
-    */
-    std::chrono::milliseconds promise() const
-    {
-        auto const half = scope_.lasting / 2;
-        return std::chrono::floor<std::chrono::milliseconds>(half - core::drift(half, drift_factor_));
-    }
-
     // Sending
 
     void flush_soon()
@@ -212,7 +199,7 @@ private:
         auto const& c = o->command();
         n.scope_.ours->note(c, done.reply, sent);
         if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
-            done.reply.good_for = n.promise();
+            done.reply.good_for = n.link_->promise(sent);
         n.deletions_->plan();
         n.flush_soon();
         o->complete(std::move(done.reply));
@@ -254,7 +241,6 @@ private:
     address const address_;
     config const config_;  ///< as far as it is about connections
     store_context const context_;
-    double const drift_factor_;
     scope scope_;
     asio::any_io_executor executor_;
     node_events events_;

@@ -5,6 +5,7 @@
 #include "zookeeper/history.hpp"
 #include "zookeeper/layout.hpp"
 #include "zookeeper/refusal.hpp"
+#include "zookeeper/uses.hpp"
 #include "zookeeper/waiting.hpp"
 
 #include <redlock/error.hpp>
@@ -119,6 +120,22 @@ BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
     other.meet({.id = "one", .zxid = 10}, clock::now());
     other.meet({.id = "two", .zxid = 50}, clock::now());
     BOOST_TEST(other.identity().restarted);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_promised_does_not_count_on_what_the_leader_may_not_have_heard)
+{
+    auto const at = [start = clock::now()](std::chrono::seconds s) { return start + s; };
+    uses u;
+    u.begin(at(0s));
+    BOOST_TEST((u.promise(at(1s), 12s) == 6s));
+    for (auto const s : {2s, 4s, 6s, 8s})
+        u.add(at(s), 12s);
+    BOOST_TEST((u.promise(at(9s), 12s) == 6s));  // 6 s was three seconds before that, which is a quarter
+
+    u.add(at(20s), 12s);  // it stood still
+    BOOST_TEST((u.promise(at(20s), 12s) == 0s));
+    BOOST_TEST((u.promise(at(22s), 12s) <= 0s));
+    BOOST_TEST((u.promise(at(23s), 12s) == 6s));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)

@@ -16,7 +16,7 @@ namespace redlock::test {
 class plain_zookeeper {
 public:
     explicit plain_zookeeper(std::uint16_t port, std::string const& credentials = {})
-        : handle_(zookeeper_init(("127.0.0.1:" + std::to_string(port)).c_str(), nullptr, 60'000, nullptr, nullptr, ZOO_NO_LOG_CLIENTENV))
+        : handle_(zookeeper_init2(("127.0.0.1:" + std::to_string(port)).c_str(), nullptr, 60'000, nullptr, nullptr, ZOO_NO_LOG_CLIENTENV, [](char const*) {}))
     {
         if (!credentials.empty())
             zoo_add_auth(handle_, "digest", credentials.data(), static_cast<int>(credentials.size()), nullptr, nullptr);
