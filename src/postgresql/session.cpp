@@ -215,7 +215,7 @@ void session::clean()
     ask(clean_up, {}, [](PGresult const*) {});
 }
 
-// Results of a question, a null, then the mark of its end.
+// Results of a question, a null, then the mark of its end. It is committed behind its result, so an error may follow that.
 void session::read()
 {
     auto const self = shared_from_this();
@@ -230,7 +230,7 @@ void session::read()
             continue;
         if (PQresultStatus(r.get()) != PGRES_PIPELINE_SYNC) {
             auto& last = questions_.front().last;
-            if (!last)
+            if (!last || PQresultStatus(r.get()) == PGRES_FATAL_ERROR)
                 last = std::move(r);
             if (PQstatus(connection_.get()) == CONNECTION_BAD)
                 return end(failure());

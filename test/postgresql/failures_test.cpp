@@ -202,6 +202,23 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock").ec; }));
 }
 
+BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url()));
+    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
+    BOOST_TEST(s.ask("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'too late'; END$$;"
+                     "CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON redlock DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail()") == "");
+    auto const failed = r.acquire(locks, "stock", {.ttl = 20s});
+    BOOST_TEST((failed.ec == errc::no_quorum));
+    BOOST_TEST((failed.report.nodes.at(0).error == errc::server_error));
+    BOOST_TEST(failed.report.nodes[0].message == "too late");
+    BOOST_TEST(s.ask("SELECT count(*) FROM redlock_locks") == "0");
+    BOOST_TEST(s.ask("DROP TRIGGER late ON redlock") == "");
+    BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));  // the connection goes on
+}
+
 BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
 {
     postgres_server s({"fsync=off"});
