@@ -95,9 +95,9 @@ void fleet::look_up_addresses()
         auto address = redis::parse_url(u);
         if (!address.wrong.empty())
             throw std::runtime_error("nodes: " + address.wrong);
-        if (address.transport == redis::transport::tls || address.transport == redis::transport::memory)
+        if (address.transport == redis::transport::tls || address.transport == redis::transport::memory || address.topology != redis::topology::server)
             throw std::runtime_error(fmt::format(
-                "nodes: {}: the floor, a raw client, speaks neither TLS nor memory://; name a plain port", address.name()));
+                "nodes: {}: the floor, a raw client, speaks neither TLS nor memory://, and asks no Sentinel or cluster; name a plain port", address.name()));
         addresses_.push_back(std::move(address));
     }
     for (auto const& a : addresses_)

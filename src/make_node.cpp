@@ -1,6 +1,7 @@
 #include "make_node.hpp"
 
 #include "memory/memory_connection.hpp"
+#include "redis/cluster_node.hpp"
 #include "redis/redis_node.hpp"
 #include "redis/sentinel_link.hpp"
 #include "redis/socket_link.hpp"
@@ -23,7 +24,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array always_known{"redis"sv, "rediss"sv, "valkey"sv, "valkeys"sv, "redis-sentinel"sv, "rediss-sentinel"sv, "valkey-sentinel"sv, "valkeys-sentinel"sv,
-                                  "unix"sv, "memory"sv};
+                                  "redis-cluster"sv, "rediss-cluster"sv, "valkey-cluster"sv, "valkeys-cluster"sv, "unix"sv, "memory"sv};
 
 // Components of this library, which who wants them links: what they mean by a scheme is in config::stores then.
 constexpr std::pair<std::string_view, std::string_view> components[] = {
@@ -74,6 +75,8 @@ std::shared_ptr<node> make_known(redis::url const& url, config const& c, std::sh
     if (url.transport == redis::transport::memory)
         return make_memory_connection(url.host, c.test_clock);
     auto const to_server = [c](redis::url const& server) { return redis::make_socket_link(server, c); };
+    if (url.topology == redis::topology::cluster)
+        return redis::make_cluster_node(url, c, group, to_server);
     auto way = url.topology == redis::topology::sentinel ? redis::make_sentinel_link(url, c, to_server) : to_server(url);
     return redis::make_redis_node(url, c, group, std::move(way));
 }

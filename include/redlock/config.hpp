@@ -49,7 +49,8 @@ struct config {
         `redis://[user:password@]host[:port][/db]` (`valkey://` means the same), `rediss://…` and
         `valkeys://…` with TLS, `unix://[user:password@]/path[?db=n]`, `memory://name` (in this process, for tests),
         or plain `host[:port]`; `redis-sentinel://[user:password@]sentinel[:port][,…]/name[?db=n&sentinel_password=…]`, the master
-        that Sentinels name (`rediss-sentinel://` with TLS), which is one node; or what @ref stores know. Reserved characters in user and password are percent-encoded.
+        that Sentinels name (`rediss-sentinel://` with TLS), which is one node; `redis-cluster://[user:password@]host[:port][,…]`, a
+        whole cluster (`rediss-cluster://` with TLS), which is one node, too; or what @ref stores know. Reserved characters in user and password are percent-encoded.
         The port is 6379 if not given. One node is the plain single-instance lock; an odd number
         tolerates most: 3 nodes one failure, 5 nodes two.
     */

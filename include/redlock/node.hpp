@@ -39,7 +39,9 @@ struct node_reply {
     redlock::vote vote = vote::unknown;
     /// An unknown vote only: it is certain that the node did not and will not carry the operation out.
     bool untouched = false;
-    error_code error{};   ///< Why the vote is unknown.
+    /// Why the vote is unknown. `errc::quarantined`: it was carried out and would be granted, but the part of the node that has the key may
+    /// have forgotten others'. A node that is quarantined as a whole grants, and says so by its @ref server_identity.
+    error_code error{};
     /// An unknown vote: the server's own words, without secrets. A granted inspection: the value of the key.
     std::string text{};
     /// A granted inspection, and a denied acquisition that contends: the key's time to live. Negative: it has no end.

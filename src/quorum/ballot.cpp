@@ -67,7 +67,8 @@ void ballot::complete(node_reply r)
     // Of an extension, too: somebody else may have a grant in hand that the node has forgotten.
     bool const votes = what == kind::acquire || what == kind::raise || command().prolongs();
     bool const has_key = votes && reply.vote == vote::granted;
-    quarantined = has_key && q.nodes.in_quarantine(node);
+    bool const part_is_quarantined = votes && reply.vote == vote::unknown && reply.error == errc::quarantined;  // the node looked itself
+    quarantined = part_is_quarantined || (has_key && q.nodes.in_quarantine(node));
     revocable = has_key && may_be_taken_away();
     q.nodes.heard(node, what, reply, cast());
     if (quarantined || revocable)

@@ -102,7 +102,7 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     for (auto const& script : greeted_scripts)
         r.push("SCRIPT", "LOAD", script.source);
 
-    auto const counter = prefix_ + "=trial";
+    auto const counter = prefix_ + "=trial" + server_.tag;
     auto const key = counter + ':' + std::string(life);
     for (auto const* value : {"trial", "another"})
         r.push("SET", key, value, "NX", "PX", 1000, "GET");
@@ -121,7 +121,7 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
         r.push("DEL", core::fence_key(counter));
     if (is_chosen()) {
         r.push("SCRIPT", "LOAD", tenure_script.source);
-        r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_), tenure_kept);
+        r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_) + server_.tag, tenure_kept);
     }
 }
 
@@ -218,8 +218,11 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
     }
     if (field(welcome, "mode") == "sentinel")
         return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
-    if (field(welcome, "mode") == "cluster")
-        return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers"};
+    bool const in_cluster = field(welcome, "mode") == "cluster", should_be = server_.topology == topology::member;
+    if (in_cluster && !should_be)
+        return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
+    if (should_be && !in_cluster)
+        return {.error = errc::unsupported_server, .text = "this is no member of a cluster"};
     return {};
 }
 

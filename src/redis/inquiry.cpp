@@ -101,7 +101,7 @@ node_reply inquiry::judge(batch const& answer)
     auto const last = answer.request.get_commands() - 1;
     if (last > 0 && answer.replies[0].is_error())  // to the greeting
         return interpret_error(answer.replies[0].text, {current().where.password});
-    return owner_.answered(answer.replies[last]);
+    return owner_.answered(answer.replies[last], current().where);
 }
 
 void inquiry::ended(node_reply why)

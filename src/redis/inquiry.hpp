@@ -20,7 +20,7 @@ namespace redlock::redis {
 /// Makes the way to a server.
 using link_factory = std::function<std::shared_ptr<link>(url const&)>;
 
-/** Asks one of several servers the same question, from the first time on once a second: the next one when one does not answer, or
+/** Asks one of several servers the same question, who is who now, from the first time on once a second: the next one when one does not answer, or
     not so that it helps.
 
     A question each second, and not a subscription: no event can be missed with a connection, whoever has stopped answering is noticed,
@@ -32,7 +32,7 @@ public:
     class owner {
     public:
         /// @return with an error, and words without secrets: why it does not help; the next one is asked
-        virtual node_reply answered(reply const& answer) = 0;
+        virtual node_reply answered(reply const& answer, url const& by) = 0;
         /// None of them has helped.
         virtual void nobody_knows(node_reply why) = 0;
 

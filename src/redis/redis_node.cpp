@@ -16,7 +16,7 @@ class redis_node final : public node, connection::owner, public std::enable_shar
 public:
     redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
         : name_(server.name()),
-          is_chosen_(server.topology != topology::server),
+          is_chosen_(server.topology == topology::sentinel),
           log_(c.log),
           group_(std::move(g)),
           connection_(server, c, *this, std::move(l)),
@@ -114,7 +114,7 @@ private:
     }
 
     std::string const name_;
-    bool const is_chosen_;  ///< by others, from among several servers
+    bool const is_chosen_;  ///< by Sentinels
     std::function<void(log_level, std::string_view)> const log_;
     std::shared_ptr<redis::group> const group_;
     std::shared_ptr<detail::runtime> own_runtime_;

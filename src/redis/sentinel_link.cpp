@@ -68,7 +68,7 @@ private:
 
     // What the Sentinels say
 
-    node_reply answered(reply const& answer) override
+    node_reply answered(reply const& answer, url const&) override
     {
         place master;
         auto why = read_master(answer, server_.service, master);

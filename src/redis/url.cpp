@@ -31,6 +31,10 @@ constexpr scheme schemes[] = {
     {"valkey-sentinel", transport::tcp, topology::sentinel},
     {"rediss-sentinel", transport::tls, topology::sentinel},
     {"valkeys-sentinel", transport::tls, topology::sentinel},
+    {"redis-cluster", transport::tcp, topology::cluster},
+    {"valkey-cluster", transport::tcp, topology::cluster},
+    {"rediss-cluster", transport::tls, topology::cluster},
+    {"valkeys-cluster", transport::tls, topology::cluster},
 };
 
 // What comes before @p mark; the text begins behind it then.
@@ -52,8 +56,8 @@ public:
         if (auto const end = rest.find("://"); end != std::string_view::npos) {
             auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
             if (known == std::end(schemes))
-                return refuse("its scheme must be redis, rediss, valkey, valkeys, redis-sentinel, rediss-sentinel, unix or memory, or that of a store "
-                              "in config::stores");
+                return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or -cluster, unix or memory, or that of a "
+                              "store in config::stores");
             url_.transport = known->transport;
             url_.topology = known->topology;
             rest.remove_prefix(end + 3);
@@ -65,7 +69,7 @@ public:
             return unix_socket(rest);
         case transport::tcp:
         case transport::tls:
-            return url_.topology == topology::sentinel ? sentinel(rest) : tcp(rest);
+            return url_.topology == topology::sentinel ? sentinel(rest) : url_.topology == topology::cluster ? cluster(rest) : tcp(rest);
         }
         return url_;
     }
@@ -136,12 +140,8 @@ private:
         }
         auto places = take(rest, '/');
         url_.service = take(rest, '?');
-        do {
-            auto const where = place_in(take(places, ','), "26379");
-            if (!where)
-                return url_;
-            url_.asked.push_back(*where);
-        } while (!places.empty());
+        if (!set_asked(places, "26379"))
+            return url_;
         if (url_.service.empty() || !is_host_name(url_.service))
             return refuse("behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
                           "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
@@ -153,9 +153,34 @@ private:
         }
         if (!url_.sentinel_user.empty() && url_.sentinel_password.empty())
             return refuse("sentinel_user needs sentinel_password");
+        return url_;
+    }
+
+    url cluster(std::string_view rest)
+    {
+        if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
+        if (rest.find_first_of("/?#") != std::string_view::npos)
+            return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: a cluster has one database, and "
+                          "all else is in config");
+        set_asked(rest, "6379");
+        return url_;
+    }
+
+    bool set_asked(std::string_view places, std::string_view usual_port)
+    {
+        do {
+            auto const where = place_in(take(places, ','), usual_port);
+            if (!where)
+                return false;
+            url_.asked.push_back(*where);
+        } while (!places.empty());
         url_.host = url_.asked.front().host;
         url_.port = url_.asked.front().port;
-        return url_;
+        return true;
     }
 
     bool set_parameter(std::string_view name, std::string_view value)
@@ -265,10 +290,12 @@ std::string url::name() const
     bool const tls = transport == transport::tls;
     if (topology == topology::server)
         return (tls ? "rediss://" : "redis://") + to_string({host, port});
-    std::string name = tls ? "rediss-sentinel://" : "redis-sentinel://";
+    if (topology == topology::member)
+        return cluster + " (" + to_string({host, port}) + ')';
+    std::string name = fmt::format("redis{}-{}://", tls ? "s" : "", topology == topology::sentinel ? "sentinel" : "cluster");
     for (auto const& p : asked)
         name += (&p == &asked.front() ? "" : ",") + to_string(p);
-    return name + '/' + service;
+    return topology == topology::sentinel ? name + '/' + service : name;
 }
 
 url url::of(place const& p) const

@@ -9,8 +9,8 @@ namespace redlock::redis {
 
 enum class transport : std::uint8_t { tcp, tls, unix_socket, memory };
 
-/// What an address leads to: a server; or one of several, by those who know which it is now.
-enum class topology : std::uint8_t { server, sentinel };
+/// What an address leads to: a server; the one that Sentinels name; a cluster, or one of its masters.
+enum class topology : std::uint8_t { server, sentinel, cluster, member };
 
 /// Where somebody listens.
 struct place {
@@ -33,10 +33,12 @@ struct url {
     int database = 0;
 
     redis::topology topology = topology::server;
-    std::vector<place> asked;        ///< the Sentinels
+    std::vector<place> asked;        ///< the Sentinels, or members of the cluster
     std::string service;             ///< the name by which they know the master
     std::string sentinel_user;       ///< by which they know us
     std::string sentinel_password;
+    std::string cluster;             ///< of a member: the name of the cluster
+    std::string tag;                 ///< of a member: a hash tag in one of its slots
 
     std::string wrong;               ///< Not empty: what is wrong with it. Holds no password.
 

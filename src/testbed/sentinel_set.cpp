@@ -54,8 +54,8 @@ sentinel_set::sentinel_set(sentinel_options o)
     for (std::size_t i = 1; i <= o.replicas; ++i)
         wait_until([&] { return contains(servers_[i].ask({"INFO", "replication"}), "master_link_status:up"); }, "a replica does not get its data");
     auto const count = std::to_string(o.sentinels / 2 + 1);
-    std::vector<std::string> settings{"sentinel monitor stock 127.0.0.1 " + port + ' ' + count, "sentinel down-after-milliseconds stock " + o.down_after_ms,
-                                      "sentinel failover-timeout stock 5000"};
+    std::vector<std::string> settings{"sentinel monitor stock 127.0.0.1 " + (o.port.empty() ? port : o.port) + ' ' + count,
+                                      "sentinel down-after-milliseconds stock " + o.down_after_ms, "sentinel failover-timeout stock 5000"};
     settings.insert(settings.end(), o.settings.begin(), o.settings.end());
     for (std::size_t i = 0; i < o.sentinels; ++i)
         sentinels_.emplace_back(std::vector<std::string>{}, make_program(folders_.emplace_back().path, settings));

@@ -15,6 +15,7 @@ struct sentinel_options {
     std::string down_after_ms = "60000";        ///< until a master that does not answer counts as down; by default none does
     std::vector<std::string> servers{};         ///< options of the servers
     std::vector<std::string> settings{};        ///< lines for the Sentinels' configuration
+    std::string port{};                         ///< of the master, as the Sentinels know it; empty: the one without TLS
 };
 
 /// A master, its replicas, and Sentinels that watch them under the name "stock"; a majority of the Sentinels decides.

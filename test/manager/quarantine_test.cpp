@@ -70,6 +70,21 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_has_forgotten_a_lock_does_not_grant_it_again
     BOOST_TEST(w.acquire(*b, "stock").held.held());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_sees_to_the_quarantine_of_a_part_of_it_is_told_as_such)
+{
+    lock_world w(1);
+    auto const locks = w.connected();
+    w[0].refusal = errc::quarantined;
+
+    auto const refused = w.acquire(*locks, "stock");
+
+    BOOST_TEST((refused.ec == errc::quarantined));
+    BOOST_TEST((refused.report.nodes[0].error == errc::quarantined));
+    BOOST_TEST(locks->stats().quarantined == 1u);
+    w[0].refusal = {};
+    BOOST_TEST(w.acquire(*locks, "stock").held.held());
+}
+
 BOOST_AUTO_TEST_CASE(with_the_guard_off_two_hold_it)
 {
     forgotten_lock f({.restart_guard = restart_guard::off});

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
 
     local_server member({"--cluster-enabled", "yes"});
     o.call(address(member.port()), "10.0.0.4:6379");
-    add("a member of a cluster", {.nodes = {member.url()}}, "name servers that are independent of each other", {"member of a cluster"});
+    add("a member of a cluster", {.nodes = {member.url()}}, "name servers that are independent of each other, or all of it: `redis-cluster://10.0.0.4`", {"member of a cluster"});
 
     testbed::temporary_folder folder;  // a Sentinel wants a configuration file that it can write to
     std::ofstream(folder.path + "/sentinel") << "#!/bin/sh\n: > " << folder.path << "/conf\nexec " << testbed::server_program() << ' '

@@ -1,11 +1,13 @@
 // Masters that Sentinels name: fail-overs, and Sentinels that die or know nothing.
 
+#include "support/certificates.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -233,6 +235,47 @@ BOOST_AUTO_TEST_CASE(one_server_under_two_addresses_has_one_vote)
             return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
         }));
         r.shutdown(locks);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sentinels_and_servers_may_speak_tls)
+{
+    certificates c;
+    auto const master = std::to_string(testbed::free_port()), port = std::to_string(testbed::free_port());
+    std::vector<std::string> const files{"tls-cert-file", c.file("server.pem"), "tls-key-file", c.file("server.key"), "tls-ca-cert-file", c.file("ca.pem"),
+                                         "tls-auth-clients", "no"};
+    testbed::sentinel_options o{.replicas = 0, .servers = {"--tls-port", master}, .settings = {"tls-port " + port, "tls-replication yes"}, .port = master};
+    for (std::size_t i = 0; i < files.size(); i += 2) {
+        o.servers.insert(o.servers.end(), {"--" + files[i], files[i + 1]});
+        o.settings.push_back(files[i] + ' ' + files[i + 1]);
+    }
+    sentinel_set s(o);
+    auto trusted = trusting("rediss-sentinel://localhost:" + port + "/stock");
+    trusted.tls.ca_file = c.file("ca.pem");
+    real_servers r(0);
+
+    auto const won = r.attempt(trusted, {.wait = 10s});
+
+    BOOST_TEST_INFO(won.report.message);
+    BOOST_TEST(!won.ec);
+    trusted.tls.ca_file.clear();
+    BOOST_TEST(says(trouble_with(trusted, errc::node_unreachable).message, "certificate"));
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+{
+    sentinel_set s({.replicas = 0});
+    for (int i = 0; i < 20; ++i) {
+        std::unique_ptr<lock_manager> locks;
+        lock held;
+        {
+            asio::io_context context;
+            locks = std::make_unique<lock_manager>(context, trusting(s.url()));
+            for (int k = 0; k < 10; ++k)
+                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
+            context.run_for(std::chrono::milliseconds(i));
+        }
+        BOOST_TEST(!held.held());
     }
 }
 

@@ -93,6 +93,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
     BOOST_TEST((greeted(list(type::array, {})).refusal.error == errc::unexpected_reply));
 }
 
+BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
+{
+    auto where = parse_url("redis://s");
+    where.topology = topology::member;
+    where.tag = "{3}";
+    greeting const g(where, {.nodes = {}, .fencing = true});
+    boost::redis::request r;
+    g.ask(r, "0123456789abcdef");
+    for (auto const& c : test::take_commands(r.payload())) {
+        for (auto const& word : c)
+            BOOST_TEST((!word.starts_with("lock:") || word.find("{3}") != word.npos), word);
+    }
+    auto member = redis_7_0, alone = redis_7_0;
+    member.mode = "cluster";
+    for (auto* v : {&member, &alone})
+        v->answer = [](command const& c) { return c[0] == "EVALSHA" && c[1] == tenure_script.sha1 ? std::optional(list(type::array, {"8c7b", "1"})) : std::nullopt; };
+    BOOST_TEST(g.read(server(member).answers(r)).refusal.error == error_code());
+    BOOST_TEST((g.read(server(alone).answers(r)).refusal.error == errc::unsupported_server));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_vote_says_why)
 {
     struct {

@@ -4,6 +4,7 @@
 #include "redis/sentinels.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "support/redis_replies.hpp"
+#include "support/scripted_link.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -20,41 +21,6 @@ using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 
 namespace {
-
-// A way to one server, which the test walks.
-struct scripted_link final : redis::link {
-    void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
-    void open(std::shared_ptr<batch> b) override
-    {
-        ++opened;
-        asked = std::move(b);
-        told->connecting();
-    }
-    void keep() override { kept = true; }
-    void send(std::shared_ptr<batch> const& b) override { asked = b; }
-    void cut() override { ++cuts; }
-    void close() override { closed = true; }
-    void abandon() override { closed = true; }
-
-    void says(std::vector<reply> all)
-    {
-        auto const b = std::exchange(asked, {});
-        for (auto& r : all)
-            b->put(std::move(r));
-        told->answered(b);
-    }
-    void ends(std::string why = "it was cut")
-    {
-        asked.reset();
-        kept = false;
-        told->ended({.error = errc::node_unreachable, .text = std::move(why)});
-    }
-
-    listener* told = nullptr;
-    std::shared_ptr<batch> asked;
-    int opened = 0, cuts = 0;
-    bool kept = false, closed = false;
-};
 
 reply at(std::string host, std::string port)
 {

@@ -93,6 +93,21 @@ BOOST_AUTO_TEST_CASE(sentinels_and_the_name_of_what_they_watch)
     BOOST_TEST(says("redis-sentinel://a/m?sentinel_user=u", "needs sentinel_password"));
 }
 
+BOOST_AUTO_TEST_CASE(members_of_a_cluster)
+{
+    auto const u = parse_url("redis-cluster://us%40er:pw@H1,[::1]:7000");
+    BOOST_TEST(u.wrong == "");
+    BOOST_TEST((u.topology == topology::cluster));
+    BOOST_TEST((u.asked == std::vector<place>{{"h1", "6379"}, {"::1", "7000"}}));
+    BOOST_TEST(u.user == "us@er");
+    BOOST_TEST(u.name() == "redis-cluster://h1:6379,[::1]:7000");
+    BOOST_TEST(parse_url("valkeys-cluster://h").name() == "rediss-cluster://h:6379");
+    for (auto const* text : {"redis-cluster://h/1", "redis-cluster://h?db=1", "redis-cluster://h,g#x"})
+        BOOST_TEST(parse_url(text).wrong.find("members of a cluster are all that it names") != std::string::npos);
+    BOOST_TEST(parse_url("redis-cluster://").wrong.find("host") != std::string::npos);
+    BOOST_TEST(parse_url("redis-cluster://u:hunter2@h,g/1").wrong.find("hunter2") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(broken_urls_say_why)
 {
     auto const wrong = [](std::string_view text) { return parse_url(text).wrong; };

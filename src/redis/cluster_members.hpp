@@ -1,0 +1,93 @@
+#pragma once
+
+#include "redis/cluster_map.hpp"
+#include "redis/inquiry.hpp"
+#include "redis/redis_node.hpp"
+#include "redis/url.hpp"
+#include "runtime/runtime.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::redis {
+
+/** The masters of a cluster, as far as they are needed: a node for each of them.
+
+    Each has a memory of its own, and so a quarantine of its own. On the executor, but for what may be asked on any thread.
+*/
+class cluster_members {
+public:
+    class owner {
+    public:
+        virtual void connected() = 0;                    ///< one of them, to a server
+        virtual void changed(std::string_view key) = 0;  ///< as node_events says
+
+    protected:
+        ~owner() = default;
+    };
+
+    struct member {
+        std::uint32_t number;
+        place where;
+        std::string tag;  ///< a hash tag in one of its slots
+        std::shared_ptr<redlock::node> node;
+        clock::time_point votes_from = clock::time_point::min();
+    };
+
+    cluster_members(url const& cluster, config const&, std::shared_ptr<group>, link_factory, owner&);
+
+    /// @p self keeps this alive.
+    void start(std::shared_ptr<detail::runtime>, asio::any_io_executor, std::weak_ptr<void> self);
+    void close();
+    void abandon();
+
+    bool ready() const noexcept { return ready_.load(std::memory_order_relaxed); }        ///< whether one of them is; any thread
+    bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }  ///< likewise: all that are ready
+
+    /// Null: there is none with that number any more.
+    member const* find(std::uint32_t number) const;
+
+    /// It is made if it is not there. Null: it cannot be made, and @ref trouble says why.
+    member* at(place const&, cluster_map const&);
+    node_reply const& trouble() const noexcept { return trouble_; }
+
+    /// Lets those go that are of no use any more, and makes those that are missing. What they have not sent is completed.
+    void tend(cluster_map const&);
+
+    /// A copy: who is told of something may change them.
+    std::vector<member> all() const { return members_; }
+
+    /// A message for people.
+    void log(std::string const& what) const;
+
+private:
+    std::vector<place> wanted(cluster_map const&) const;
+    void connected(std::uint32_t number, server_identity const&);
+    void changed(std::string_view key);
+    void look_who_is_ready();
+    void let_go();
+
+    url const url_;
+    std::string const name_;
+    config const settings_;
+    std::shared_ptr<redis::group> const group_;
+    link_factory const make_link_;
+    owner& owner_;
+    std::shared_ptr<detail::runtime> runtime_;
+    asio::any_io_executor executor_;
+    std::weak_ptr<void> self_;
+    std::atomic<bool> ready_{false}, notifies_{false};
+    std::vector<member> members_;
+    std::uint32_t number_ = 0;  ///< of the latest
+    node_reply trouble_;
+};
+
+}  // namespace redlock::redis

@@ -1,0 +1,284 @@
+// A cluster as one node: slots that move, masters that die, names that are apart.
+
+#include "support/real_servers.hpp"
+#include "testbed/redis_cluster.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <optional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using testbed::redis_cluster;
+
+BOOST_AUTO_TEST_SUITE(cluster)
+
+namespace {
+
+/// Of a manager of one node; what is not @p special has patience.
+config settings(std::string url, config special = {})
+{
+    special.nodes = {std::move(url)};
+    if (special.node_timeout == config().node_timeout)
+        special.node_timeout = patience;
+    return special;
+}
+
+/// For what is not about quarantine.
+config trusting(std::string url)
+{
+    return settings(std::move(url), {.restart_guard = restart_guard::off});
+}
+
+real_servers::outcome acquire_set(real_servers& r, lock_manager& locks, resource_set names, bool any = false)
+{
+    real_servers::outcome o;
+    acquire_options const options{.ttl = 5s, .report = &o.report};
+    auto const done = [&](error_code ec, lock held) {
+        o.ec = ec;
+        o.held = std::move(held);
+        o.done = true;
+    };
+    if (any)
+        locks.async_acquire_any(names, options, done);
+    else
+        locks.async_acquire(names, options, done);
+    BOOST_TEST(r.run_to([&] { return o.done; }));
+    return o;
+}
+
+node_report trouble_with(config c, errc e)
+{
+    real_servers r(0);
+    node_report last;
+    BOOST_TEST(r.run_to([&] {
+        auto const o = r.attempt(c, {.wait = 300ms});
+        BOOST_TEST(o.ec.failed());
+        BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
+        last = o.report.nodes.at(0);
+        return last.error == e;
+    }));
+    return last;
+}
+
+bool says(std::string const& text, std::string const& words)
+{
+    BOOST_TEST_INFO(text);
+    return text.find(words) != text.npos;
+}
+
+std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = "stock")
+{
+    for (int n = 0;; ++n) {
+        auto name = begin + std::to_string(n);
+        if (c.owner("lock:" + name) == i)
+            return name;
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
+{
+    redis_cluster c;
+    real_servers r(0);
+    lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
+    r.connect(locks);
+    r.connect(other);
+    std::vector<lock> held;
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto const name = name_at(c, i);
+        auto won = r.acquire(locks, name, {.ttl = 60s});
+        BOOST_REQUIRE(!won.ec);
+        BOOST_TEST(c[i].ask({"EXISTS", "lock:" + name}) == "1");
+        BOOST_TEST((r.acquire(other, name).ec == errc::contended));
+        BOOST_TEST(!r.extend(won.held, 60s));
+        held.push_back(std::move(won.held));
+    }
+    BOOST_TEST(locks.stats().nodes[0].name == c.url());
+    BOOST_TEST(locks.stats().nodes[0].tells);
+
+    real_servers::outcome next;
+    auto const name = held[1].resource();
+    r.start_acquire(next, other, name, {.wait = 20s});
+    r.context.run_for(100ms);
+    for (auto& l : held)
+        BOOST_TEST(!r.release(l));
+    BOOST_TEST(r.run_to([&] { return next.done; }));
+    BOOST_TEST(!next.ec);
+    BOOST_TEST(!r.release(next.held));
+    r.shutdown(locks);
+    r.shutdown(other);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
+{
+    redis_cluster c;
+    real_servers r(0);
+    auto settings = trusting(c.url());
+    settings.fencing = servers_fence();
+    lock_manager locks(r.context, settings);
+    r.connect(locks);
+
+    auto const apart = acquire_set(r, locks, {name_at(c, 0), name_at(c, 1)});
+    BOOST_TEST((apart.ec == errc::no_quorum));
+    BOOST_TEST_REQUIRE(apart.report.nodes.size() == 1u);
+    BOOST_TEST((apart.report.nodes[0].error == errc::unsupported));
+    BOOST_TEST(says(apart.report.message, "those that share a hash tag, such as {order}:7 and {order}:stock, are in one"));
+    auto together = acquire_set(r, locks, {"{order}:7", "{order}:stock", "{order}"});
+    BOOST_TEST(!together.ec);
+    BOOST_TEST(!r.release(together.held));
+    auto any = acquire_set(r, locks, slots("{relay}", 3), true);
+    BOOST_TEST(!any.ec);
+    BOOST_TEST(!r.release(any.held));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
+{
+    redis_cluster c;
+    real_servers r(0);
+    lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
+    auto const name = name_at(c, 0), key = "lock:" + name;
+    auto won = r.acquire(locks, name, {.ttl = 60s, .wait = 10s});
+    BOOST_REQUIRE(!won.ec);
+    r.connect(other);
+
+    c.begin_to_move(key, 0, 1);
+    BOOST_TEST(!r.extend(won.held, 60s));
+    c.end_moving(key, 0, 1);
+    BOOST_TEST(!r.extend(won.held, 60s));
+    BOOST_TEST((r.acquire(other, name).ec == errc::contended));
+
+    BOOST_TEST(c[1].ask({"EXISTS", key}) == "1");
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(c[1].ask({"EXISTS", key}) == "0");
+    r.shutdown(locks);
+    r.shutdown(other);
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
+{
+    redis_cluster c(3, 0, {"--cluster-require-full-coverage", "no"});
+    real_servers r(0);
+    lock_manager locks(r.context, trusting(c.url()));
+    r.connect(locks);
+    auto const away = name_at(c, 0), here = name_at(c, 1), there = name_at(c, 2);
+    auto held = r.acquire(locks, here, {.ttl = 60s});
+    BOOST_REQUIRE(!held.ec);
+    c[0].kill();
+
+    BOOST_TEST(r.run_to([&] { return r.acquire(locks, away, {.ttl = 5s}).report.nodes.at(0).error == errc::node_unreachable; }));
+    BOOST_TEST(!r.extend(held.held, 60s));
+    BOOST_TEST(!r.acquire(locks, there, {.ttl = 5s}).ec);
+    lock_manager late(r.context, trusting(c.url()));  // the first that it asks is the one that is dead
+    BOOST_TEST((r.acquire(late, here, {.ttl = 5s, .wait = 2s}).ec == errc::contended));
+    c[0].start();
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, away, {.ttl = 5s, .wait = 1s}).ec; }));
+    BOOST_TEST(!r.release(held.held));
+    r.shutdown(locks);
+    r.shutdown(late);
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
+{
+    redis_cluster c;
+    real_servers r(0);
+    lock_manager locks(r.context, trusting(c.url()));
+    r.connect(locks);
+    auto const here = name_at(c, 1);
+    c[0].kill();
+
+    BOOST_TEST(r.run_to([&] { return r.acquire(locks, here, {.ttl = 5s}).report.message.find("CLUSTERDOWN") != std::string::npos; }));
+    c[0].start();
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, here, {.ttl = 5s, .wait = 1s}).ec; }));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a_while)
+{
+    redis_cluster c(3, 1);
+    real_servers r(0);
+    auto const voting = settings(c.url(), {.max_ttl = 5s});
+    lock_manager locks(r.context, voting);
+    auto const moved = name_at(c, 0), other = name_at(c, 1);
+    for (std::size_t i = 0; i < 3; ++i)
+        BOOST_TEST(!r.release(r.acquire(locks, name_at(c, i), {.ttl = 5s, .wait = 25s}).held));
+    auto held = r.acquire(locks, moved, {.ttl = 5s, .wait = 5s});
+    BOOST_REQUIRE(!held.ec);
+    c[0].kill();
+
+    auto const promoted = [&] { return c[3].ask({"ROLE"}).starts_with("master"); };
+    BOOST_TEST(r.run_to([&] { return promoted() && !r.acquire(locks, moved, {.ttl = 5s}).report.nodes.empty(); }, 60s));
+    c[3].ask({"DEL", "lock:" + moved});  // as if it had not heard of it
+    lock_manager late(r.context, voting);
+    BOOST_TEST(r.run_to([&] { return r.acquire(late, moved, {.ttl = 5s}).ec == errc::quarantined; }));
+    BOOST_TEST(r.run_to([&] { return r.acquire(locks, moved, {.ttl = 5s}).ec == errc::quarantined; }));
+    BOOST_TEST(!r.release(r.acquire(late, other, {.ttl = 5s, .wait = 5s}).held));
+    auto won = r.acquire(late, moved, {.ttl = 5s, .wait = 25s});
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!held.held.held());
+    BOOST_TEST(r.run_to([&] { return r.acquire(locks, moved, {.ttl = 5s}).ec == errc::contended; }, 4s));
+    r.shutdown(locks);
+    r.shutdown(late);
+}
+
+BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
+{
+    redis_cluster c;
+    real_servers r(0);
+    auto settings = trusting(c.url());
+    settings.nodes.push_back("redis-cluster://127.0.0.1:" + std::to_string(c[2].port()));
+    lock_manager locks(r.context, settings);
+    BOOST_TEST(r.run_to([&] {
+        r.release(r.acquire(locks, "stock").held);
+        auto const nodes = locks.stats().nodes;
+        return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
+    }));
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
+{
+    local_server alone;
+    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + std::to_string(alone.port())), errc::unsupported_server).message,
+                    "no member tells of the cluster: 127.0.0.1:" + std::to_string(alone.port()) + ": this is no member of a cluster"));
+    auto const nobody = std::to_string(testbed::free_port());
+    BOOST_TEST(says(trouble_with(trusting("redis-cluster://127.0.0.1:" + nobody), errc::node_unreachable).message, "127.0.0.1:" + nobody + ": Connection refused"));
+
+    redis_cluster c;
+    for (std::size_t i = 0; i < 3; ++i) {
+        c[i].ask({"ACL", "SETUSER", "locks", "on", ">pass-word", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire",
+                  "+pttl", "+info", "+config|get", "+command|list", "+ping", "+cluster|nodes"});
+        c[i].ask({"ACL", "SETUSER", "default", "off"});
+    }
+    BOOST_TEST(says(trouble_with(trusting(c.url()), errc::authentication_failed).message, "NOAUTH"));
+    BOOST_TEST(says(trouble_with(trusting(c.url("locks:pass-word2@")), errc::authentication_failed).message, "WRONGPASS"));
+    real_servers r(0);
+    auto const o = r.attempt(trusting(c.url("locks:pass-word@")), {.wait = 10s});
+    BOOST_TEST_INFO(o.report.message);
+    BOOST_TEST(!o.ec);
+}
+
+BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
+{
+    redis_cluster s;
+    for (int i = 0; i < 20; ++i) {
+        std::unique_ptr<lock_manager> locks;
+        lock held;
+        {
+            asio::io_context context;
+            locks = std::make_unique<lock_manager>(context, trusting(s.url()));
+            for (int k = 0; k < 10; ++k)
+                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
+            context.run_for(std::chrono::milliseconds(i));
+        }
+        BOOST_TEST(!held.held());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

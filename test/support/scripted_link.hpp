@@ -1,0 +1,49 @@
+#pragma once
+
+#include "redis/link.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// A way to one server, which the test walks.
+struct scripted_link final : redis::link {
+    void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
+    void open(std::shared_ptr<redis::batch> b) override
+    {
+        ++opened;
+        asked = std::move(b);
+        told->connecting();
+    }
+    void keep() override { kept = true; }
+    void send(std::shared_ptr<redis::batch> const& b) override { asked = b; }
+    void cut() override { ++cuts; }
+    void close() override { closed = true; }
+    void abandon() override { closed = true; }
+
+    /// The answers to what it was asked last.
+    void says(std::vector<redis::reply> all)
+    {
+        auto const b = std::exchange(asked, {});
+        for (auto& r : all)
+            b->put(std::move(r));
+        told->answered(b);
+    }
+
+    void ends(std::string why = "it was cut")
+    {
+        asked.reset();
+        kept = false;
+        told->ended({.error = errc::node_unreachable, .text = std::move(why)});
+    }
+
+    listener* told = nullptr;
+    std::shared_ptr<redis::batch> asked;
+    int opened = 0, cuts = 0;
+    bool kept = false, closed = false;
+};
+
+}  // namespace redlock::test

@@ -1,0 +1,382 @@
+// Which slot a key is in, what the members of a cluster say of themselves, in the words of several versions, and where operations go,
+// over links that do what the test says, in time that the test sets.
+
+#include "redis/cluster_map.hpp"
+#include "redis/cluster_node.hpp"
+#include "redis/cluster_operation.hpp"
+#include "runtime/manual_runtime.hpp"
+#include "support/redis_replies.hpp"
+#include "support/scripted_link.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::redis;
+using namespace redlock::test;
+using namespace redlock::test::replies;
+using namespace std::chrono_literals;
+
+namespace {
+
+place const asked{"10.0.0.9", "7009"};
+
+std::string owner_of(cluster_map const& m, std::uint16_t slot)
+{
+    auto const* const p = m.owner(slot);
+    return p ? to_string(*p) : "nobody";
+}
+
+std::string const redis_6 =
+    "07c37dfeb235213a872192d90877d0cd55635b91 127.0.0.1:30004@31004 slave e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca 0 1426238317239 4 connected\n"
+    "67ed2db8d677e59ec4a4cefb06858cf2a1a89fa1 127.0.0.1:30002@31002 master - 0 1426238316232 2 connected 5461-10922\n"
+    "292f8b365bb7edb5e285caf0b7e6ddc7265d2f4f 127.0.0.1:30003@31003 master - 0 1426238318243 3 connected 10923-16383\n"
+    "e7d1eecce10fd6bb5eb35b9f99a514335d9ba9ca :30001@31001 myself,master - 0 0 1 connected 0-5000 5002-5460 [93-<-67ed2db8d677e59ec4a4cefb06858cf2a1a89fa1]\n";
+
+std::string const redis_7 =
+    "a 10.0.0.1:6379@16379,lock1.example myself,master - 0 0 1 connected 0-8191\n"
+    "b fe80::1:6379@16379,,tls-port=0,shard-id=0 master,fail? - 1 1 7 connected 8192-16382\n"
+    "c :0@0 master,noaddr - 0 0 3 disconnected 16383\n"
+    "d 10.0.0.4:6379@16379 master - 0 0 4 connected\n";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cluster)
+
+BOOST_AUTO_TEST_CASE(slots_are_those_of_the_servers)
+{
+    BOOST_TEST(slot_of("123456789") == 0x31c3);
+    BOOST_TEST(slot_of("foo") == 12182);
+    BOOST_TEST(slot_of("") == 0);
+    BOOST_TEST(slot_of("{user1000}.following") == slot_of("user1000"));
+    BOOST_TEST(slot_of("foo{}{bar}") != slot_of("bar"));
+    BOOST_TEST(slot_of("foo{{bar}}zap") == slot_of("{bar"));
+    BOOST_TEST(slot_of("foo{bar}{zap}") == slot_of("bar"));
+    BOOST_TEST(slot_of("foo{bar") != slot_of("bar"));
+}
+
+BOOST_AUTO_TEST_CASE(the_members_tell_who_has_which_slots)
+{
+    cluster_map m;
+    BOOST_TEST(!read_cluster(text(redis_6), asked, m).error);
+    BOOST_TEST(owner_of(m, 0) == "10.0.0.9:30001");  // it does not know its own address
+    BOOST_TEST(owner_of(m, 5000) == "10.0.0.9:30001");
+    BOOST_TEST(owner_of(m, 5001) == "nobody");
+    BOOST_TEST(owner_of(m, 5460) == "10.0.0.9:30001");
+    BOOST_TEST(owner_of(m, 5461) == "127.0.0.1:30002");
+    BOOST_TEST(owner_of(m, 16383) == "127.0.0.1:30003");
+    BOOST_TEST(m.owners().size() == 3u);
+
+    BOOST_TEST(!read_cluster({.type = type::verbatim_string, .text = "txt:" + redis_7, .elements = {}}, asked, m).error);
+    BOOST_TEST(owner_of(m, 8191) == "10.0.0.1:6379");
+    BOOST_TEST(owner_of(m, 8192) == "[fe80::1]:6379");  // one that may have failed has its slots until another one gets them
+    BOOST_TEST(owner_of(m, 16383) == "nobody");
+    BOOST_TEST(m.owners().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_does_not_help_says_why_and_changes_nothing)
+{
+    cluster_map m;
+    BOOST_REQUIRE(!read_cluster(text(redis_6), asked, m).error);
+    auto const fails = [&](reply const& r, errc e) { return read_cluster(r, asked, m).error == e; };
+    BOOST_TEST(fails(refused("ERR This instance has cluster support disabled"), errc::unsupported_server));
+    BOOST_TEST(fails(refused("NOPERM this user has no permissions to run the 'cluster|nodes' command"), errc::permission_denied));
+    BOOST_TEST(fails(text(redis_6.substr(0, redis_6.size() - 9)), errc::unexpected_reply));
+    for (auto const* words : {"", "OK", "a b c\n", "a h:1@2 master - 0 0 1 connected 5-x\n", "a h:1@2 master - 0 0 1 connected 16384\n",
+                              "a h:x@2 master - 0 0 1 connected 1\n", "a h;x:1@2 master - 0 0 1 connected 1\n"})
+        BOOST_TEST(read_cluster(text(words), asked, m).error.failed(), words);
+    BOOST_TEST(fails(text("a h:1@2 myself,master - 0 0 1 connected\n"), errc::wrong_cluster_node));
+    BOOST_TEST(m.owners().size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(each_member_can_be_tried_with_a_key_of_its_own)
+{
+    cluster_map m;
+    BOOST_REQUIRE(!read_cluster(text(redis_6), asked, m).error);
+    for (auto const& p : m.owners()) {
+        auto const tag = m.tag_of(p);
+        BOOST_TEST((*m.owner(slot_of("lock:=trial" + tag + ":0123")) == p));
+    }
+    BOOST_TEST(m.tag_of({"h", "1"}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
+{
+    auto const to = read_redirection("MOVED 3999 127.0.0.1:6381");
+    BOOST_TEST_REQUIRE(to.has_value());
+    BOOST_TEST(to->slot == 3999);
+    BOOST_TEST(to_string(to->to) == "127.0.0.1:6381");
+    BOOST_TEST(to_string(read_redirection("MOVED 0 ::1:7")->to) == "[::1]:7");
+    BOOST_TEST(read_redirection("MOVED 0 :7")->to.host == "");
+    for (auto const* words : {"", "MOVED", "MOVED 1", "MOVED 16384 h:1", "MOVED -1 h:1", "MOVED 1 h:0", "MOVED 1 h", "ASK 3999 127.0.0.1:6381",
+                              "CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request during rehashing of slot"})
+        BOOST_TEST(!read_redirection(words).has_value(), words);
+
+    cluster_map m;
+    m.set_owner(7, {"a", "1"});
+    m.set_owner(7, {"b", "1"});
+    BOOST_TEST(owner_of(m, 7) == "b:1");
+    BOOST_TEST(m.owners().size() == 1u);
+}
+
+namespace {
+
+struct asked_operation final : node_operation {
+    explicit asked_operation(node_command command = {}, std::vector<std::string> of = {}) : c(command), keys(std::move(of))
+    {
+        c.keys = std::span<std::string const>(keys);
+        c.value = "value";
+        not_after = clock::time_point::max();
+    }
+
+    node_command const& command() const noexcept override { return c; }
+    bool withdrawn() const noexcept override { return false; }
+    void mark_sent(std::uint32_t n) noexcept override { sent = n; }
+    std::uint32_t sent_on() const noexcept override { return sent; }
+    std::uint32_t unanswered_on() const noexcept override { return unanswered; }
+    void complete(node_reply r) override
+    {
+        ++answers;
+        reply = std::move(r);
+    }
+
+    node_command c;
+    std::vector<std::string> keys;
+    int answers = 0;
+    std::uint32_t sent = 0, unanswered = 0;
+    node_reply reply;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
+{
+    auto const asker = std::make_shared<asked_operation>();
+    auto const o = std::make_shared<cluster_operation>(asker, [](auto self, node_reply r) { self->finish(std::move(r)); });
+    o->go_to(1);
+    o->mark_sent(5);
+    auto const first = asker->sent;
+    o->go_to(2);
+    o->mark_sent(5);
+
+    BOOST_TEST(first != asker->sent);
+    BOOST_TEST(o->sent_on() == 5u);
+    BOOST_TEST(o->attempts == 2u);
+    BOOST_TEST(!o->leaves_tombstone(5));
+    asker->unanswered = asker->sent;
+    BOOST_TEST(!o->leaves_tombstone(5));
+    BOOST_TEST(o->leaves_tombstone(6));
+    asker->unanswered = first;  // which another member may carry out, and its keys may come here
+    BOOST_TEST(o->leaves_tombstone(5));
+    o->complete({.vote = vote::denied});
+    BOOST_TEST((asker->reply.vote == vote::denied));
+}
+
+namespace {
+
+// Two masters, a:1 and b:1, each with half of the slots.
+struct two_masters {
+    two_masters()
+    {
+        auto const connected = [this](server_identity const& s) {
+            BOOST_TEST(s.durable);
+            ++connections;
+        };
+        node->start(context.get_executor(), {.connected = connected, .changed = [](std::string_view) {}});
+    }
+    ~two_masters() { node->close(); }
+
+    static std::string nodes(std::string const& first = "a:1", std::string const& second = "b:1")
+    {
+        return "x " + first + "@2 master - 0 0 1 connected 0-8191\ny " + second + "@2 master - 0 0 2 connected 8192-16383\n";
+    }
+
+    void pass(clock::duration d = {}) { clock->advance(context, d); }
+    scripted_link& seed() { return *links["seed"]; }
+    scripted_link& to(std::string const& where) { return *links.at(where); }
+
+    void greet(std::string const& where, std::string age)
+    {
+        version v{.set_get = false};
+        v.mode = "cluster";
+        v.answer = [=](command const& c) -> std::optional<reply> {
+            if (c[0] == "EVALSHA" && c[1] == tenure_script.sha1)
+                return list(type::array, {"id", age});
+            if (c[0] == "INFO" && c[1] == "server")
+                return reply{.type = type::verbatim_string, .text = "txt:redis_version:7.0.15\r\nrun_id:" + where + "\r\nuptime_in_seconds:42\r\n", .elements = {}};
+            return std::nullopt;
+        };
+        to(where).says(server(v).answers(to(where).asked->request));
+    }
+
+    std::shared_ptr<asked_operation> put(node_command c, std::vector<std::string> keys)
+    {
+        auto o = std::make_shared<asked_operation>(c, std::move(keys));
+        node->submit(o);
+        pass();
+        return o;
+    }
+    std::shared_ptr<asked_operation> acquire(std::string key) { return put({.what = node_command::kind::acquire, .ttl = 5s}, {std::move(key)}); }
+
+    // Both are connected, and have been the masters for long enough.
+    void connect(std::string const& age_of_b = "70000")
+    {
+        auto const o = put({}, {});
+        seed().says({list(type::map, {"server", "redis"}), text(nodes())});
+        pass();
+        greet("a:1", "70000");
+        BOOST_TEST(o->answers == 0);
+        greet("b:1", age_of_b);
+        pass();
+        BOOST_TEST((o->reply.vote == vote::granted));
+        BOOST_TEST(node->ready());
+    }
+
+    bool sent_to(std::string const& where, asked_operation const& o)
+    {
+        auto const& b = to(where).asked;
+        return b && b->entries.size() == 1 && &b->entries[0].operation->command() == &o.command();
+    }
+
+    asio::io_context context;
+    std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
+    std::map<std::string, std::shared_ptr<scripted_link>> links;
+    std::shared_ptr<redlock::node> node =
+        make_cluster_node(parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
+                          std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), [this](url const& u) {
+                              return links[u.topology == topology::member ? u.host + ':' + u.port : "seed"] = std::make_shared<scripted_link>();
+                          });
+    int connections = 0;
+    std::string const in_a = "bar", in_b = "foo";  // slots 5061 and 12182
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(an_operation_goes_to_the_master_that_has_its_slot, two_masters)
+{
+    connect();
+    BOOST_TEST(connections == 2);
+    auto const a = acquire(in_a), b = acquire(in_b);
+    BOOST_TEST(sent_to("a:1", *a));
+    BOOST_TEST(sent_to("b:1", *b));
+    BOOST_TEST(a->sent != b->sent);
+    to("a:1").says({word("OK")});
+    to("b:1").says({nothing()});
+    BOOST_TEST((a->reply.vote == vote::granted));
+    BOOST_TEST((b->reply.vote == vote::denied));
+    BOOST_TEST(!node->may_still_execute(a->sent));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
+{
+    connect();
+    auto const first = acquire(in_a);
+    auto const before = first->sent;
+    to("a:1").says({refused("MOVED 5061 b:1")});
+    pass();
+    BOOST_TEST(sent_to("b:1", *first));
+    BOOST_TEST(first->sent != before);
+    to("b:1").says({word("OK")});
+    BOOST_TEST((first->reply.vote == vote::granted));
+    BOOST_TEST(first->answers == 1);
+    auto const next = acquire(in_a);
+    BOOST_TEST(sent_to("b:1", *next));
+
+    to("b:1").says({refused("MOVED 5061 a:1")});  // two that each say that the other one has it
+    for (int i = 0; i < 3; ++i) {
+        pass();
+        to(i % 2 == 0 ? "a:1" : "b:1").says({refused(i % 2 == 0 ? "MOVED 5061 b:1" : "MOVED 5061 a:1")});
+    }
+    pass();
+    BOOST_TEST(next->answers == 0);
+    to("b:1").says({refused("MOVED 5061 a:1")});
+    BOOST_TEST((next->reply.error == errc::wrong_cluster_node));
+}
+
+BOOST_FIXTURE_TEST_CASE(other_refusals_of_a_cluster_are_not_followed, two_masters)
+{
+    connect();
+    for (auto const* words : {"ASK 5061 b:1", "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down"}) {
+        auto const o = acquire(in_a);
+        to("a:1").says({refused(words)});
+        pass();
+        BOOST_TEST((o->reply.error == errc::wrong_cluster_node));
+        BOOST_TEST(o->reply.untouched);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_go_on, two_masters)
+{
+    connect("10000");
+    auto const vote_of = [&](std::string const& key, std::string const& where, reply answer, node_command::kind what = node_command::kind::acquire) {
+        auto const o = put({.what = what, .ttl = 5s}, {key});
+        to(where).says({std::move(answer)});
+        return o->reply;
+    };
+    BOOST_TEST((vote_of(in_a, "a:1", word("OK")).vote == vote::granted));
+    auto const young = vote_of(in_b, "b:1", word("OK"));
+    BOOST_TEST((young.vote == vote::unknown));
+    BOOST_TEST((young.error == errc::quarantined));
+    BOOST_TEST(!young.untouched);
+    BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::extend).error == errc::quarantined));
+    BOOST_TEST((vote_of(in_b, "b:1", nothing()).vote == vote::denied));
+    BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::release).vote == vote::granted));
+    for (int i = 0; i < 54; ++i) {  // 10 + 54 s: max_ttl, and 3 s for who has not heard of it; with its signs of life
+        pass(1s);
+        for (auto const* where : {"a:1", "b:1"}) {
+            if (to(where).asked)
+                to(where).says(server(version()).answers(to(where).asked->request));
+        }
+    }
+    BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
+}
+
+BOOST_FIXTURE_TEST_CASE(names_that_are_apart_are_refused_and_nothing_is_sent, two_masters)
+{
+    connect();
+    auto const apart = put({.what = node_command::kind::acquire, .ttl = 5s}, {in_a, in_b});
+    BOOST_TEST((apart->reply.error == errc::unsupported));
+    BOOST_TEST(apart->reply.untouched);
+    BOOST_TEST(apart->sent == 0u);
+    auto const together = put({.what = node_command::kind::acquire, .ttl = 5s}, {"{foo}1", "{foo}2"});
+    BOOST_TEST(sent_to("b:1", *together));
+}
+
+BOOST_FIXTURE_TEST_CASE(another_master_in_the_place_of_one_is_found_by_asking, two_masters)
+{
+    connect();
+    pass(1s);
+    seed().says({text(nodes("c:1"))});
+    pass();
+    BOOST_TEST(to("c:1").opened == 0);  // nothing has been asked for there
+    auto const o = acquire(in_a);
+    BOOST_TEST(to("c:1").opened == 1);
+    greet("c:1", "70000");
+    pass();
+    BOOST_TEST(sent_to("c:1", *o));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_slot_without_a_master_and_a_cluster_that_nobody_tells_of, two_masters)
+{
+    auto const waits = acquire(in_a);
+    seed().ends("nobody listens");
+    pass();
+    BOOST_TEST((waits->reply.error == errc::node_unreachable));
+    BOOST_TEST(waits->reply.text == "no member tells of the cluster: s:6379: nobody listens");
+    auto const release = put({.what = node_command::kind::release}, {in_a});
+    BOOST_TEST(release->answers == 0);
+
+    pass(1s);
+    seed().says({list(type::map, {"server", "redis"}), text("x a:1@2 master - 0 0 1 connected 0-5060\n")});
+    pass();
+    BOOST_TEST((release->reply.error == errc::wrong_cluster_node));
+    BOOST_TEST(release->reply.text == "no master has its slot, 5061");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
