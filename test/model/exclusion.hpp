@@ -49,7 +49,8 @@ struct exclusion_rules {
       to break this one.
 
     What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
-    - *Losing a message*, and refusals: nothing waits for them.
+    - *Losing a message*, and refusals: nothing waits for them. A commit whose answer is lost is one of these: its key is there, and its
+      client, which does not count it, gives it up with the attempt.
     - *An acquisition or a renewal begins* with the first of its messages that is carried out: its validity ends the later.
     - *Answers arrive* at once: what begins earlier overlaps more.
     - *What an attempt leaves behind* when it has given up, run out or been released (keys, messages under way) only keeps
