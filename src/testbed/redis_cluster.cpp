@@ -1,5 +1,6 @@
 #include "testbed/redis_cluster.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -28,8 +29,12 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas, std::vec
     options.insert(options.end(), {"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0"});
     for (std::size_t i = 0; i < masters * (1 + replicas); ++i)
         servers_.emplace_back(options);
-    for (std::size_t i = 0; i < masters; ++i)
-        servers_[i].ask({"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * slots / masters), std::to_string((i + 1) * slots / masters - 1)});
+    for (std::size_t i = 0; i < masters; ++i) {
+        std::vector<std::string> add{"CLUSTER", "ADDSLOTS"};  // which Redis 6 knows, too
+        for (auto slot = i * slots / masters; slot < (i + 1) * slots / masters; ++slot)
+            add.push_back(std::to_string(slot));
+        servers_[i].ask(add);
+    }
     for (std::size_t i = 0; i < servers_.size(); ++i)
         servers_[i].ask({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
     for (std::size_t i = 1; i < servers_.size(); ++i)
