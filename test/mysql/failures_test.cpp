@@ -169,14 +169,14 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         bool const durable = options.empty() || options.back() == "--sync-binlog=1";
         mariadb_server s(options);
         real_servers r(0);
-        auto const settings = on(s.url(), {.max_ttl = 2s, .restart_guard = restart_guard::strict});
+        auto const settings = on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict});
         lock_manager locks(r.context, settings);
-        BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 1500ms}).held); }));  // once the tables are old enough
+        BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
         s.kill();
         s.start();
         bool quarantined = false;
         BOOST_TEST(r.run_to([&] {
-            auto const tried = r.acquire(locks, "stock", {.ttl = 1500ms});
+            auto const tried = r.acquire(locks, "stock", {.ttl = 4s});
             quarantined = quarantined || tried.ec == errc::quarantined;
             return !tried.ec;
         }));
