@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_killed_and_started_again_goes_on_with_the_
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2; }));
     BOOST_TEST(!r.extend(won.held, 60s));
 
+    auto const said = s.ask("dump");
+    BOOST_TEST(said.find("/redlock/sessions/") == said.rfind("/redlock/sessions/"));
     BOOST_TEST(won.held.held());
     BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
@@ -211,12 +213,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
     local_server redis;
     BOOST_TEST((trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms").error != error_code()));
 
-    for (std::string const words : {"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nwhat is that?\r\n", "no", ""}) {
+    auto const http = std::string("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nwhat is that?\r\n");
+    for (auto const& words : {http, std::string(40, 'A') + '\0', std::string("no"), std::string()}) {
         real_servers r(0);
         fake_server fake(r.context, [&](std::string_view) { return words; });
         auto const o = r.attempt(settings("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
         BOOST_TEST((o.ec == errc::no_quorum));
-        BOOST_TEST((o.report.nodes[0].error == (words.size() > 41 ? errc::unexpected_reply : errc::node_unreachable)));
+        BOOST_TEST((o.report.nodes[0].error == (words.size() > 40 ? errc::unexpected_reply : errc::node_unreachable)));
     }
 }
 

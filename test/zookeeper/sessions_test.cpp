@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_lock_is_promised_for_half_of_the_session_that_the_servers
 BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_another_one_begins)
 {
     cut way(server());
-    testing::client c({.make = [&] { return make_node(way.url("?session=300ms&timeout=200ms")); }});
+    testing::client c({.make = [&] { return make_node(way.url("?session=2s")); }});
     for (auto const* key : {"lock:lost:a", "lock:lost:b"})
         BOOST_REQUIRE(c.acquires(key, "v"));
     c.changes.clear();
