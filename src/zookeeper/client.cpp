@@ -116,8 +116,10 @@ void client::process(int events)
     if (code != ZOK && code != ZNOTHING)
         close(code);
     if (handle_ && opened_ && is_connected(handle_)) {
+        session_ = *zoo_client_id(handle_);
+        timeout_ = std::chrono::milliseconds(zoo_recv_timeout(handle_));
         // For a server that only reads, which it was not asked for, the library would look for another one, and wait for that.
-        bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout() > 0ms && timeout() < timeout_max;
+        bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < timeout_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
         else

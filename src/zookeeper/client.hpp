@@ -99,8 +99,9 @@ public:
     /// @return its code: ZOK, ZSESSIONEXPIRED, or why it cannot be had
     asio::awaitable<answer> open(asio::ip::tcp::endpoint where, std::chrono::milliseconds timeout, clientid_t session);
 
-    clientid_t session() const noexcept { return *zoo_client_id(handle_); }
-    std::chrono::milliseconds timeout() const noexcept { return std::chrono::milliseconds(zoo_recv_timeout(handle_)); }
+    // Once it is open, and also when it has ended since.
+    clientid_t const& session() const noexcept { return session_; }
+    std::chrono::milliseconds timeout() const noexcept { return timeout_; }
 
     /// Waits for the end of the connection. @return why
     asio::awaitable<int> end();
@@ -151,6 +152,8 @@ private:
     owner* owner_;  ///< null after the end
     std::string credentials_;
     zhandle_t* handle_ = nullptr;
+    clientid_t session_{};
+    std::chrono::milliseconds timeout_{};
     asio::posix::basic_stream_descriptor<asio::any_io_executor> descriptor_;
     timer deadline_;
     bool reading_ = false, writing_ = false, is_soon_ = false, is_abandoned_ = false;

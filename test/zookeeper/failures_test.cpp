@@ -223,6 +223,20 @@ BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
     }
 }
 
+// A session of a millisecond is over when it has begun.
+BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
+{
+    using namespace std::string_literals;
+    auto const welcome = "\0\0\0\x25"s + "\0\0\0\0"s + "\0\0\0\1"s + "\0\0\0\0\0\0\0\7"s + "\0\0\0\x10"s + std::string(16, 'p') + '\0';
+    real_servers r(0);
+    fake_server fake(r.context, [&](std::string_view) { return welcome; });
+
+    auto const o = r.attempt(settings("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
+
+    BOOST_TEST((o.ec == errc::no_quorum));
+    BOOST_TEST(fake.connections > 0);
+}
+
 BOOST_AUTO_TEST_CASE(of_a_name_with_several_addresses_one_is_enough)
 {
     real_servers r(0);
