@@ -4,10 +4,25 @@
 #include "demo/servers.hpp"
 #include "testbed/local_server.hpp"
 
+#ifdef REDLOCK_HAS_ETCD
+#include "testbed/etcd_server.hpp"
+
+#include <redlock/etcd.hpp>
+#endif
+#ifdef REDLOCK_HAS_MYSQL
+#include "testbed/mariadb_server.hpp"
+
+#include <redlock/mysql.hpp>
+#endif
 #ifdef REDLOCK_HAS_POSTGRESQL
 #include "testbed/postgres_server.hpp"
 
 #include <redlock/postgresql.hpp>
+#endif
+#ifdef REDLOCK_HAS_ZOOKEEPER
+#include "testbed/zookeeper_server.hpp"
+
+#include <redlock/zookeeper.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -17,6 +32,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::demo {
@@ -63,12 +79,50 @@ void add_postgresql(std::vector<store_in_play>&, progress& p)
 }
 #endif
 
+// A store of which one server is all that there is.
+template <class Server>
+[[maybe_unused]] void add_alone(std::vector<store_in_play>& all, char const* name, char const* waiters, store s)
+{
+    auto const server = std::make_shared<Server>();
+    all.push_back({name, waiters, {server->url()}, {std::move(s)}, [server] { server->kill(); }, [server] { server->start(); }, server});
+}
+
+void add_mariadb([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
+{
+#ifdef REDLOCK_HAS_MYSQL
+    if (!testbed::mariadb_program().empty())
+        return add_alone<testbed::mariadb_server>(all, "MariaDB", "asking now and then", mysql());
+#endif
+    p.print("MariaDB is left out: its client library or its server is not here (Debian's packages libmariadb-dev and mariadb-server-core)");
+}
+
+void add_etcd([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
+{
+#ifdef REDLOCK_HAS_ETCD
+    if (!testbed::etcd_program().empty())
+        return add_alone<testbed::etcd_server>(all, "etcd", "told (watch)", etcd());
+#endif
+    p.print("etcd is left out: there is no server here (Debian's packages etcd-server and etcd-client)");
+}
+
+void add_zookeeper([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
+{
+#ifdef REDLOCK_HAS_ZOOKEEPER
+    if (!testbed::zookeeper_class_path().empty())
+        return add_alone<testbed::zookeeper_server>(all, "ZooKeeper", "told (watch)", zookeeper());
+#endif
+    p.print("ZooKeeper is left out: its client library or its server is not here (Debian's packages libzookeeper-st-dev and zookeeper)");
+}
+
 std::vector<store_in_play> stores_in_play(progress& p, options const& o)
 {
     std::vector<store_in_play> all;
     auto const redis = std::make_shared<testbed::local_server>(std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}, o.server);
     all.push_back({"one Redis, with a durable log", "told (tracking)", {redis->url()}, {}, [redis] { redis->kill(); }, [redis] { redis->start(); }, redis});
     add_postgresql(all, p);
+    add_mariadb(all, p);
+    add_etcd(all, p);
+    add_zookeeper(all, p);
     return all;
 }
 
