@@ -273,6 +273,7 @@ DECLARE
     k bytea;
 BEGIN
     PERFORM redlock_need_not_last();
+    PERFORM redlock_rows(keys);  -- before the wishes, as everybody does
     FOREACH k IN ARRAY keys LOOP
         PERFORM redlock_forget_wish(k, contender);
     END LOOP;
@@ -457,6 +458,14 @@ BEGIN
     RETURN true;
 END$$;
 
+-- Bytes for people: with what is no text written as \ and three octal digits.
+CREATE OR REPLACE FUNCTION redlock_text(bytes bytea) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN convert_from(bytes, 'UTF8');
+EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+    RETURN encode(bytes, 'escape');
+END$$;
+
 -- For a transaction of yours: an error, unless the value has all of the keys; and until the transaction ends nobody else can have them.
 CREATE OR REPLACE FUNCTION redlock_owns(keys bytea[], val bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -466,7 +475,7 @@ BEGIN
         PERFORM FROM redlock WHERE key = k AND expires > clock_timestamp() AND value IN (val, ':=shared') FOR SHARE;
         IF NOT FOUND OR NOT EXISTS (SELECT FROM redlock WHERE key = k AND expires > clock_timestamp() AND (value = val OR EXISTS
                 (SELECT FROM redlock_reader r WHERE r.key = k AND r.value = val AND r.expires > clock_timestamp()))) THEN
-            RAISE EXCEPTION 'the lock % is not held any more', convert_from(k, 'UTF8') USING ERRCODE = 'RL001';
+            RAISE EXCEPTION 'the lock % is not held any more', redlock_text(k) USING ERRCODE = 'RL001';
         END IF;
     END LOOP;
 END$$;
@@ -477,15 +486,17 @@ CREATE OR REPLACE FUNCTION redlock_clean() RETURNS bigint LANGUAGE sql AS $$
                                                        LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
         graves AS (DELETE FROM redlock_tombstone WHERE (key, value) IN (SELECT key, value FROM redlock_tombstone WHERE expires < clock_timestamp()
                                                                         LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
+        readers AS (DELETE FROM redlock_reader WHERE (key, value) IN (SELECT key, value FROM redlock_reader
+                        WHERE expires < clock_timestamp() - interval '1 hour' LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1),
         wishes AS (DELETE FROM redlock_wish WHERE (key, contender) IN (SELECT key, contender FROM redlock_wish
                        WHERE expires < clock_timestamp() - interval '1 min' LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING 1)
-    SELECT (SELECT count(*) FROM rows_of) + (SELECT count(*) FROM graves) + (SELECT count(*) FROM wishes)
+    SELECT (SELECT count(*) FROM rows_of) + (SELECT count(*) FROM graves) + (SELECT count(*) FROM readers) + (SELECT count(*) FROM wishes)
 $$;
 
 -- For people: who has what.
-CREATE OR REPLACE VIEW redlock_locks AS SELECT convert_from(key, 'UTF8') AS key, CASE WHEN value = ':=shared' THEN
-        (SELECT string_agg(convert_from(r.value, 'UTF8'), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
-        ELSE convert_from(value, 'UTF8') END AS value, expires - clock_timestamp() AS remaining, counter
+CREATE OR REPLACE VIEW redlock_locks AS SELECT redlock_text(key) AS key, CASE WHEN value = ':=shared' THEN
+        (SELECT string_agg(redlock_text(r.value), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
+        ELSE redlock_text(value) END AS value, expires - clock_timestamp() AS remaining, counter
     FROM redlock l WHERE expires > clock_timestamp();
 
 DELETE FROM redlock_timeline WHERE current_setting('redlock.tables') <> '5';  -- what is made anew has forgotten

@@ -19,7 +19,7 @@ constexpr statement acquire_any{"acquire_any", "SELECT * FROM redlock_acquire_an
 constexpr statement raise{"raise", "SELECT redlock_raise($1, $2, $3)"};
 constexpr statement extend{"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"};
 constexpr statement release{"release", "SELECT redlock_release($1, $2, $3, $4)"};
-constexpr statement inspect{"inspect", "SELECT value, redlock_milliseconds(expires, clock_timestamp()) FROM redlock"
+constexpr statement inspect{"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()) FROM redlock"
                                        " WHERE key = $1 AND expires > clock_timestamp()"};
 constexpr statement withdraw{"withdraw", "SELECT redlock_withdraw($1, $2)"};
 constexpr statement share{"share", "SELECT * FROM redlock_share($1, $2, $3, $4, $5, $6)"};
@@ -135,7 +135,7 @@ node_reply read_release(node_command const& c, row r)
 std::string from_hex(std::string_view text)
 {
     std::string bytes;
-    for (std::size_t i = 2; i + 1 < text.size(); i += 2) {  // it begins with \x
+    for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
         unsigned n = 0;
         std::from_chars(text.data() + i, text.data() + i + 2, n, 16);
         bytes += static_cast<char>(n);
