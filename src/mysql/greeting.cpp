@@ -152,12 +152,14 @@ void session::look(std::function<void(bool)> done)
 
 void session::ready()
 {
-    state_ = state::up;
     limit_.reset();
+    auto const life = life_;
     if (auto refusal = owner_->meet(*this, server_); refusal.error)
         return end(std::move(refusal));
-    if (state_ == state::up)
-        owner_->up(*this);
+    if (life != life_)
+        return;
+    state_ = state::up;
+    owner_->up(*this);
 }
 
 }  // namespace redlock::my

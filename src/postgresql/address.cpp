@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t connections_max = 64;
 constexpr milliseconds timeout_max{60'000};
+constexpr auto form = "it must be postgresql://[user[:password]@]host[:port]/database, and what is special in user and password must be percent-encoded";
 constexpr std::size_t table_max = 40;  // names of functions begin with it, and are cut off at 63
 
 [[noreturn]] void refuse(std::string const& what)
@@ -97,8 +98,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(std::string const& 
         std::string_view const why = words ? words.get() : "";
         constexpr std::string_view unknown = "invalid URI query parameter: ";
         refuse(why.starts_with(unknown) ? fmt::format("neither libpq nor redlock has the parameter {}", why.substr(unknown.size(), why.find('\n') - unknown.size()))
-                                        : "libpq does not take the address; it must be postgresql://[user[:password]@]host[:port]/database, and what is "
-                                          "special in user and password must be percent-encoded");
+                                        : fmt::format("libpq does not take the address; {}", form));
     }
     std::vector<std::pair<std::string, std::string>> settings;
     for (auto const* s = known.get(); s->keyword; ++s) {
@@ -190,6 +190,10 @@ void check(postgresql_options const& o)
 
 address parse_address(std::string_view url, postgresql_options defaults)
 {
+    auto const where = url.substr(std::min(url.find("://") + 3, url.size()));
+    auto const place = where.substr(0, where.find('?'));
+    if (place.find('@', std::min(place.find_first_of("@/"), place.size() - 1) + 1) != place.npos)
+        refuse(form);  // what would be host or database may be a part of the password
     address a;
     a.options = std::move(defaults);
     a.settings = settings_of(without_options(url, a.options));

@@ -105,12 +105,12 @@ void session::make_ready()
                            patience, 2 * patience);
     if (listens_)
         text += "LISTEN \"" + address_->options.table + "\";";
-    text += for_table("SELECT pg_backend_pid(), (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
-                      "(SELECT system_identifier FROM pg_control_system()), ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint, "
-                      "pg_postmaster_start_time(), (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
-                      "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
-                      "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p', "
-                      "redlock_version(), since, age, promoted FROM redlock_meet(('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint)",
+    constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+    text += for_table(fmt::format("SELECT pg_backend_pid(), (SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
+                                  "(SELECT system_identifier FROM pg_control_system()), {0}, extract(epoch FROM pg_postmaster_start_time()), "
+                                  "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
+                                  "{1}, redlock_version(), extract(epoch FROM since), age, promoted FROM redlock_meet({0})",
+                                  timeline, is_durable),
                       address_->options.table);
     simple(text, [this](PGresult const& r) { introduce(r); });
 }
@@ -140,12 +140,13 @@ void session::introduce(PGresult const& r)
 
 void session::ready()
 {
-    state_ = state::up;
     limit_.reset();
+    auto const life = life_;
     if (auto refusal = owner_->meet(*this, server_); refusal.error)
         return end(std::move(refusal));
-    if (state_ != state::up)
+    if (life != life_)
         return;
+    state_ = state::up;
     if (address_->options.prepare) {
         for (auto const& s : all_statements()) {
             auto* const c = connection_.get();

@@ -5,6 +5,11 @@
 
 namespace redlock::pg {
 
+/// Whether the server would lose nothing that it has confirmed, if it were killed: of a SELECT.
+inline constexpr auto is_durable =
+    "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
+    "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p'";
+
 /// What makes tables and functions: the text of schema.sql.
 std::string_view schema() noexcept;
 

@@ -16,9 +16,8 @@ namespace redlock::pg {
 
 namespace {
 
-constexpr statement end_backend{nullptr, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2"};
+constexpr statement end_backend{nullptr, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{nullptr, "SELECT redlock_clean()"};
-constexpr statement is_durable{nullptr, "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"};
 
 bool is_address(std::string const& host)
 {
@@ -68,8 +67,10 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
 {
     for (; next < hosts.size() && (hosts[next].starts_with('/') || is_address(hosts[next])); ++next)
         all.push_back({next, hosts[next], hosts[next].starts_with('/') ? "" : hosts[next]});
-    if (next == hosts.size())
-        return connect(all);
+    if (next == hosts.size()) {
+        hosts_ = std::move(all);
+        return connect();
+    }
     if (!resolver_)
         resolver_.emplace(executor_);
     auto const host = hosts[next];
@@ -77,7 +78,7 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
                                            error_code ec, auto addresses) mutable {
         if (life != self->life_ || self->state_ != state::resolving)
             return;
-        if (ec && hosts.size() == 1)
+        if (ec && all.empty() && next + 1 == hosts.size())
             return self->end({.untouched = true, .error = errc::node_unreachable, .text = "cannot resolve " + hosts[next] + ": " + ec.message()});
         for (auto const& a : addresses)
             all.push_back({next, hosts[next], a.endpoint().address().to_string()});
@@ -85,9 +86,10 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
     });
 }
 
-void session::connect(std::vector<found> const& hosts)
+void session::connect()
 {
-    auto settings = settings_for(*address_, hosts);
+    set_limit(3 * connect_timeout_);
+    auto settings = settings_for(*address_, hosts_);
     std::vector<char const*> names, values;
     for (auto const& [name, value] : settings) {
         names.push_back(name.c_str());
@@ -204,7 +206,8 @@ void session::end(sql::backend const& b, std::function<void(bool)> done)
 
 void session::look(std::function<void(bool)> done)
 {
-    ask(is_durable, {}, [done = std::move(done)](PGresult const* r) {
+    auto const durable = fmt::format("SELECT {}", is_durable);
+    ask({nullptr, durable.c_str()}, {}, [done = std::move(done)](PGresult const* r) {
         if (r && PQresultStatus(r) == PGRES_TUPLES_OK)
             done(PQgetvalue(r, 0, 0)[0] == 't');
     });
@@ -270,8 +273,20 @@ void session::set_limit(std::chrono::milliseconds d)
     limit_.emplace(executor_, clock::now() + d);
     limit_->async_wait([self = shared_from_this(), life = life_](error_code ec) {
         if (!ec && life == self->life_ && self->state_ != state::up)
-            self->end({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
+            self->give_up();
     });
+}
+
+// libpq waits for a host for as long as the kernel does, and would never come to the next one.
+void session::give_up()
+{
+    auto const is_silent = [&](found const& f) { return state_ == state::connecting && f.address == PQhostaddr(connection_.get()); };
+    auto const silent = std::find_if(hosts_.begin(), hosts_.end(), is_silent);
+    if (silent == hosts_.end() || silent + 1 == hosts_.end())
+        return end({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
+    hosts_.erase(hosts_.begin(), silent + 1);
+    take_down();
+    connect();
 }
 
 node_reply session::failure() const

@@ -68,7 +68,8 @@ private:
 
     void ask(statement const&, parameters const&, answer);
     void resolve(std::vector<std::string> hosts, std::size_t next, std::vector<found>);
-    void connect(std::vector<found> const& hosts);
+    void connect();
+    void give_up();
     void poll();
     void greet();
     void introduce(PGresult const&);
@@ -96,6 +97,7 @@ private:
     state state_ = state::down;
     std::uint64_t life_ = 0;  ///< handlers of an earlier connection have another
     std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
+    std::vector<found> hosts_;  ///< that have not been silent
     std::optional<descriptor> descriptor_;
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     std::optional<timer> limit_;

@@ -18,11 +18,12 @@ namespace {
 
 // An owner who waits for what it wants to know.
 struct connection final : sql::session::owner {
-    explicit connection(std::string const& url)
-        : link(std::make_shared<my::session>(context.get_executor(), std::make_shared<my::address const>(my::parse_address(url, {})), 5s, *this))
+    explicit connection(std::string const& url, bool welcome = true)
+        : is_welcome(welcome),
+          link(std::make_shared<my::session>(context.get_executor(), std::make_shared<my::address const>(my::parse_address(url, {})), 5s, *this))
     {
         link->open();
-        run_to([this] { return is_up; });
+        run_to([this] { return is_up || is_over; });
     }
     ~connection() { link->close(); }
 
@@ -36,14 +37,23 @@ struct connection final : sql::session::owner {
         }
     }
 
-    node_reply meet(sql::session&, sql::introduction const&) override { return {}; }
+    node_reply meet(sql::session&, sql::introduction const&) override
+    {
+        return is_welcome ? node_reply{} : node_reply{.untouched = true, .error = errc::duplicate_node};
+    }
     void up(sql::session&) override { is_up = true; }
-    void down(sql::session&, bool, node_reply) override { is_up = false; }
+    void down(sql::session&, bool was, node_reply) override
+    {
+        is_up = false;
+        is_over = true;
+        was_up = was;
+    }
     void notified(std::string_view, std::int64_t) override {}
     void log(log_level, std::string const&) const override {}
 
     asio::io_context context;
-    bool is_up = false;
+    bool const is_welcome;
+    bool is_up = false, is_over = false, was_up = false;
     std::shared_ptr<my::session> const link;
 };
 
@@ -67,6 +77,13 @@ BOOST_AUTO_TEST_CASE(an_earlier_connection_is_ended_and_known_to_be_gone_when_it
     }
     BOOST_TEST(!is_there());
     earlier.run_to([&] { return !earlier.is_up; });  // idle as it is, it notices
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_its_owner_refuses_has_not_been_up)
+{
+    connection refused(database().url(), false);
+    BOOST_TEST(refused.is_over);
+    BOOST_TEST(!refused.was_up);
 }
 
 BOOST_AUTO_TEST_CASE(two_connections_tell_of_one_life_of_a_server_and_another_tells_of_another)

@@ -59,6 +59,8 @@ BOOST_AUTO_TEST_CASE(addresses_that_are_wrong_are_refused_with_the_way_out_and_n
     says("postgresql://u:geheim@h/db?table=a.b.c", "table is \"a.b.c\"");
     says("postgresql://u:geheim@h/db?notify=yes", "notify must be on or off");
     says("postgresql://u:geheim%zz@h/db", "percent-encoded");
+    says("postgresql://u:its/geheim@h/db", "percent-encoded");
+    says("postgresql://u:its@geheim@h/db", "percent-encoded");
     BOOST_TEST(refused("postgresql://u:geheim@h1:1,h2:2/db?table=app.locks&sslmode=require&timeout=2s&prepare=off") == "taken");
     BOOST_CHECK_THROW(postgresql({.connections = 0}), std::invalid_argument);
     lock_manager locks(asio::system_executor(), {.nodes = {"postgresql://u:geheim@h1:1,h2:2/db?table=app.locks"}, .stores = {postgresql()}});
@@ -88,6 +90,25 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     BOOST_TEST((error_of(address_of(s, "nobody:geheim")) == errc::authentication_failed));
     BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/nowhere", s.port())) == errc::node_unreachable));
     BOOST_TEST((error_of(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", testbed::free_port())) == errc::node_unreachable));
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_being_asked)
+{
+    asio::io_context nobody;
+    asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});  // the kernel accepts, and that is all
+    real_servers r(0);
+    auto settings = on(fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", silent.local_endpoint().port(), database().port()));
+    settings.connect_timeout = 300ms;
+    lock_manager locks(r.context, settings);
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "behind silence").ec; }));
+}
+
+BOOST_AUTO_TEST_CASE(names_of_hosts_that_nobody_knows_are_told)
+{
+    real_servers r(0);
+    auto const tried = r.attempt(on("postgresql://redlock@not..known,nor..this/postgres"));
+    BOOST_TEST((tried.report.nodes.at(0).error == errc::node_unreachable));
+    BOOST_TEST(tried.report.nodes[0].message.starts_with("cannot resolve nor..this"), tried.report.nodes[0].message);
 }
 
 BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
