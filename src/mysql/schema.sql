@@ -9,20 +9,20 @@ DELIMITER //
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'
 //
 CREATE TABLE IF NOT EXISTS redlock (
-    lock_key VARBINARY(768) PRIMARY KEY,
+    lock_key VARBINARY(1600) PRIMARY KEY,                   -- of 1549 bytes at most: that of the right to an upgrade holds the lock's twice
     value VARBINARY(1024) NOT NULL DEFAULT '',              -- who has it; ':=shared': those of redlock_reader
     expires DATETIME(6) NOT NULL DEFAULT '1000-01-01',      -- before: it is taken. In UTC, as are all times here; from the year 9999 on: it has no end
     counter BIGINT NOT NULL DEFAULT 0,                      -- of fencing tokens
     handovers DATETIME(6) NOT NULL DEFAULT '1000-01-01'     -- before: one process keeps it for its own waiters
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
-CREATE TABLE IF NOT EXISTS redlock_reader (lock_key VARBINARY(768), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
+CREATE TABLE IF NOT EXISTS redlock_reader (lock_key VARBINARY(1600), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
     PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
-CREATE TABLE IF NOT EXISTS redlock_wish (lock_key VARBINARY(768), contender VARBINARY(255), to_share BOOLEAN NOT NULL, expires DATETIME(6) NOT NULL,
+CREATE TABLE IF NOT EXISTS redlock_wish (lock_key VARBINARY(1600), contender VARBINARY(255), to_share BOOLEAN NOT NULL, expires DATETIME(6) NOT NULL,
     PRIMARY KEY (lock_key, contender)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
-CREATE TABLE IF NOT EXISTS redlock_tombstone (lock_key VARBINARY(768), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
+CREATE TABLE IF NOT EXISTS redlock_tombstone (lock_key VARBINARY(1600), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
     PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
 -- The servers that have taken writes, one after the other; and the same one again, when the tables were made anew.
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name V
 CREATE PROCEDURE IF NOT EXISTS redlock_lock_rows(all_keys MEDIUMBLOB, OUT t DATETIME(6))
 BEGIN
     DECLARE place INT DEFAULT 1;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     DECLARE found INT;
     WHILE place < LENGTH(all_keys) DO
         SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
@@ -70,7 +70,7 @@ END
 //
 
 -- Until a second after the lock's end. Who asks again and again changes nothing, and that costs no commit.
-CREATE PROCEDURE IF NOT EXISTS redlock_note_wish(one VARBINARY(768), ends DATETIME(6), who VARBINARY(255), shares BOOLEAN, t DATETIME(6))
+CREATE PROCEDURE IF NOT EXISTS redlock_note_wish(one VARBINARY(1600), ends DATETIME(6), who VARBINARY(255), shares BOOLEAN, t DATETIME(6))
 BEGIN
     DECLARE remembered DATETIME(6) DEFAULT IF(ends > t AND ends < '9999-01-01', ends, t) + INTERVAL 1 SECOND;
     DELETE FROM redlock_wish WHERE lock_key = one AND expires <= t;
@@ -79,7 +79,7 @@ END
 //
 
 -- others: how many more wish for it.
-CREATE PROCEDURE IF NOT EXISTS redlock_forget_wish(one VARBINARY(768), who VARBINARY(255), t DATETIME(6), OUT others INT)
+CREATE PROCEDURE IF NOT EXISTS redlock_forget_wish(one VARBINARY(1600), who VARBINARY(255), t DATETIME(6), OUT others INT)
 BEGIN
     DECLARE own INT;
     SELECT COALESCE(SUM(contender = who), 0), COALESCE(SUM(contender <> who AND expires > t), 0) INTO own, others
@@ -90,7 +90,7 @@ BEGIN
 END
 //
 
-CREATE PROCEDURE IF NOT EXISTS redlock_bury(one VARBINARY(768), val VARBINARY(1024), t DATETIME(6))
+CREATE PROCEDURE IF NOT EXISTS redlock_bury(one VARBINARY(1600), val VARBINARY(1024), t DATETIME(6))
 BEGIN
     INSERT INTO redlock_tombstone VALUES (one, val, t + INTERVAL 10 MINUTE) ON DUPLICATE KEY UPDATE expires = t + INTERVAL 10 MINUTE;
 END
@@ -104,12 +104,12 @@ step: BEGIN
     DECLARE place INT DEFAULT 1;
     DECLARE i, ours, found, others INT DEFAULT 0;
     DECLARE first_taken INT;
-    DECLARE one, had VARBINARY(1024);
+    DECLARE one, had VARBINARY(1600);
     DECLARE ends, kept, t, good_until DATETIME(6);
     DECLARE count_now, highest BIGINT DEFAULT 0;
     DECLARE granted, raises, wanted BOOLEAN DEFAULT FALSE;
     DECLARE taken MEDIUMTEXT;
-    DECLARE first_key VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4));
+    DECLARE first_key VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5, SUBSTRING(all_keys, 1, 4));
     DECLARE several BOOLEAN DEFAULT LENGTH(all_keys) > 4 + LENGTH(first_key);
     IF who IS NULL AND (several OR proposal = 0) THEN  -- a denial changes nothing
         WHILE place < LENGTH(all_keys) DO
@@ -186,7 +186,7 @@ step: BEGIN
     DECLARE place INT DEFAULT 1;
     DECLARE i, found, others INT DEFAULT 0;
     DECLARE chosen INT;
-    DECLARE one, free_key VARBINARY(768);
+    DECLARE one, free_key VARBINARY(1600);
     DECLARE ends, kept, t DATETIME(6);
     DECLARE count_now BIGINT DEFAULT 0;
     DECLARE wanted BOOLEAN DEFAULT FALSE;
@@ -237,7 +237,7 @@ END
 CREATE PROCEDURE IF NOT EXISTS redlock_raise(all_keys MEDIUMBLOB, proposal BIGINT, shares BOOLEAN)
 BEGIN
     DECLARE place, pass INT DEFAULT 1;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     DECLARE highest BIGINT DEFAULT proposal;
     DECLARE count_now BIGINT;
     DECLARE t DATETIME(6);
@@ -268,7 +268,7 @@ CREATE PROCEDURE IF NOT EXISTS redlock_extend(all_keys MEDIUMBLOB, val VARBINARY
 BEGIN
     DECLARE place INT DEFAULT 1;
     DECLARE found INT;
-    DECLARE one, had VARBINARY(1024);
+    DECLARE one, had VARBINARY(1600);
     DECLARE ends, t, good_until DATETIME(6);
     DECLARE missing, foreigner, healed BOOLEAN DEFAULT FALSE;
     START TRANSACTION;
@@ -297,11 +297,11 @@ END
 //
 
 -- grave: null, or the key that gets a tombstone. Answers how many it has deleted.
-CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), grave VARBINARY(768), ends_handovers BOOLEAN)
+CREATE PROCEDURE IF NOT EXISTS redlock_release(all_keys MEDIUMBLOB, val VARBINARY(1024), grave VARBINARY(1600), ends_handovers BOOLEAN)
 BEGIN
     DECLARE place INT DEFAULT 1;
     DECLARE ours INT DEFAULT 0;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     DECLARE t DATETIME(6);
     START TRANSACTION;
     CALL redlock_lock_rows(all_keys, t);
@@ -323,7 +323,7 @@ END
 CREATE PROCEDURE IF NOT EXISTS redlock_withdraw(all_keys MEDIUMBLOB, who VARBINARY(255))
 BEGIN
     DECLARE place INT DEFAULT 1;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     START TRANSACTION;
     WHILE place < LENGTH(all_keys) DO
         SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
@@ -344,7 +344,7 @@ END
 
 -- Readers and writers, of one key. It lives as long as the longest of those who share it; each of them until its own time is over.
 
-CREATE PROCEDURE IF NOT EXISTS redlock_enter(one VARBINARY(768), val VARBINARY(1024), ends DATETIME(6), good_until DATETIME(6), t DATETIME(6))
+CREATE PROCEDURE IF NOT EXISTS redlock_enter(one VARBINARY(1600), val VARBINARY(1024), ends DATETIME(6), good_until DATETIME(6), t DATETIME(6))
 BEGIN
     DELETE FROM redlock_reader WHERE lock_key = one AND (ends <= t OR expires <= t);
     INSERT INTO redlock_reader VALUES (one, val, good_until) ON DUPLICATE KEY UPDATE expires = GREATEST(expires, good_until);
@@ -355,7 +355,7 @@ END
 -- passes: not kept out by those who wait to have it alone. Answers granted, counter, wanted, behind_writer, remaining, handed_on.
 CREATE PROCEDURE IF NOT EXISTS redlock_share(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, who VARBINARY(255), passes BOOLEAN)
 step: BEGIN
-    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
     DECLARE had VARBINARY(1024);
     DECLARE ends, kept, t, wish DATETIME(6);
     DECLARE count_now BIGINT;
@@ -406,7 +406,7 @@ END
 -- upgraded: it has the key alone elsewhere, and what it shares here does not count. Answers granted, healed.
 CREATE PROCEDURE IF NOT EXISTS redlock_extend_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, heal BOOLEAN, upgraded BOOLEAN)
 BEGIN
-    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
     DECLARE had VARBINARY(1024);
     DECLARE ends, t, good_until DATETIME(6);
     DECLARE missing BOOLEAN;
@@ -438,7 +438,7 @@ END
 -- Answers whether it was there.
 CREATE PROCEDURE IF NOT EXISTS redlock_release_shared(all_keys MEDIUMBLOB, val VARBINARY(1024), tombstone BOOLEAN)
 BEGIN
-    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
     DECLARE had VARBINARY(1024);
     DECLARE ends, t DATETIME(6);
     DECLARE ours, readers INT DEFAULT 0;
@@ -467,7 +467,7 @@ END
 -- Answers granted, counter, shares: it is denied, because others share the key, too; and for how long they do.
 CREATE PROCEDURE IF NOT EXISTS redlock_upgrade(all_keys MEDIUMBLOB, val VARBINARY(1024), ttl BIGINT, proposal BIGINT, who VARBINARY(255))
 BEGIN
-    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
     DECLARE had VARBINARY(1024);
     DECLARE ends, own, t, good_until DATETIME(6);
     DECLARE count_now BIGINT;
@@ -506,7 +506,7 @@ END
 -- Answers whether it is shared now.
 CREATE PROCEDURE IF NOT EXISTS redlock_downgrade(all_keys MEDIUMBLOB, val VARBINARY(1024))
 BEGIN
-    DECLARE one VARBINARY(768) DEFAULT SUBSTRING(all_keys, 5);
+    DECLARE one VARBINARY(1600) DEFAULT SUBSTRING(all_keys, 5);
     DECLARE had VARBINARY(1024);
     DECLARE ends, t DATETIME(6);
     DECLARE granted BOOLEAN DEFAULT FALSE;
@@ -530,7 +530,7 @@ END
 CREATE PROCEDURE IF NOT EXISTS redlock_owns(all_keys MEDIUMBLOB, val VARBINARY(1024))
 BEGIN
     DECLARE place INT DEFAULT 1;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     DECLARE alone, shared INT DEFAULT 0;
     WHILE place < LENGTH(all_keys) DO
         SET one = SUBSTRING(all_keys, place + 4, SUBSTRING(all_keys, place, 4));
@@ -551,7 +551,7 @@ END
 CREATE PROCEDURE IF NOT EXISTS redlock_clean()
 BEGIN
     DECLARE at_the_end BOOLEAN DEFAULT FALSE;
-    DECLARE one VARBINARY(768);
+    DECLARE one VARBINARY(1600);
     DECLARE long_ago DATETIME(6) DEFAULT UTC_TIMESTAMP(6) - INTERVAL 1 HOUR;
     DECLARE idle CURSOR FOR SELECT lock_key FROM redlock WHERE counter = 0 AND expires < long_ago ORDER BY lock_key LIMIT 1000;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET at_the_end = TRUE;

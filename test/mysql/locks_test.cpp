@@ -235,4 +235,21 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     BOOST_TEST(left("_wish") == "taken");
 }
 
+BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
+{
+    std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
+    real_servers r(0);
+    lock_manager locks(r.context, on(database().url("?table=long_names"), {.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true}));
+    for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
+        auto won = r.acquire(locks, name, {.ttl = 20s, .mode = m});
+        BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+        auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(name, std::move(done)); });
+        BOOST_TEST(!ec);
+        BOOST_TEST(info.owner == (m == mode::exclusive ? owner : ""));
+        BOOST_TEST(!r.extend(won.held, 30s));
+        BOOST_TEST(!r.release(won.held));
+    }
+    BOOST_TEST(!ask(database(), "CALL long_names_locks()").starts_with("error"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
