@@ -117,19 +117,22 @@ node_reply connections::meet(session& s, introduction const& server)
     bool const is_copy = server.system == server_.system;
     if (is_copy && server.timeline < server_.timeline)
         return replaced();
-    bool const promoted = is_copy && server.timeline > server_.timeline && !server_.started.empty();
+    bool const is_known = !server_.started.empty();
+    bool const replaces = is_known && (!is_copy || server.timeline > server_.timeline);
     bool const restarted = server.started != server_.started;
     if (restarted)
         ended_.clear();  // with the server's processes
+    if (is_known && !is_copy)
+        met_another_ = clock::now();
     if (server.since != server_.since)
-        forgets_ = server.promoted || !server_.started.empty();
+        forgets_ = server.promoted || is_known;
     if (restarted || server.since != server_.since || server.durable != server_.durable) {
         identity_ = identity_of(server);
         unmet_ = true;
     }
     server_ = server;
     s.number = ++number_ == 0 ? ++number_ : number_;
-    if (promoted)
+    if (replaces)
         cut_others(s);
     return {};
 }
@@ -142,14 +145,16 @@ void connections::cut_others(session const& s)
     }
 }
 
-// A promotion may have forgotten what the standby had not heard of, and tables that are made anew all; a crash only what was not flushed.
+// Another database, however old, has never heard of the locks of the one before. A promotion may have forgotten what the standby had not heard
+// of, and tables that are made anew all; a crash only what was not flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
     server_identity crashed{.durable = server.durable, .restarted = !server_.started.empty(), .began = now - server.uptime};
-    if (server.age >= max_ttl_)
+    auto const age = met_another_ ? std::min<clock::duration>(server.age, now - *met_another_) : server.age;
+    if (age >= max_ttl_)
         return crashed;
-    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - server.age};
+    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - age};
     if (crashed.durable || !crashed.restarted)
         return begun;
     crashed.began = std::max(crashed.began, begun.began);
@@ -195,7 +200,7 @@ void connections::down(session& s, bool was_up, node_reply why)
         if (auto const self = weak.lock(); !ec && self && !closed_ && !link->busy())
             link->open();
     });
-    if (was_up)
+    if (was_up && s.server().started == server_.started)  // otherwise its backend is gone, and the number may be a stranger's
         ended_.push_back({s.number, s.server().backend, now});
     if (&p == &places_.front() && notifies_.exchange(false))
         owner_.missed();

@@ -132,6 +132,7 @@ private:
     introduction server_;        ///< the latest
     server_identity identity_;
     bool forgets_ = false;       ///< the line of history that it is in began with copies, or made anew: there may have been other locks before
+    std::optional<clock::time_point> met_another_;  ///< when a database came in the place of another
     bool unmet_ = false;         ///< the manager has not heard of it yet
     std::uint32_t number_ = 0;   ///< of the latest connection
     std::vector<ended> ended_;

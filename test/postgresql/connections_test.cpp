@@ -1,0 +1,117 @@
+// What connections make of what their servers say of themselves; without a server.
+
+#include "sql/connections.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct fake_session final : sql::session {
+    explicit fake_session(owner& o) : owner_(o) {}
+
+    void come(sql::introduction server)
+    {
+        server_ = std::move(server);
+        BOOST_TEST(!owner_.meet(*this, server_).error);
+        is_up = true;
+        owner_.up(*this);
+    }
+    void go()
+    {
+        is_up = false;
+        owner_.down(*this, true, {.untouched = true, .error = errc::node_unreachable});
+    }
+
+    void open() override {}
+    void close() override {}
+    void abandon() override {}
+    void cut(node_reply) override { go(); }
+    bool up() const noexcept override { return is_up; }
+    bool busy() const noexcept override { return true; }  // the test says when it comes back
+    sql::introduction const& server() const noexcept override { return server_; }
+    std::optional<clock::time_point> waiting_since() const override { return {}; }
+    void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
+    void end(sql::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
+    void look(std::function<void(bool)>) override {}
+    void clean() override {}
+
+    bool is_up = false;
+    std::vector<std::int64_t> ended;
+
+private:
+    owner& owner_;
+    sql::introduction server_;
+};
+
+struct two_connections final : sql::connections::owner {
+    two_connections() : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
+    {
+        all.start(context.get_executor(), alive);
+        links[0]->come({.backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h});
+        links[1]->come({.backend = {8}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h});
+    }
+    ~two_connections() { all.close(); }
+
+    std::function<std::shared_ptr<sql::session>(asio::any_io_executor, std::size_t, sql::session::owner&)> make()
+    {
+        return [this](auto, std::size_t, sql::session::owner& o) { return links.emplace_back(std::make_shared<fake_session>(o)); };
+    }
+    static store_context context_of()
+    {
+        return {.claim = [](std::string const&, std::string const&) { return std::string(); }};
+    }
+
+    void connected(server_identity const& s) override { server = s; }
+    void notified(std::string_view) override {}
+    void missed() override {}
+    void state_changed() override {}
+    void looked() override {}
+
+    asio::io_context context;
+    std::shared_ptr<int> const alive = std::make_shared<int>();
+    std::vector<std::shared_ptr<fake_session>> links;
+    server_identity server;
+    sql::connections all;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(connections_to_databases)
+
+BOOST_AUTO_TEST_CASE(what_an_earlier_life_of_a_server_was_asked_is_over_and_its_numbers_are_somebody_elses)
+{
+    two_connections c;
+    c.links[0]->go();
+    BOOST_TEST(c.all.may_still_execute(c.links[0]->number));
+    c.links[0]->come({.backend = {8}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    c.links[1]->go();  // it notices later
+    BOOST_TEST(!c.all.may_still_execute(c.links[1]->number));
+    c.links[0]->go();
+    c.links[1]->come({.backend = {9}, .system = "one", .started = "at one", .durable = true, .since = "ever", .age = 1h});
+    BOOST_TEST(c.links[1]->ended == std::vector<std::int64_t>{8}, boost::test_tools::per_element());
+    BOOST_TEST(c.links[0]->ended.empty());
+}
+
+BOOST_AUTO_TEST_CASE(another_database_in_the_place_of_the_one_before_knows_nothing_however_old_it_is)
+{
+    two_connections c;
+    BOOST_TEST(c.server.durable);
+    c.links[0]->go();
+    c.links[0]->come({.backend = {7}, .system = "two", .started = "at ten", .durable = true, .since = "long ago", .age = 1h, .uptime = 1h});
+    BOOST_TEST(!c.links[1]->up());  // locks of both would not exclude each other
+    BOOST_TEST(!c.server.durable);
+    BOOST_TEST(c.server.restarted);
+    BOOST_TEST((clock::now() - c.server.began < 1min));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
