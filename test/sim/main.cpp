@@ -138,7 +138,7 @@ private:
                 ++failures_;
                 fmt::print("{}: no reader ever had a lock alone\n", p.name);
             }
-            if (!p.exclusive && s.overlaps == 0) {
+            if (p.shows_two_holders() && s.overlaps == 0) {
                 ++failures_;
                 fmt::print("{}: no two holders were ever seen, so the check must be blind\n", p.name);
             }

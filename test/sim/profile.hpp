@@ -86,6 +86,10 @@ struct profile {
     clock::duration jump_every = 0ms;      ///< of a server's clock
     clock::duration jump_max = 0ms;
 
+    /// Whether two holders are bound to be seen in many worlds. Leases follow no time of day, and what they promise leaves room for worse
+    /// clocks than ours are allowed to be.
+    constexpr bool shows_two_holders() const { return !exclusive && (stores != store_kind::session || amnesia); }
+
     /// Whether fencing tokens are promised to grow: as long as counters last, or the guard keeps those away that do not.
     constexpr bool tokens_grow() const { return !amnesia || guard != restart_guard::off; }
 
