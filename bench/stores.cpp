@@ -4,6 +4,12 @@
 #include "laboratory.hpp"
 #include "wake.hpp"
 
+#ifdef REDLOCK_HAS_ETCD
+#include "etcd_floor.hpp"
+#include "testbed/etcd_server.hpp"
+
+#include <redlock/etcd.hpp>
+#endif
 #ifdef REDLOCK_HAS_MYSQL
 #include "mysql_floor.hpp"
 #include "testbed/mariadb_server.hpp"
@@ -15,6 +21,12 @@
 #include "testbed/process.hpp"
 
 #include <redlock/postgresql.hpp>
+#endif
+#ifdef REDLOCK_HAS_ZOOKEEPER
+#include "testbed/zookeeper_server.hpp"
+#include "zookeeper_floor.hpp"
+
+#include <redlock/zookeeper.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -40,7 +52,7 @@ struct subject {
     std::string url;
     pid_t server = -1;
     std::function<store(std::size_t connections, milliseconds timeout)> make;
-    std::function<sample(std::size_t connections, milliseconds)> run_floor;
+    std::function<sample(std::size_t clients, std::size_t connections, milliseconds)> run_floor;
 };
 
 config settings_of(subject const& s, std::size_t connections, milliseconds timeout = patience)
@@ -54,7 +66,7 @@ result measure_uncontended(laboratory& lab, subject const& s, std::size_t client
     load l(settings_of(s, connections));
     l.run({.clients = clients, .duration = milliseconds(500)});
     auto const rounds = lab.rounds(
-        fmt::format("stores, {}, {} clients", s.name, clients), [&] { return s.run_floor(connections, o.duration); },
+        fmt::format("stores, {}, {} clients", s.name, clients), [&] { return s.run_floor(clients, connections, o.duration); },
         [&](round& r) { r.library = lab.observe([&] { return l.run({.clients = clients, .duration = o.duration}); }); });
     return lab.conclude(rounds, "stores", fmt::format("{}, {} connections; floor: {}", s.name, connections, s.floor), clients);
 }
@@ -92,7 +104,7 @@ result measure_woken(laboratory& lab, subject const& s)
 {
     auto const& o = lab.settings();
     auto const rounds = lab.rounds(
-        fmt::format("stores, {}, woken by a release", s.name), [&] { return s.run_floor(1, o.duration); },
+        fmt::format("stores, {}, woken by a release", s.name), [&] { return s.run_floor(1, 1, o.duration); },
         [&](round& r) {
             r.library = lab.observe([&] { return wake(settings_of(s, 2), o.duration); });
             r.more["wake_to_round_trip"] = r.library.acquire.summary().p50 * 1e-6 * 2 * r.floor.rate();
@@ -148,7 +160,7 @@ bool measure_postgresql([[maybe_unused]] options const& o, [[maybe_unused]] prog
         testbed::postgres_server const server;
         measure(lab, {.name = "PostgreSQL", .floor = "pgbench", .url = server.url(), .server = server.pid(),
                       .make = [](std::size_t connections, milliseconds timeout) { return postgresql({.connections = connections, .timeout = timeout}); },
-                      .run_floor = [&](std::size_t connections, auto duration) { return run_pgbench(server, connections, duration); }},
+                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_pgbench(server, connections, duration); }},
                 results);
         return true;
     }
@@ -164,7 +176,40 @@ bool measure_mysql([[maybe_unused]] options const& o, [[maybe_unused]] progress 
         testbed::mariadb_server const server;
         measure(lab, {.name = "MariaDB", .floor = "its client library, a thread each", .url = server.url(), .server = server.pid(),
                       .make = [](std::size_t connections, milliseconds timeout) { return mysql({.connections = connections, .timeout = timeout}); },
-                      .run_floor = [&](std::size_t connections, auto duration) { return run_mysql_floor(server.port(), connections, duration); }},
+                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_mysql_floor(server.port(), connections, duration); }},
+                results);
+        return true;
+    }
+#endif
+    return false;
+}
+
+bool measure_etcd([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
+{
+#ifdef REDLOCK_HAS_ETCD
+    if (!testbed::etcd_program().empty()) {
+        laboratory lab(o, p, 1);
+        testbed::etcd_server const server;
+        measure(lab, {.name = "etcd", .floor = "raw requests, a thread each", .url = server.url(), .server = server.pid(),
+                      .make = [](std::size_t, milliseconds timeout) { return etcd({.timeout = timeout}); },
+                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_etcd_floor(server.port(), connections, duration); }},
+                results);
+        return true;
+    }
+#endif
+    return false;
+}
+
+// One session, however many clients: its connections are one.
+bool measure_zookeeper([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
+{
+#ifdef REDLOCK_HAS_ZOOKEEPER
+    if (!testbed::zookeeper_class_path().empty()) {
+        laboratory lab(o, p, 1);
+        testbed::zookeeper_server const server;
+        measure(lab, {.name = "ZooKeeper", .floor = "its client library with the same transactions, in one session", .url = server.url(), .server = server.pid(),
+                      .make = [](std::size_t, milliseconds timeout) { return zookeeper({.timeout = timeout}); },
+                      .run_floor = [&](std::size_t clients, std::size_t, auto duration) { return run_zookeeper_floor(server.port(), clients, duration); }},
                 results);
         return true;
     }
@@ -178,7 +223,8 @@ std::vector<result> stores(options const& o, progress const& p)
 {
     need_own_servers(o, "stores");
     std::vector<result> results;
-    std::pair<char const*, bool (*)(options const&, progress const&, std::vector<result>&)> const all[] = {{"PostgreSQL", measure_postgresql}, {"MariaDB", measure_mysql}};
+    std::pair<char const*, bool (*)(options const&, progress const&, std::vector<result>&)> const all[] = {
+        {"PostgreSQL", measure_postgresql}, {"MariaDB", measure_mysql}, {"etcd", measure_etcd}, {"ZooKeeper", measure_zookeeper}};
     for (auto const& [name, run] : all) {
         if (!run(o, p, results))
             p(fmt::format("stores: {} is left out, its client library or its server is not here", name));

@@ -35,6 +35,7 @@ public:
     etcd_server(place, std::vector<std::string> options);
 
     std::uint16_t port() const noexcept { return place_.port; }
+    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url(std::string const& parameters = {}) const { return "etcd://127.0.0.1:" + std::to_string(port()) + parameters; }
     std::string folder() const { return folder_.path + "/data"; }
 

@@ -34,6 +34,7 @@ public:
     explicit zookeeper_server(place);
 
     std::uint16_t port() const noexcept { return place_.port; }
+    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url(std::string const& rest = {}) const { return "zookeeper://127.0.0.1:" + std::to_string(port()) + rest; }
     std::string folder() const { return folder_.path + "/data"; }
 

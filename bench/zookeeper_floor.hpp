@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sample.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace redlock::bench {
+
+/// The transactions of a lock and its release, by the client library as it comes: so many at once, in one session.
+sample run_zookeeper_floor(std::uint16_t port, std::size_t clients, std::chrono::milliseconds);
+
+}  // namespace redlock::bench
