@@ -58,10 +58,8 @@ redlock_store(etcd TRUE ""
     src/etcd/address.cpp
     src/etcd/boost_json.cpp
     src/etcd/channel.cpp
-    src/etcd/deletions.cpp
     src/etcd/etcd.cpp
     src/etcd/etcd_node.cpp
-    src/etcd/expiries.cpp
     src/etcd/json.cpp
     src/etcd/layout.cpp
     src/etcd/link.cpp
@@ -71,7 +69,9 @@ redlock_store(etcd TRUE ""
     src/etcd/transaction.cpp
     src/etcd/watches.cpp
     src/redis/secrets.cpp
-    src/redis/tls.cpp)
+    src/redis/tls.cpp
+    src/leases/deletions.cpp
+    src/leases/expiries.cpp)
 if(TARGET redlock_etcd)
     target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
 endif()
@@ -97,8 +97,8 @@ endif()
 
 include(src/find_zookeeper.cmake)
 redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
-    src/etcd/deletions.cpp
-    src/etcd/expiries.cpp
+    src/leases/deletions.cpp
+    src/leases/expiries.cpp
     src/zookeeper/acquire.cpp
     src/zookeeper/address.cpp
     src/zookeeper/client.cpp

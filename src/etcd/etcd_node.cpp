@@ -1,13 +1,13 @@
 #include "etcd/etcd_node.hpp"
 
 #include "etcd/cluster_history.hpp"
-#include "etcd/deletions.hpp"
-#include "etcd/expiries.hpp"
 #include "etcd/link.hpp"
 #include "etcd/members.hpp"
 #include "etcd/outbox.hpp"
 #include "etcd/refusal.hpp"
 #include "etcd/watches.hpp"
+#include "leases/deletions.hpp"
+#include "leases/expiries.hpp"
 
 #include <redlock/error.hpp>
 
@@ -63,7 +63,7 @@ public:
         events_ = std::move(events);
         look_.emplace(executor_);
         pause_.emplace(executor_);
-        deletions_ = std::make_shared<deletions>(executor_, expiries_, [this](std::shared_ptr<node_operation> o) {
+        deletions_ = std::make_shared<leases::deletions>(executor_, expiries_, [this](std::shared_ptr<node_operation> o) {
             outbox_.add(std::move(o));
             flush_soon();
         });
@@ -336,7 +336,7 @@ private:
     node_reply trouble_;         ///< why no connection could be made; no error while it is not known
     cluster_history cluster_;
     std::optional<timer> look_, pause_;
-    std::shared_ptr<deletions> deletions_;
+    std::shared_ptr<leases::deletions> deletions_;
 };
 
 }  // namespace

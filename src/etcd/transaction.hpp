@@ -1,6 +1,6 @@
 #pragma once
 
-#include "etcd/expiries.hpp"
+#include "leases/expiries.hpp"
 #include "etcd/json.hpp"
 #include "etcd/layout.hpp"
 
@@ -14,6 +14,9 @@
 #include <vector>
 
 namespace redlock::etcd_v3 {
+
+using leases::expiries;
+using leases::leased;
 
 /// So many keys go into one transaction, at the most: `etcd --max-txn-ops` is 128 if nobody changes it, and a key takes two conditions.
 inline constexpr std::size_t keys_max = 50;

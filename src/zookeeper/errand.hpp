@@ -1,6 +1,6 @@
 #pragma once
 
-#include "etcd/expiries.hpp"
+#include "leases/expiries.hpp"
 #include "zookeeper/client.hpp"
 #include "zookeeper/layout.hpp"
 
@@ -19,8 +19,8 @@
 
 namespace redlock::zk {
 
-using etcd_v3::expiries;
-using etcd_v3::leased;
+using leases::expiries;
+using leases::leased;
 
 /// So many keys go into one transaction, at the most: a server takes a megabyte if nobody changes that.
 inline constexpr std::size_t keys_max = 100;

@@ -1,6 +1,6 @@
 #include "zookeeper/zookeeper_node.hpp"
 
-#include "etcd/deletions.hpp"
+#include "leases/deletions.hpp"
 #include "zookeeper/errand.hpp"
 #include "zookeeper/link.hpp"
 #include "zookeeper/waiting.hpp"
@@ -57,7 +57,7 @@ public:
         events_ = std::move(events);
         look_.emplace(executor_);
         link_ = std::make_shared<link>(executor_, address_, config_, context_, *this);
-        deletions_ = std::make_shared<etcd_v3::deletions>(executor_, scope_.ours, [this](std::shared_ptr<node_operation> o) {
+        deletions_ = std::make_shared<leases::deletions>(executor_, scope_.ours, [this](std::shared_ptr<node_operation> o) {
             waiting_.add(std::move(o));
             flush_soon();
         });
@@ -251,7 +251,7 @@ private:
     std::set<std::shared_ptr<node_operation>> under_way_;
     node_reply trouble_;  ///< why no connection could be made; no error while it is not known
     std::optional<timer> look_;
-    std::shared_ptr<etcd_v3::deletions> deletions_;
+    std::shared_ptr<leases::deletions> deletions_;
 };
 
 }  // namespace

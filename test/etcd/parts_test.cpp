@@ -1,7 +1,7 @@
 // Its parts, without a server.
 
 #include "etcd/address.hpp"
-#include "etcd/expiries.hpp"
+#include "leases/expiries.hpp"
 #include "etcd/json.hpp"
 #include "etcd/layout.hpp"
 #include "etcd/refusal.hpp"
@@ -93,8 +93,9 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
 
 BOOST_AUTO_TEST_CASE(what_expires_is_taken_once_until_it_is_kept_again)
 {
-    expiries all;
+    leases::expiries all;
     auto const start = clock::now();
+    using leases::leased;
     leased const lock{leased::kind::lock, "lock:a", "v"}, wish{leased::kind::wish, "lock:a", "me"};
     all.keep(lock, start + 10s, 10s);
     all.keep(wish, start + 1s, 1s);

@@ -1,10 +1,10 @@
-#include "etcd/expiries.hpp"
+#include "leases/expiries.hpp"
 
 #include "core/handovers.hpp"
 
 #include <algorithm>
 
-namespace redlock::etcd_v3 {
+namespace redlock::leases {
 
 namespace {
 
@@ -118,4 +118,4 @@ void expiries::note_denied(node_command const& c, node_reply const& r)
         wished(c.keys[r.taken[i].index], r.taken[i].remaining);
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::leases

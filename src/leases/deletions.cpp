@@ -1,11 +1,11 @@
-#include "etcd/deletions.hpp"
+#include "leases/deletions.hpp"
 
 #include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::leases {
 
 namespace {
 
@@ -78,4 +78,4 @@ void deletions::stop()
     timer_.cancel();
 }
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::leases

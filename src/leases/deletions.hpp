@@ -1,16 +1,17 @@
 #pragma once
 
-#include "etcd/channel.hpp"
-#include "etcd/expiries.hpp"
+#include "leases/expiries.hpp"
 
+#include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <functional>
 #include <memory>
 
-namespace redlock::etcd_v3 {
+namespace redlock::leases {
 
 /// Deletes what has expired, by commands like those of a manager.
 class deletions : public std::enable_shared_from_this<deletions> {
@@ -33,7 +34,7 @@ private:
 
     std::shared_ptr<expiries> const expiries_;
     std::function<void(std::shared_ptr<node_operation>)> submit_;  ///< empty: it has stopped
-    timer timer_;
+    asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor> timer_;
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::leases

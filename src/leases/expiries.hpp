@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::etcd_v3 {
+namespace redlock::leases {
 
 /// What a node has under its lease and must delete itself when its time is over, because the lease goes on.
 struct leased {
@@ -56,4 +56,4 @@ private:
     std::set<std::pair<clock::time_point, leased const*>, earlier> order_;
 };
 
-}  // namespace redlock::etcd_v3
+}  // namespace redlock::leases
