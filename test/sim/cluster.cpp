@@ -60,7 +60,7 @@ json::object cluster::refusal(std::string_view why, int code) const
     return {{"error", why}, {"code", code}};
 }
 
-json::object cluster::carry_out(process const& from, std::string_view path, std::string const& body)
+json::object cluster::carry_out(std::size_t from, std::string_view path, std::string const& body)
 {
     auto const asked = json::parse(body).as_object();
     try {
@@ -92,7 +92,7 @@ json::object cluster::grant(object const& asked)
 }
 
 // Of leases only the leader knows, so whoever takes himself for one does not ask the others.
-json::object cluster::keep_alive(process const& from, object const& asked)
+json::object cluster::keep_alive(std::size_t from, object const& asked)
 {
     auto const id = std::string(text(asked, "ID"));
     auto const known = leases_.find(id);
@@ -350,9 +350,9 @@ void cluster::change_leader(clock::duration d)
     }
 }
 
-clock::time_point cluster::behind_until(process const& p) const
+clock::time_point cluster::behind_until(std::size_t process) const
 {
-    auto const known = behind_until_.find(p.index());
+    auto const known = behind_until_.find(process);
     return known == behind_until_.end() ? world().now : std::max(known->second, world().now);
 }
 

@@ -31,13 +31,13 @@ public:
     cluster(sim::world&, std::size_t index, double rate);
 
     /// @return the answer, or what it says instead
-    etcd_v3::json::object carry_out(process const& from, std::string_view path, std::string const& body);
+    etcd_v3::json::object carry_out(std::size_t from, std::string_view path, std::string const& body);
 
     /// A message of a stream. @p tell: how to reach who sent it.
     void hear(std::weak_ptr<client> const& from, std::string const& message, told tell);
 
-    /// Until when @p p talks to a leader that is none any more: in true time.
-    clock::time_point behind_until(process const& p) const;
+    /// Until when that process talks to a leader that is none any more: in true time.
+    clock::time_point behind_until(std::size_t process) const;
 
     bool has_sessions() const override { return true; }
     void crash(bool forget) override;
@@ -73,7 +73,7 @@ private:
     object header() const;
     object refusal(std::string_view why, int code) const;
     object grant(object const& asked);
-    object keep_alive(process const& from, object const& asked);
+    object keep_alive(std::size_t from, object const& asked);
     object revoke(object const& asked);
     object transaction(object const& asked);
     bool judge(object const& condition) const;

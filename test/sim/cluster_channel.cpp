@@ -56,15 +56,15 @@ asio::awaitable<answer> cluster_channel::ask(std::string_view path, std::string 
 {
     if (state_ == state::open) {
         auto const weak = weak_from_this();
-        auto carry_out = [weak, &p = process_, &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
-            return [weak, said = json::serialize(c.carry_out(p, path, body))] {
+        auto carry_out = [weak, from = process_.index(), &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
+            return [weak, said = json::serialize(c.carry_out(from, path, body))] {
                 if (auto const self = weak.lock())
                     self->told(said);
             };
         };
         wire::packet what{.carry_out = std::move(carry_out), .lost = [] {}};
         if (path != "/v3/lease/keepalive")
-            what.waits = [&p = process_, &c = cluster_] { return c.behind_until(p); };
+            what.waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); };
         wire_->send(std::move(what));
     }
     return next(clock::now() + patience, false);
@@ -92,8 +92,8 @@ void cluster_channel::send(std::string message)
     if (state_ != state::open)
         return;
     // Of what has been decided since, a member that is behind hears when it is behind no more.
-    auto tell = [&w = world_, &c = cluster_, &p = process_, there = there_](std::string const& what) {
-        w.at(c.behind_until(p), [there, what] {
+    auto tell = [&w = world_, &c = cluster_, to = process_.index(), there = there_](std::string const& what) {
+        w.at(c.behind_until(to), [there, what] {
             if (auto const alive = there.lock())
                 alive->tell(what);
         });
