@@ -70,8 +70,10 @@ redlock_store(etcd TRUE ""
     src/etcd/watches.cpp
     src/redis/secrets.cpp
     src/redis/tls.cpp
+    src/redis/url_text.cpp
     src/leases/deletions.cpp
-    src/leases/expiries.cpp)
+    src/leases/expiries.cpp
+    src/leases/location.cpp)
 if(TARGET redlock_etcd)
     target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
 endif()
@@ -99,6 +101,8 @@ include(src/find_zookeeper.cmake)
 redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
     src/leases/deletions.cpp
     src/leases/expiries.cpp
+    src/leases/location.cpp
+    src/redis/url_text.cpp
     src/zookeeper/acquire.cpp
     src/zookeeper/address.cpp
     src/zookeeper/client.cpp

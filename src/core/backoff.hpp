@@ -46,6 +46,19 @@ inline pause_range pause_after_failure(std::size_t failures, std::chrono::millis
     return {std::max(min, ceiling / 2), ceiling};
 }
 
+/// The longest pause between two attempts to connect to a server.
+constexpr std::chrono::milliseconds reconnection_pause_max{500};
+
+/** The pause after @p failures attempts in a row to connect: between half and the whole of a ceiling that doubles from 10 ms to half a second,
+    by a random @p fraction (0 <= fraction < 1), so that those whose server went at the same moment do not come back in step.
+*/
+inline std::chrono::nanoseconds reconnection_pause(std::size_t failures, double fraction) noexcept
+{
+    using namespace std::chrono;
+    auto const ceiling = std::min(milliseconds(10) * (1 << std::min<std::size_t>(failures, 6)), reconnection_pause_max);
+    return duration_cast<nanoseconds>(ceiling * (0.5 + fraction / 2));
+}
+
 /** How long a contender that has been woken waits before it asks.
 
     Others were woken at the same moment. Who has been denied more often, because it came earlier, asks earlier; and who asks

@@ -1,18 +1,14 @@
 #include "etcd/address.hpp"
 
-#include <boost/asio/ip/address_v6.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
 namespace redlock::etcd_v3 {
 
 namespace {
 
+using leases::refuse;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -20,62 +16,12 @@ constexpr milliseconds timeout_max{60'000};
 constexpr seconds session_min{2}, session_max{3600};
 constexpr std::size_t prefix_max = 256;
 
-[[noreturn]] void refuse(std::string const& what)
-{
-    throw std::invalid_argument(what);
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& to)
-{
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), to);
-    return ec == std::errc() && end == text.data() + text.size();
-}
-
-// What comes before @p mark; the text begins behind it then.
-std::string_view take(std::string_view& text, std::string_view mark)
-{
-    auto const end = std::min(text.find_first_of(mark), text.size());
-    auto const taken = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return taken;
-}
-
-std::string percent_decode(std::string_view text)
-{
-    std::string plain;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            plain += text[i];
-            continue;
-        }
-        unsigned value = 0;
-        auto const digits = text.substr(i + 1, 2);
-        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-        if (digits.size() != 2 || ec != std::errc() || end != digits.data() + 2)
-            refuse("'%' in user, password or prefix must be followed by two hexadecimal digits");
-        plain += static_cast<char>(value);
-        i += 2;
-    }
-    return plain;
-}
-
-milliseconds to_duration(std::string_view name, std::string_view text)
-{
-    auto const unit = std::min(text.find_first_not_of("0123456789"), text.size());
-    long n = 0;
-    bool const in_seconds = text.substr(unit) == "s";
-    if (!read_number(text.substr(0, unit), n) || n > 10'000'000 || (!in_seconds && text.substr(unit) != "ms"))
-        refuse(fmt::format("{} must be a number and \"ms\" or \"s\", such as {}=2s", name, name));
-    return in_seconds ? milliseconds(seconds(n)) : milliseconds(n);
-}
-
 void read_option(std::string_view name, std::string_view value, etcd_options& o)
 {
     if (name == "timeout") {
-        o.timeout = to_duration(name, value);
+        o.timeout = leases::read_duration(name, value);
     } else if (name == "session") {
-        auto const session = to_duration(name, value);
+        auto const session = leases::read_duration(name, value);
         o.session = std::chrono::duration_cast<seconds>(session);
         if (o.session != session)
             refuse(fmt::format("session is {} ms, but must be whole seconds", session.count()));
@@ -84,99 +30,30 @@ void read_option(std::string_view name, std::string_view value, etcd_options& o)
     }
 }
 
-bool is_v6_address(std::string_view host)
-{
-    boost::system::error_code ec;
-    boost::asio::ip::make_address_v6(host, ec);
-    return !ec;
-}
-
-member to_member(std::string_view text)
-{
-    member m;
-    auto port = std::string_view();
-    if (text.starts_with('[')) {
-        auto const end = text.find(']');
-        m.host = text.substr(1, std::min(end, text.size()) - 1);
-        port = text.substr(std::min(end, text.size() - 1) + 1);
-        if (end == text.npos || !is_v6_address(m.host))
-            refuse("what stands in brackets is no IPv6 address");
-    } else {
-        auto const colon = std::min(text.find(':'), text.size());
-        m.host = text.substr(0, colon);
-        port = text.substr(colon);
-        std::transform(m.host.begin(), m.host.end(), m.host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-        if (m.host.empty())
-            refuse("it names no host");
-        if (m.host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") != m.host.npos)
-            refuse("a host is neither a name nor an address; what is special in user and password must be percent-encoded");
-    }
-    unsigned number = 0;
-    if (!port.empty() && (port.front() != ':' || !read_number(port.substr(1), number) || number < 1 || number > 65'535))
-        refuse("a port must be 1 to 65535");
-    if (number != 0)
-        m.port = std::to_string(number);
-    return m;
-}
-
-void read_credentials(std::string_view text, address& to)
-{
-    to.user = percent_decode(take(text, ":"));
-    to.password = percent_decode(text);
-    if (to.user.empty() || to.password.empty())
-        refuse("before '@' must stand a user and a password: etcd://user:password@host");
-}
-
-std::string name_of(address const& a)
-{
-    std::string name = a.tls ? "etcds://" : "etcd://";
-    for (auto const& m : a.members)
-        name += (&m == &a.members.front() ? "" : ",") + to_string(m);
-    return a.options.prefix.empty() ? name : name + "/" + a.options.prefix;
-}
-
 }  // namespace
-
-std::string to_string(member const& m)
-{
-    return m.host.find(':') == m.host.npos ? m.host + ":" + m.port : "[" + m.host + "]:" + m.port;
-}
 
 void check(etcd_options const& o)
 {
-    if (o.session < session_min || o.session > session_max)
-        refuse(fmt::format("session is {} s, but must be {} to {} s", o.session.count(), session_min.count(), session_max.count()));
-    if (o.timeout < milliseconds(1) || o.timeout > timeout_max)
-        refuse(fmt::format("timeout is {} ms, but must be 1 to {} ms", o.timeout.count(), timeout_max.count()));
+    leases::check_range("session", o.session.count(), session_min.count(), session_max.count(), "s");
+    leases::check_range("timeout", o.timeout.count(), 1, timeout_max.count(), "ms");
     if (o.prefix.size() > prefix_max)
         refuse(fmt::format("prefix has {} bytes, but must have at most {}", o.prefix.size(), prefix_max));
 }
 
 address parse_address(std::string_view url, etcd_options defaults)
 {
-    address a;
-    a.options = std::move(defaults);
-    a.tls = url.starts_with("etcds://");
-    url.remove_prefix(std::min(url.find("://") + 3, url.size()));
-    auto parameters = url;
-    auto rest = take(parameters, "?");
-    auto hosts = take(rest, "/");
-    if (auto const at = hosts.rfind('@'); at != hosts.npos) {
-        read_credentials(hosts.substr(0, at), a);
-        hosts.remove_prefix(at + 1);
-    }
-    if (!rest.empty())
-        a.options.prefix = percent_decode(rest);
-    do
-        a.members.push_back(to_member(take(hosts, ",")));
-    while (!hosts.empty());
-    while (!parameters.empty()) {
-        auto value = take(parameters, "&");
-        auto const name = take(value, "=");
+    auto read = leases::read_location(url, {.scheme = "etcd://", .port = "2379", .path = "prefix"});
+    address a{.members = std::move(read.members),
+              .user = std::move(read.user),
+              .password = std::move(read.password),
+              .tls = url.starts_with("etcds://"),
+              .options = std::move(defaults)};
+    if (!read.path.empty())
+        a.options.prefix = std::move(read.path);
+    for (auto const& [name, value] : read.parameters)
         read_option(name, value, a.options);
-    }
     check(a.options);
-    a.name = name_of(a);
+    a.name = leases::to_string(a.tls ? "etcds://" : "etcd://", a.members) + (a.options.prefix.empty() ? "" : "/" + a.options.prefix);
     return a;
 }
 

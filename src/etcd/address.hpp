@@ -1,5 +1,7 @@
 #pragma once
 
+#include "leases/location.hpp"
+
 #include <redlock/etcd.hpp>
 
 #include <string>
@@ -8,15 +10,11 @@
 
 namespace redlock::etcd_v3 {
 
-/// One server of a cluster.
-struct member {
-    std::string host;
-    std::string port = "2379";
-};
+using leases::member;
 
 /// What an entry of `config::nodes` says.
 struct address {
-    std::string name;  ///< for people: without user, password and parameters
+    std::string name{};  ///< for people: without user, password and parameters
     std::vector<member> members;
     std::string user, password;
     bool tls = false;
@@ -28,8 +26,5 @@ address parse_address(std::string_view url, etcd_options defaults);
 
 /// @throws std::invalid_argument naming the option, the value and the limit
 void check(etcd_options const&);
-
-/// "host:port", an IPv6 address in brackets.
-std::string to_string(member const&);
 
 }  // namespace redlock::etcd_v3

@@ -2,12 +2,12 @@
 
 #include "etcd/cluster_history.hpp"
 #include "etcd/link.hpp"
-#include "etcd/members.hpp"
 #include "etcd/outbox.hpp"
 #include "etcd/refusal.hpp"
 #include "etcd/watches.hpp"
 #include "leases/deletions.hpp"
 #include "leases/expiries.hpp"
+#include "leases/members.hpp"
 
 #include <redlock/error.hpp>
 
@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -32,6 +33,18 @@ using kind = node_command::kind;
 constexpr auto look_every = 1s;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
+std::vector<std::shared_ptr<server const>> servers_of(address const& a, config const& c)
+{
+    std::vector<std::shared_ptr<server const>> all;
+    for (auto const& m : a.members) {
+        redis::url host;
+        host.host = m.host;
+        auto certificates = a.tls ? redis::tls_settings(host, c.tls) : redis::tls_settings();
+        all.push_back(std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
+    }
+    return all;
+}
+
 /// An etcd cluster: one lease, one member at a time, and what is to be sent.
 class etcd_node final : public node, public link::owner, public std::enable_shared_from_this<etcd_node> {
 public:
@@ -40,7 +53,7 @@ public:
           context_(std::move(context)),
           log_(c.log),
           outside_(std::move(outside)),
-          members_(*address_, c, outside_.seed),
+          members_(servers_of(*address_, c), outside_.seed),
           session_(std::make_shared<session>(address_->options.prefix + c.prefix, c.drift_factor)),
           watches_(address_->options.prefix),
           scope_{.layout = {address_->options.prefix}, .session = address_->options.session, .ours = expiries_.get()}
@@ -321,7 +334,7 @@ private:
     store_context const context_;
     std::function<void(log_level, std::string_view)> const log_;
     surroundings const outside_;
-    members members_;
+    leases::members<std::shared_ptr<server const>> members_;
     std::shared_ptr<session> const session_;
     std::shared_ptr<expiries> const expiries_ = std::make_shared<expiries>();
     watches watches_;

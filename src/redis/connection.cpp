@@ -1,5 +1,7 @@
 #include "redis/connection.hpp"
 
+#include "core/backoff.hpp"
+
 #include <boost/redis/resp3/type.hpp>
 #include <fmt/format.h>
 
@@ -13,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds pause_max{500};  // between attempts to connect
 constexpr std::chrono::milliseconds time_to_read{10};  // what has arrived
 constexpr std::size_t spare_max = 8;
 
@@ -239,7 +240,7 @@ void connection::ended(node_reply why)
     bool const was_up = std::exchange(up_, false);
     auto const asked = std::exchange(asked_, {});  // its answers may be handed out still
     auto const now = runtime_->now();
-    failures_ = was_up && now - up_since_ > pause_max ? 0 : failures_ + 1;
+    failures_ = was_up && now - up_since_ > core::reconnection_pause_max ? 0 : failures_ + 1;
     patience_.clear();
     runtime_->set(retry_, now + pause());
     if (was_up && why.error != errc::unexpected_reply) {
@@ -264,9 +265,8 @@ void connection::set_trouble(node_reply why)
 // Soon after a connection that had worked for a while, then growing up to half a second; never in step with others.
 clock::duration connection::pause()
 {
-    auto const ceiling = std::min<std::chrono::milliseconds>(10ms * (1 << std::min(failures_, 6u)), pause_max);
     auto const fraction = static_cast<double>(runtime_->random()[0] >> 11) * 0x1p-53;  // below 1
-    return std::chrono::duration_cast<clock::duration>(ceiling * (0.5 + fraction / 2));
+    return core::reconnection_pause(failures_, fraction);
 }
 
 }  // namespace redlock::redis

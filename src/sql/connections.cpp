@@ -1,5 +1,7 @@
 #include "sql/connections.hpp"
 
+#include "core/backoff.hpp"
+
 #include <redlock/error.hpp>
 
 #include <algorithm>
@@ -12,7 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
-constexpr std::chrono::milliseconds pause_max = 500ms;  // between attempts to connect
 constexpr std::chrono::milliseconds request_life = 10min;   // of one whose backend cannot be looked for
 constexpr unsigned sign_every = 5, clean_every = 600;   // looks
 
@@ -194,7 +195,7 @@ void connections::down(session& s, bool was_up, node_reply why)
 {
     auto& p = place_of(s);
     auto const now = clock::now();
-    p.failures = was_up && now - p.up_since > pause_max ? 0 : p.failures + 1;
+    p.failures = was_up && now - p.up_since > core::reconnection_pause_max ? 0 : p.failures + 1;
     p.retry.emplace(executor_, now + pause(p.failures));
     p.retry->async_wait([this, weak = self_, link = p.link](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !closed_ && !link->busy())
@@ -232,8 +233,7 @@ void connections::notified(std::string_view what, std::int64_t by)
 // Soon after a connection that had worked for a while, then growing up to half a second; never in step with others.
 clock::duration connections::pause(unsigned failures)
 {
-    auto const ceiling = std::min<std::chrono::milliseconds>(10ms * (1 << std::min(failures, 6u)), pause_max);
-    return std::chrono::duration_cast<clock::duration>(ceiling * std::uniform_real_distribution(0.5, 1.0)(random_));
+    return core::reconnection_pause(failures, std::generate_canonical<double, 53>(random_));
 }
 
 // Once a second

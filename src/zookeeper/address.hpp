@@ -1,5 +1,7 @@
 #pragma once
 
+#include "leases/location.hpp"
+
 #include <redlock/zookeeper.hpp>
 
 #include <string>
@@ -8,15 +10,11 @@
 
 namespace redlock::zk {
 
-/// One server of an ensemble.
-struct member {
-    std::string host;
-    std::string port = "2181";
-};
+using leases::member;
 
 /// What an entry of `config::nodes` says.
 struct address {
-    std::string name;  ///< for people: without user, password and parameters
+    std::string name{};  ///< for people: without user, password and parameters
     std::vector<member> members;
     std::string user, password;
     zookeeper_options options;
@@ -27,8 +25,5 @@ address parse_address(std::string_view url, zookeeper_options defaults);
 
 /// @throws std::invalid_argument naming the option, the value and the limit
 void check(zookeeper_options const&);
-
-/// "host:port", an IPv6 address in brackets.
-std::string to_string(member const&);
 
 }  // namespace redlock::zk

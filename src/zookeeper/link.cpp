@@ -48,11 +48,12 @@ link::link(asio::any_io_executor e, address a, config const& c, store_context co
       patience_{c.connect_timeout + address_.options.timeout, 3 * address_.options.timeout},
       layout_{address_.options.chroot + "/redlock"},
       owner_(&o),
-      members_(address_.members),
+      members_(address_.members, std::random_device()()),
       resolver_(e),
       pause_(e),
       beat_(e)
 {
+    members_.shuffle();
 }
 
 asio::awaitable<void> link::run(std::shared_ptr<link> self)

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "leases/members.hpp"
 #include "zookeeper/address.hpp"
 #include "zookeeper/client.hpp"
 #include "zookeeper/greeting.hpp"
 #include "zookeeper/history.hpp"
 #include "zookeeper/layout.hpp"
-#include "zookeeper/members.hpp"
 #include "zookeeper/uses.hpp"
 
 #include <redlock/config.hpp>
@@ -83,7 +83,7 @@ private:
     patience const patience_;
     layout const layout_;
     owner* owner_;  ///< null after the end
-    members members_;
+    leases::members<member> members_;  // each client begins with another one
     asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor> resolver_;
     timer pause_, beat_;
     std::shared_ptr<client> server_;

@@ -24,6 +24,16 @@ BOOST_AUTO_TEST_CASE(rule_10_pauses_are_random)
     BOOST_TEST((pause_after(3, 1ULL << 62) != pause_after(3, 3ULL << 61)));
 }
 
+BOOST_AUTO_TEST_CASE(pauses_before_the_next_attempt_to_connect_grow_up_to_half_a_second)
+{
+    std::chrono::milliseconds const ceilings[] = {10ms, 20ms, 40ms, 80ms, 160ms, 320ms, 500ms, 500ms};
+    for (std::size_t failures = 0; failures < std::size(ceilings); ++failures) {
+        BOOST_TEST((reconnection_pause(failures, 0) == ceilings[failures] / 2));
+        BOOST_TEST((reconnection_pause(failures, 1) == ceilings[failures]));
+    }
+    BOOST_TEST((reconnection_pause(1'000'000, 1) == reconnection_pause_max));
+}
+
 BOOST_AUTO_TEST_CASE(a_million_rounds_do_not_overflow)
 {
     BOOST_TEST((pause_after(1'000'000, ~0ULL) <= 256ms));
