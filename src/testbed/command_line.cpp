@@ -24,7 +24,7 @@ constexpr int wrong_usage = 64;  // EX_USAGE of sysexits.h
 constexpr char a_time[] = "TIME";
 constexpr std::size_t first_column = 21, last_column = 120;
 
-constexpr std::pair<std::string_view, double> units[]{{"", 1e6}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
+constexpr std::pair<std::string_view, double> units[]{{"", 1e6}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
 
 // The number that @p text begins with, and what follows.
 template <class Number>
@@ -90,7 +90,7 @@ std::string help_text(CLI::App const* app, std::string const&, CLI::AppFormatMod
         }
     }
     if (times)
-        text += fmt::format("\n{}: 250ms, 1.5s or 2min; without a unit, milliseconds.\n", a_time);
+        text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h; without a unit, milliseconds.\n", a_time);
     return app->get_footer().empty() ? text : fmt::format("{}\n{}\n", text, app->get_footer());
 }
 

@@ -39,7 +39,7 @@ my (%includes, @files);
 open(my $found, '-|', 'find', qw(src test bench docs/examples include -name *.[ch]pp -type f)) or die "find: $!\n";  # a bare system has no File::Find
 chomp(@files = <$found>);
 close $found or die "find has failed\n";
-my %internal = map { $_ => 1 } grep { !m{^src/(demo|testbed)/} } grep { m{^src/} } @files;
+my %internal = map { $_ => 1 } grep { !m{^src/(demo|testbed|tools)/} } grep { m{^src/} } @files;
 my $std = qr{^<[a-z_0-9]+>$};
 for my $file (sort @files) {
     my ($room) = $file =~ m{^src/(\w+)/};

@@ -1,0 +1,93 @@
+#include "tools/acquiring.hpp"
+
+#include "tools/exit_status.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <unistd.h>
+#include <utility>
+#include <variant>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
+{
+    attempt_report report;
+    auto [ec, held] = co_await locks.async_acquire(resource_set(how.keys), how.options(report), as_result);
+    co_return acquired{std::move(held), status_of(report), report.message, std::chrono::duration_cast<std::chrono::milliseconds>(report.elapsed)};
+}
+
+asio::awaitable<int> next_of(asio::signal_set& signals)
+{
+    auto [ec, number] = co_await signals.async_wait(as_result);
+    co_return number;
+}
+
+// Whoever sits at a terminal is told for whom we wait. Never ends.
+asio::awaitable<void> tell_who_has_it(lock_manager& locks, how_to_acquire const& how, settings const& s)
+{
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    auto const begun = clock::now();
+    if (s.quiet || !::isatty(STDERR_FILENO)) {
+        timer.expires_at(asio::steady_timer::time_point::max());
+        co_await timer.async_wait(as_result);
+    }
+    for (auto pause = 1s; !(co_await asio::this_coro::cancellation_state).cancelled(); pause = 10s) {
+        timer.expires_after(pause);
+        co_await timer.async_wait(as_result);
+        for (auto const& key : how.keys) {
+            auto [ec, info] = co_await locks.async_inspect(key, as_result);
+            auto const waited = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begun).count();
+            auto const who = info.mode == mode::shared ? "shared" : info.owner.empty() ? "held by a client without a name" : "held by " + info.owner;
+            if (!ec && info.locked)
+                fmt::print(stderr, "redlock: waiting for {}{} for {} s, {}, ttl {} s\n", s.locks.prefix, key, waited, who,
+                           std::chrono::ceil<std::chrono::seconds>(info.remaining).count());
+        }
+    }
+}
+
+}  // namespace
+
+void how_to_acquire::add_to(command_line& line)
+{
+    using std::chrono::hours;
+    line.add_duration("--ttl,-t", ttl, 20ms, 24h, "for how long the servers keep the locks if nobody extends them");
+    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "for how long to wait for them; otherwise for ever")->each([this](std::string const&) { is_limited = true; });
+    line.add_flag("--nonblock,-n", at_once, "do not wait");
+    line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365), "the locks are lost after this, however often they were renewed");
+    line.add_flag("--shared,-s", shared, "share the lock with others that do; one KEY only");
+    line.add_flag("--fencing", fencing, "draw a fencing token");
+}
+
+acquire_options how_to_acquire::options(attempt_report& report) const
+{
+    return {.ttl = ttl,
+            .wait = at_once ? 0ms : is_limited ? wait : wait_forever,
+            .renew = renew,
+            .max_hold = max_hold,
+            .mode = shared ? mode::shared : mode::exclusive,
+            .report = &report};
+}
+
+asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s, asio::signal_set& ends)
+{
+    auto outcome = co_await (ask(locks, how) || next_of(ends) || tell_who_has_it(locks, how, s));
+    if (auto* const asked = std::get_if<0>(&outcome))
+        co_return std::move(*asked);
+    co_return acquired{.status = by_signal + std::get<1>(outcome), .message = "interrupted"};
+}
+
+}  // namespace redlock::tools

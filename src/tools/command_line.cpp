@@ -1,0 +1,211 @@
+#include "tools/command_line.hpp"
+
+#include "testbed/early_exit.hpp"
+#include "testbed/node_urls.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/stores.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct global_option {
+    std::string_view name, short_name;
+    bool takes_value;
+};
+
+constexpr std::array<global_option, 15> global_options{{
+    {"--url", "-u", true},
+    {"--prefix", "", true},
+    {"--owner", "", true},
+    {"--password-file", "", true},
+    {"--node-timeout", "", true},
+    {"--connect-timeout", "", true},
+    {"--max-ttl", "", true},
+    {"--ca-file", "", true},
+    {"--certificate-file", "", true},
+    {"--private-key-file", "", true},
+    {"--config", "", true},
+    {"--output", "-o", true},
+    {"--color", "", true},
+    {"--verbose", "-v", false},
+    {"--quiet", "-q", false},
+}};
+
+// REDLOCK_NODE_TIMEOUT of --node-timeout. Several URLs have a name of their own.
+std::string variable_of(std::string_view option)
+{
+    if (option == "--url")
+        return "REDLOCK_URLS";
+    std::string name = "REDLOCK_";
+    for (char const c : option.substr(2))
+        name += c == '-' ? '_' : static_cast<char>(c - ('a' <= c && c <= 'z' ? 'a' - 'A' : 0));
+    return name;
+}
+
+std::string text_of(char const* variable)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? text : "";
+}
+
+bool is_yes(std::string_view text)
+{
+    return !text.empty() && text != "0" && text != "false" && text != "no" && text != "off";
+}
+
+// The first line, so that a file may end with one.
+std::string first_line_of(std::string const& path)
+{
+    std::ifstream file(path);
+    std::string line;
+    if (!std::getline(file, line))
+        throw std::runtime_error(path + " cannot be read, or is empty");
+    return line;
+}
+
+}  // namespace
+
+bool takes_value(std::string_view option)
+{
+    return std::ranges::any_of(global_options, [=](auto const& o) { return o.takes_value && (o.name == option || o.short_name == option); });
+}
+
+command_line::command_line(std::string const& command, std::string about, std::string notes)
+    : testbed::command_line("redlock " + command, std::move(about), std::move(notes))
+{
+    auto& c = settings_.locks;
+    option_defaults()->group("Options of all commands");
+    add_option("--url,-u", urls_,
+               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others; or, with commas between "
+               "them, in $REDLOCK_URLS. All users of a machine can read the arguments of a process, so passwords belong into the environment "
+               "or a file")
+        ->type_name("URL")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    add_text("--password-file", "FILE", password_file_, "whose first line is the password of all nodes whose URL has none");
+    add_text("--prefix", "TEXT", c.prefix, "a lock's key on the servers is this and its name (lock:)");
+    add_text("--owner", "TEXT", c.owner, "the label by which others see who holds a lock (host:pid)");
+    add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long one node's vote is waited for");
+    add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long to connect may take");
+    add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all");
+    add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; otherwise those of the system");
+    add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
+    add_text("--private-key-file", "FILE", c.tls.private_key_file, "its key, PEM");
+    add_text("--config", "FILE", path_, "these options, one in a line: prefix = jobs:");
+    add_option("--output,-o", output_, "table, json (one document), or jsonl (one document a line)")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "jsonl"}));
+    add_option("--color", color_, "auto, always or never; $NO_COLOR means never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
+    add_flag("--verbose,-v", settings_.verbose, "what is done, and the library's log");
+    add_flag("--quiet,-q", settings_.quiet, "errors only by the exit status");
+    option_defaults()->group("Options");
+}
+
+void command_line::add_keys(std::vector<std::string>& into)
+{
+    add_option("KEY", into, "a lock's name; several are held together, or none of them")
+        ->required()
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+settings command_line::read(std::vector<std::string> arguments)
+{
+    auto all = defaults(arguments);
+    std::ranges::move(arguments, std::back_inserter(all));
+    testbed::command_line::read(std::move(all));
+    settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
+    settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
+    choose_nodes();
+    settings_.locks.stores = known_stores();
+    if (settings_.verbose)
+        settings_.locks.log = log_to_stderr;
+    return settings_;
+}
+
+// What the file and the environment say, as if it had been given before everything else: of an option that is given twice the later counts.
+std::vector<std::string> command_line::defaults(std::vector<std::string> const& given) const
+{
+    auto path = text_of("REDLOCK_CONFIG");
+    for (auto const& argument : given) {
+        if (argument == "--config" && &argument != &given.back())
+            path = *(&argument + 1);
+        else if (argument.starts_with("--config="))
+            path = argument.substr(argument.find('=') + 1);
+    }
+    auto all = path.empty() ? std::vector<std::string>() : from_file(path);
+    for (auto const& o : global_options) {
+        auto const text = text_of(variable_of(o.name).c_str());
+        if (o.name == "--url" || o.name == "--config" || text.empty())
+            continue;
+        if (o.takes_value)
+            all.push_back(fmt::format("{}={}", o.name, text));
+        else if (is_yes(text))
+            all.emplace_back(o.name);
+    }
+    return all;
+}
+
+std::vector<std::string> command_line::from_file(std::string const& path) const
+{
+    std::ifstream file(path);
+    if (!file)
+        refuse_configuration(fmt::format("{} cannot be read", path));
+    std::vector<std::string> all;
+    try {
+        for (auto const& item : CLI::ConfigINI().from_config(file)) {
+            auto const option = "--" + item.name;
+            auto const* const known = std::ranges::find(global_options, option, &global_option::name);
+            if (known == global_options.end() || option == "--config" || !item.parents.empty())
+                refuse_configuration(fmt::format("{}: there is no option \"{}\"", path, item.fullname()));
+            for (auto const& value : item.inputs) {
+                if (known->takes_value)
+                    all.push_back(fmt::format("{}={}", option, value));
+                else if (is_yes(value))
+                    all.push_back(option);
+            }
+        }
+    } catch (CLI::Error const& e) {
+        refuse_configuration(fmt::format("{}: {}", path, testbed::without_urls(e.what())));
+    }
+    return all;
+}
+
+void command_line::choose_nodes()
+{
+    auto& nodes = settings_.locks.nodes;
+    try {
+        nodes = urls_;
+        if (nodes.empty())
+            nodes = testbed::split_urls(text_of("REDLOCK_URLS"));
+        if (nodes.empty())
+            refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = redis://HOST\" in a file that $REDLOCK_CONFIG names");
+        if (password_file_.empty())
+            return;
+        auto const password = first_line_of(password_file_);
+        for (auto& url : nodes)
+            url = with_password(url, password);
+    } catch (std::runtime_error const& e) {
+        if (dynamic_cast<testbed::early_exit const*>(&e))
+            throw;
+        refuse_configuration(e.what());
+    }
+}
+
+void command_line::refuse_configuration(std::string const& why) const
+{
+    throw testbed::early_exit(wrong_configuration, get_name() + ": " + why);
+}
+
+}  // namespace redlock::tools

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "testbed/command_line.hpp"
+#include "tools/settings.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::tools {
+
+/** The command line of one command: its own options and arguments, and the options that all have.
+
+    Of the latter each may stand in the environment, as REDLOCK_ and its name in capitals, or in a file ($REDLOCK_CONFIG, --config): what is
+    given counts, then the environment, then the file.
+*/
+class command_line : public testbed::command_line {
+public:
+    /// @param command  "status"
+    /// @param about    what it does
+    /// @param notes    end the help
+    command_line(std::string const& command, std::string about, std::string notes = {});
+
+    /// Names of locks, one at least.
+    void add_keys(std::vector<std::string>& into);
+
+    /// @throws testbed::early_exit
+    settings read(std::vector<std::string> arguments);
+
+private:
+    std::vector<std::string> defaults(std::vector<std::string> const& given) const;
+    std::vector<std::string> from_file(std::string const& path) const;
+    [[noreturn]] void refuse_configuration(std::string const& why) const;
+    void choose_nodes();
+
+    settings settings_;
+    std::vector<std::string> urls_;
+    std::string output_ = "table", color_ = "auto", path_, password_file_;
+};
+
+/// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them must be known.
+bool takes_value(std::string_view global_option);
+
+}  // namespace redlock::tools

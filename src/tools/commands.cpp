@@ -1,0 +1,20 @@
+#include "tools/commands.hpp"
+
+#include <array>
+
+namespace redlock::tools {
+
+namespace {
+
+constexpr std::array all{
+    command{"hold", "KEY…", "holds locks until a signal, or the end of its input", hold},
+};
+
+}  // namespace
+
+std::span<command const> commands()
+{
+    return all;
+}
+
+}  // namespace redlock::tools

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::tools {
+
+using arguments = std::vector<std::string>;
+
+/// One of the commands of the tool.
+struct command {
+    std::string_view name;
+    std::string_view takes;  ///< for the list of commands: "KEY…"
+    std::string_view about;
+    int (*run)(arguments);   ///< @return the exit status. @throws testbed::early_exit
+};
+
+/// In the order of the help.
+std::span<command const> commands();
+
+
+int hold(arguments);
+
+}  // namespace redlock::tools

@@ -1,0 +1,86 @@
+// redlock hold: holds locks for whoever sits at the other end of its input, or sends it a signal.
+
+#include "testbed/early_exit.hpp"
+#include "tools/acquiring.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/output.hpp"
+#include "tools/with_locks.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+// What is written there is of no interest. What cannot be waited for, such as a file, never ends. Our input is shared with others, so it stays
+// blocking: it is read when there is something.
+asio::awaitable<void> end_of_input()
+{
+    auto const executor = co_await asio::this_coro::executor;
+    asio::posix::stream_descriptor input(executor);
+    error_code ec;
+    input.assign(::dup(STDIN_FILENO), ec);
+    std::array<char, 512> ignored;
+    while (!ec) {
+        std::tie(ec) = co_await input.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+        if (!ec && ::read(STDIN_FILENO, ignored.data(), ignored.size()) == 0)
+            co_return;
+    }
+    asio::steady_timer forever(executor, asio::steady_timer::time_point::max());
+    co_await forever.async_wait(as_result);
+}
+
+asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    auto got = co_await acquire(locks, how, s, ends);
+    if (!got.held) {
+        if (!s.quiet)
+            fmt::print(stderr, "{}\n", got.message);
+        co_return got.status;
+    }
+    print(fmt::format("{}\n", fmt::join(got.held.resources(), " ")));
+    auto const end = co_await (got.held.async_wait_lost(as_result) || ends.async_wait(as_result) || end_of_input());
+    if (end.index() == 0) {
+        if (!s.quiet)
+            fmt::print(stderr, "redlock hold: {} is lost\n", fmt::join(got.held.resources(), ", "));
+        co_return lock_lost;
+    }
+    auto [ec] = co_await got.held.async_release(as_result);
+    co_return ec == errc::not_held ? lock_lost : done;
+}
+
+}  // namespace
+
+int hold(arguments given)
+{
+    command_line line("hold", "Holds locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of its input, and prints their names when it has them.",
+                      "Status: 0 given back, 124 lost before that, 75 busy, 69 no quorum.");
+    how_to_acquire how;
+    line.add_keys(how.keys);
+    how.add_to(line);
+    auto s = line.read(std::move(given));
+    s.locks.fencing = how.fencing;
+    return with_locks(s, [&](lock_manager& locks) { return hold_until_told(locks, how, s); });
+}
+
+}  // namespace redlock::tools

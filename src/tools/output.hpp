@@ -1,0 +1,39 @@
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::tools {
+
+/// Lines in columns, each as wide as what is in it.
+class table {
+public:
+    explicit table(std::vector<std::string> header);
+
+    void add(std::vector<std::string> line);
+
+    /// @param bold  whether the header is to stand out, on a terminal
+    std::string text(bool bold) const;
+
+private:
+    std::vector<std::vector<std::string>> lines_;
+};
+
+/// Prints one document in one line. Each begins with "schema": 1, which grows when a field changes its meaning or goes.
+void print_json(boost::json::object const& fields);
+
+/// "250 ms", "7.5 s", "3 min", "2 h"; for people.
+std::string in_words(std::chrono::milliseconds);
+
+/// What a server or a user has written, for a terminal: what is not printable is escaped.
+std::string printable(std::string_view text);
+
+/// Prints what has been found.
+/// @throws std::system_error if it cannot be written
+void print(std::string const& text);
+
+}  // namespace redlock::tools

@@ -1,0 +1,61 @@
+// redlock: locks from the command line.
+
+#include "testbed/early_exit.hpp"
+#include "tools/command_line.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+
+#include <redlock/version.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace redlock::tools;
+using redlock::testbed::early_exit;
+
+std::string help()
+{
+    std::string text = "usage: redlock [OPTION]… COMMAND …\n\nDistributed locks from the command line.\n\n";
+    for (auto const& c : commands())
+        text += fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
+    return text + "\nredlock COMMAND --help: its options, and those of all commands.";
+}
+
+int run_command(arguments given)
+{
+    // Options of all commands may stand before the command.
+    auto word = given.begin();
+    while (word != given.end() && word->starts_with('-') && *word != "--help" && *word != "-h" && *word != "--version")
+        word += takes_value(*word) && word + 1 != given.end() ? 2 : 1;
+    if (word == given.end() || *word == "--help" || *word == "-h" || *word == "help")
+        throw early_exit(word == given.end() ? wrong_usage : done, help());
+    auto const name = *word == "--version" ? std::string("version") : *word;
+    auto const known = std::ranges::find(commands(), name, &command::name);
+    if (known == commands().end())
+        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them", name));
+    given.erase(word);
+    return known->run(std::move(given));
+}
+
+}  // namespace
+
+int main(int count, char** words)
+{
+    std::signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may stop doing so
+    try {
+        return run_command(arguments(words + std::min(count, 1), words + count));
+    } catch (early_exit const& e) {
+        return e.tell();
+    } catch (std::exception const& e) {
+        fmt::print(stderr, "redlock: {}\n", e.what());
+        return failed;
+    }
+}

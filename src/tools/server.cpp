@@ -1,0 +1,225 @@
+#include "tools/server.hpp"
+
+#include "redis/secrets.hpp"
+#include "redis/tls.hpp"
+#include "redis/url.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/redis/connection.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using boost::redis::resp3::type;
+using resp_node = boost::redis::resp3::basic_node<std::string>;
+
+// The next reply: a node, and, of an aggregate, those behind it that are deeper.
+reply take(std::span<resp_node const>& nodes)
+{
+    auto const& head = nodes.front();
+    reply r;
+    auto const depth = head.depth;
+    nodes = nodes.subspan(1);
+    switch (head.data_type) {
+    case type::null:
+        return r;
+    case type::simple_error:
+    case type::blob_error:
+        r.what = reply::kind::error;
+        r.text = head.value;
+        return r;
+    case type::array:
+    case type::map:
+    case type::set:
+    case type::push:
+    case type::attribute:
+        r.what = reply::kind::list;
+        while (!nodes.empty() && nodes.front().depth > depth)
+            r.elements.push_back(take(nodes));
+        return r;
+    default:
+        r.what = reply::kind::text;
+        r.text = head.value;
+        return r;
+    }
+}
+
+bool leads_to_a_server(redis::url const& u)
+{
+    return u.wrong.empty() && u.topology == redis::topology::server && u.transport != redis::transport::memory;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> reply::number() const
+{
+    std::int64_t value = 0;
+    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return what == kind::text && ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string reply::field(std::string_view name) const
+{
+    for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
+        if (elements[i].text == name)
+            return elements[i + 1].text;
+    }
+    auto rest = std::string_view(text);
+    while (!rest.empty()) {
+        auto const line = rest.substr(0, rest.find_first_of("\r\n"));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.starts_with(name) && line.substr(name.size()).starts_with(':'))
+            return std::string(line.substr(name.size() + 1));
+    }
+    return {};
+}
+
+struct server::connection {
+    connection(asio::any_io_executor e, redis::url u, redlock::config const& c)
+        : executor(std::move(e)),
+          where(std::move(u)),
+          tls(where.transport == redis::transport::tls ? redis::tls_settings(where, c.tls) : redis::tls_settings()),
+          connect_timeout(c.connect_timeout),
+          name(where.name())
+    {
+    }
+
+    boost::redis::config settings() const
+    {
+        boost::redis::config c;
+        c.use_ssl = where.transport == redis::transport::tls;
+        if (where.transport == redis::transport::unix_socket)
+            c.unix_socket = where.path;
+        else
+            c.addr = {where.host, where.port};
+        c.resolve_timeout = c.connect_timeout = c.ssl_handshake_timeout = connect_timeout;
+        c.health_check_interval = c.reconnect_wait_interval = std::chrono::seconds(0);
+        c.use_setup = true;  // we greet the server ourselves, to hear its own words when it refuses
+        c.setup.clear();
+        return c;
+    }
+
+    // @return how many answers come before those to what is asked
+    std::size_t greet(boost::redis::request& r) const
+    {
+        if (where.password.empty())
+            r.push("HELLO", "3", "SETNAME", "redlock");
+        else
+            r.push("HELLO", "3", "AUTH", where.user.empty() ? "default" : where.user, where.password, "SETNAME", "redlock");
+        if (where.database != 0)
+            r.push("SELECT", std::to_string(where.database));
+        return r.get_commands();
+    }
+
+    // Each time a new one: what a connection has failed with is told by its run, which ends then.
+    void open()
+    {
+        socket = std::make_shared<boost::redis::connection>(executor, tls.context(), boost::redis::logger(boost::redis::logger::level::disabled));
+        why = std::make_shared<error_code>();
+        socket->async_run(settings(), [keep = socket, told = why](error_code ec) {
+            if (!*told)
+                *told = ec ? ec : asio::error::eof;
+            keep->cancel(boost::redis::operation::exec);  // who asks would wait for another connection
+        });
+    }
+
+    asio::any_io_executor const executor;
+    redis::url const where;
+    redis::tls_settings const tls;
+    std::chrono::milliseconds const connect_timeout;
+    std::string const name;
+    std::shared_ptr<boost::redis::connection> socket;
+    std::shared_ptr<error_code> why;  // the latest one has ended
+};
+
+server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c)
+    : connection_(std::make_shared<connection>(std::move(e), redis::parse_url(url), c))
+{
+}
+
+server::~server()
+{
+    if (connection_->socket)
+        connection_->socket->cancel();
+}
+
+std::string const& server::name() const noexcept
+{
+    return connection_->name;
+}
+
+asio::awaitable<reply> server::ask(std::vector<std::string> words, std::chrono::milliseconds limit)
+{
+    std::vector<std::vector<std::string>> question;
+    question.push_back(std::move(words));
+    auto answers = co_await ask_all(std::move(question), limit);
+    co_return std::move(answers.front());
+}
+
+asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions, std::chrono::milliseconds limit)
+{
+    auto const c = connection_;
+    boost::redis::request request;
+    std::size_t greetings = 0;
+    if (!c->socket || *c->why) {
+        c->open();
+        greetings = c->greet(request);
+    }
+    for (auto const& words : questions)
+        request.push_range(words.front(), words.begin() + 1, words.end());
+
+    std::vector<resp_node> nodes;
+    // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
+    auto const collect = [&nodes](auto event, boost::redis::resp3::node_view const& n, error_code&) {
+        if (event == boost::redis::any_adapter::parse_event::node)
+            nodes.push_back({n.data_type, n.aggregate_size, n.depth, std::string(n.value)});
+    };
+    auto const all = 3 * c->connect_timeout + limit;
+    auto [ec, size] = co_await c->socket->async_exec(request, boost::redis::any_adapter(boost::redis::any_adapter::impl_t(collect)),
+                                                     asio::cancel_after(all, asio::as_tuple(asio::deferred)));
+    if (ec) {
+        auto const why = *c->why ? c->why->message() : "it has not answered";
+        c->socket->cancel();
+        *c->why = ec;
+        co_return std::vector<reply>(questions.size(), reply{reply::kind::silence, why, {}});
+    }
+    std::vector<reply> answers;
+    for (std::span<resp_node const> rest(nodes); !rest.empty();) {
+        answers.push_back(take(rest));
+        answers.back().text = redis::without(std::move(answers.back().text), c->where.password);
+    }
+    auto const refused = std::find_if(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(greetings), std::mem_fn(&reply::failed));
+    if (refused != answers.begin() + static_cast<std::ptrdiff_t>(greetings)) {
+        c->socket->cancel();
+        *c->why = asio::error::access_denied;
+        co_return std::vector<reply>(questions.size(), *refused);
+    }
+    answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(greetings));
+    co_return answers;
+}
+
+bool is_server(std::string const& url)
+{
+    return leads_to_a_server(redis::parse_url(url));
+}
+
+std::string name_of(std::string const& url)
+{
+    return redis::parse_url(url).name();
+}
+
+}  // namespace redlock::tools
