@@ -21,6 +21,7 @@ struct command {
 std::span<command const> commands();
 
 
+int run(arguments);
 int hold(arguments);
 
 }  // namespace redlock::tools

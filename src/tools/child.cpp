@@ -1,0 +1,223 @@
+#include "tools/child.hpp"
+
+#include "tools/exit_status.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+extern char** environ;
+
+namespace redlock::tools {
+
+namespace {
+
+constexpr int terminal = STDIN_FILENO;
+
+std::vector<int> open_files()
+{
+    std::vector<int> all;
+    auto* const folder = ::opendir("/proc/self/fd");
+    if (!folder)
+        return all;
+    while (auto const* const entry = ::readdir(folder)) {
+        if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != ::dirfd(folder))
+            all.push_back(std::atoi(entry->d_name));
+    }
+    ::closedir(folder);
+    return all;
+}
+
+std::string name_of(std::string const& setting)
+{
+    return setting.substr(0, setting.find('=') + 1);
+}
+
+// Words for exec: of strings that stay where they are.
+std::vector<char*> pointers_to(std::vector<std::string>& words)
+{
+    std::vector<char*> all;
+    for (auto& w : words)
+        all.push_back(w.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+std::vector<std::string> environment_with(std::vector<std::string> const& more)
+{
+    std::vector<std::string> all;
+    for (auto* const* e = environ; *e; ++e) {
+        auto const is_ours = [theirs = name_of(*e)](std::string const& ours) { return name_of(ours) == theirs; };
+        if (std::ranges::none_of(more, is_ours))
+            all.emplace_back(*e);
+    }
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+}  // namespace
+
+inheritance::inheritance() : files_(open_files())
+{
+    ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
+    for (int s = 1; s < NSIG; ++s) {
+        disposition d{.signal = s, .action = {}};
+        if (::sigaction(s, nullptr, &d.action) == 0)
+            dispositions_.push_back(d);
+    }
+}
+
+void inheritance::restore() const noexcept
+{
+    for (auto const& d : dispositions_)
+        ::sigaction(d.signal, &d.action, nullptr);
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+bool inheritance::ignores(int signal) const noexcept
+{
+    return std::ranges::any_of(dispositions_, [=](auto const& d) { return d.signal == signal && d.action.sa_handler == SIG_IGN; });
+}
+
+void inheritance::keep_files_ours() const
+{
+    for (int const f : open_files()) {
+        if (std::ranges::find(files_, f) == files_.end())
+            ::fcntl(f, F_SETFD, FD_CLOEXEC);
+    }
+}
+
+child::child(options const& o, inheritance const& given) : our_group_(::getpgrp()), has_group_(!o.in_our_group)
+{
+    has_terminal_ = has_group_ && ::isatty(terminal) != 0 && ::tcgetpgrp(terminal) == our_group_;
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    int tells[2];  // why there is no command; its end closes when there is one
+    if (::pipe2(tells, O_CLOEXEC) != 0)
+        throw std::system_error(errno, std::generic_category(), "pipe");
+    // After the fork nothing is allocated: a thread that resolves names may have had the allocator then.
+    auto words = o.words;
+    auto environment = environment_with(o.environment);
+    auto const argv = pointers_to(words), envp = pointers_to(environment);
+    auto const parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent)
+            ::_exit(failed);
+        become(argv.data(), envp.data(), given, tells[1]);
+    }
+    auto const fork_error = errno;
+    ::close(tells[1]);
+    int error = 0;
+    if (pid_ < 0) {
+        ::close(tells[0]);
+        throw std::system_error(fork_error, std::generic_category(), "fork");
+    }
+    if (has_group_)
+        ::setpgid(pid_, pid_);  // as it does itself: whoever comes first
+    ssize_t told;
+    do
+        told = ::read(tells[0], &error, sizeof error);
+    while (told < 0 && errno == EINTR);
+    ::close(tells[0]);
+    if (told == sizeof error) {
+        ::waitpid(pid_, nullptr, 0);
+        give_foreground_to(our_group_);
+        throw cannot_run{error};
+    }
+}
+
+child::~child()
+{
+    if (!is_gone())
+        signal(SIGKILL);
+    give_foreground_to(our_group_);
+}
+
+void child::become(char* const* words, char* const* environment, inheritance const& given, int tell) noexcept
+{
+    if (has_group_) {
+        ::setpgid(0, 0);
+        give_foreground_to(::getpid());
+    }
+    given.restore();
+    ::execvpe(words[0], words, environment);
+    int const error = errno;
+    [[maybe_unused]] auto const told = ::write(tell, &error, sizeof error);
+    ::_exit(failed);
+}
+
+// Who is not in the foreground would be stopped for asking.
+void child::give_foreground_to(pid_t group) noexcept
+{
+    if (!has_terminal_)
+        return;
+    sigset_t blocked, before;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGTTOU);
+    ::sigprocmask(SIG_BLOCK, &blocked, &before);
+    ::tcsetpgrp(terminal, group);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void child::signal(int s) noexcept
+{
+    if (has_group_)
+        ::kill(-pid_, s);
+    else if (!has_ended_)
+        ::kill(pid_, s);
+}
+
+void child::look() noexcept
+{
+    int status = 0;
+    for (pid_t who; (who = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (who != pid_)
+            continue;
+        if (WIFSTOPPED(status)) {
+            was_stopped_ = true;
+        } else {
+            has_ended_ = true;
+            wait_status_ = status;
+        }
+    }
+}
+
+bool child::was_stopped() noexcept
+{
+    return std::exchange(was_stopped_, false);
+}
+
+int child::status() const noexcept
+{
+    return WIFSIGNALED(wait_status_) ? by_signal + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
+}
+
+// Once it is gone its number may be that of another group.
+bool child::is_gone() noexcept
+{
+    is_gone_ = is_gone_ || (has_ended_ && (!has_group_ || (::kill(-pid_, 0) != 0 && errno == ESRCH)));
+    return is_gone_;
+}
+
+void child::stop_with_it() noexcept
+{
+    give_foreground_to(our_group_);
+    ::kill(::getpid(), SIGSTOP);
+}
+
+void child::go_on() noexcept
+{
+    if (has_terminal_ && ::tcgetpgrp(terminal) == our_group_)
+        give_foreground_to(pid_);
+    signal(SIGCONT);
+}
+
+}  // namespace redlock::tools

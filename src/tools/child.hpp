@@ -1,0 +1,91 @@
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace redlock::tools {
+
+/// What we were given when we were started, for those whom we start.
+class inheritance {
+public:
+    /// Before anything is changed, and any file opened.
+    inheritance();
+
+    /// In a child: signals as they were.
+    void restore() const noexcept;
+
+    /// What has been opened since is not for a child.
+    void keep_files_ours() const;
+
+    /// Whether a signal was ignored, as nohup(1) has it: it is for a child as well.
+    bool ignores(int signal) const noexcept;
+
+private:
+    sigset_t mask_{};
+    struct disposition {
+        int signal;
+        struct sigaction action;
+    };
+    std::vector<disposition> dispositions_;
+    std::vector<int> files_;
+};
+
+/** A command that we run, and all that it starts, as long as that stays in its process group.
+
+    It has a group of its own, unless it is to stay in ours: then only itself is reached. On a terminal its group has the foreground if ours
+    had. It is killed when we end. Processes that its own leave behind come to us, so that we know when the last has gone.
+*/
+class child {
+public:
+    struct options {
+        std::vector<std::string> words{};        ///< the command and its arguments
+        std::vector<std::string> environment{};  ///< "NAME=value", on top of ours
+        bool in_our_group = false;
+    };
+
+    /// @throws cannot_run
+    child(options const&, inheritance const&);
+    ~child();  ///< SIGKILL, unless it has ended
+    child(child const&) = delete;
+    child& operator=(child const&) = delete;
+
+    struct cannot_run {
+        int error;  ///< as of ::execvp
+    };
+
+    /// To all of it.
+    void signal(int) noexcept;
+
+    /// Takes note of what has ended or was stopped. After each SIGCHLD.
+    void look() noexcept;
+
+    bool has_ended() const noexcept { return has_ended_; }
+    bool was_stopped() noexcept;  ///< since it was asked last
+    int status() const noexcept;  ///< its exit status, or 128 and the signal that has ended it
+
+    /// Whether neither it nor anybody in its group is there any more.
+    bool is_gone() noexcept;
+
+    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on.
+    void stop_with_it() noexcept;
+
+    /// It goes on; in the foreground if we are.
+    void go_on() noexcept;
+
+private:
+    [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, int tell) noexcept;
+    void give_foreground_to(pid_t group) noexcept;
+
+    pid_t pid_ = -1;
+    pid_t const our_group_;
+    bool const has_group_;
+    bool has_terminal_ = false;
+    bool has_ended_ = false;
+    bool was_stopped_ = false;
+    bool is_gone_ = false;
+    int wait_status_ = 0;
+};
+
+}  // namespace redlock::tools

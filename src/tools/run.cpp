@@ -1,0 +1,287 @@
+// redlock run: runs a command while it holds locks, and stops it before they are lost.
+
+#include "testbed/early_exit.hpp"
+#include "tools/acquiring.hpp"
+#include "tools/child.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/output.hpp"
+#include "tools/supervisor.hpp"
+#include "tools/with_locks.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <iterator>
+#include <map>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+struct run_options {
+    how_to_acquire how;
+    std::vector<std::string> words;
+    std::string shell_command, on_lost = "term";
+    milliseconds grace{5'000}, at_least{0};
+    int busy_status = busy;
+    int status_fd = -1;
+    bool skip_busy = false, no_renew = false, foreground = false;
+};
+
+/// How it has ended, for people and for --status-fd.
+struct ending {
+    std::string reason{};
+    int status = failed;
+    std::string message{};
+    milliseconds waited{0}, held{0};
+};
+
+class run_command {
+public:
+    run_command(run_options const& o, settings const& s, inheritance const& given) : options_(o), settings_(s), given_(given) {}
+
+    asio::awaitable<int> run(lock_manager& locks)
+    {
+        auto const e = co_await end_of(locks);
+        if (!e.message.empty())
+            say(e.message);
+        tell(e);
+        co_return e.status;
+    }
+
+private:
+    asio::awaitable<ending> end_of(lock_manager& locks)
+    {
+        asio::signal_set ends(co_await asio::this_coro::executor);
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) {
+            if (!given_.ignores(s))
+                ends.add(s);
+        }
+        auto got = co_await acquire(locks, options_.how, settings_, ends);
+        if (!got.held)
+            co_return not_acquired(got);
+        if (settings_.verbose)
+            say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
+        auto const begun = clock::now();
+        auto e = co_await end_of_command(got.held, ends);
+        e.waited = got.waited;
+        e.held = std::chrono::duration_cast<milliseconds>(clock::now() - begun);
+        co_return e;
+    }
+
+    ending not_acquired(acquired const& got) const
+    {
+        ending e{.status = got.status, .message = got.message, .waited = got.waited};
+        static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"}, {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"}};
+        auto const known = reasons.find(got.status);
+        e.reason = known != reasons.end() ? known->second : got.status > by_signal ? "interrupted" : "failed";
+        if (got.status != busy)
+            return e;
+        e.status = options_.skip_busy ? static_cast<int>(done) : options_.busy_status;
+        if (options_.skip_busy && !settings_.verbose)
+            e.message.clear();
+        return e;
+    }
+
+    asio::awaitable<ending> end_of_command(lock& held, asio::signal_set& ends)
+    {
+        auto const begun = clock::now();
+        given_.keep_files_ours();
+        int lost[2];
+        if (::pipe(lost) != 0)
+            throw std::system_error(errno, std::generic_category(), "pipe");
+        ::fcntl(lost[1], F_SETFD, FD_CLOEXEC);
+        auto close_lost = [&] { ::close(std::exchange(lost[1], -1)); };
+        ending e;
+        try {
+            child command({.words = options_.words, .environment = environment(held, lost[0]), .in_our_group = options_.foreground}, given_);
+            ::close(lost[0]);
+            auto const care = std::make_shared<supervisor>(co_await asio::this_coro::executor, held, command, given_,
+                                                           supervisor::options{.ttl = options_.how.ttl,
+                                                                               .grace = options_.grace,
+                                                                               .then = policy(),
+                                                                               .lost = close_lost,
+                                                                               .say = [this](std::string const& text) { say(text); }});
+            ends.clear();  // the supervisor has its own by now
+            bool const kept = co_await care->run();
+            e = {.reason = !kept ? "lost" : command.status() > by_signal ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
+        } catch (child::cannot_run const& why) {
+            ::close(lost[0]);
+            e = {.reason = "cannot_run",
+                 .status = why.error == ENOENT ? not_found : cannot_execute,
+                 .message = fmt::format("redlock run: {}: {}", options_.words.front(), std::generic_category().message(why.error))};
+        }
+        if (lost[1] >= 0)
+            close_lost();
+        if (e.reason == "exited")
+            co_await stay(held, begun + options_.at_least);
+        co_await give_back(held, e);
+        co_return e;
+    }
+
+    // For schedules on clocks that are not quite the same: whoever comes a little later finds it taken.
+    asio::awaitable<void> stay(lock& held, clock::time_point until)
+    {
+        asio::steady_timer timer(co_await asio::this_coro::executor, std::max<clock::duration>(until - clock::now(), 0ms));
+        if (held.held())
+            co_await timer.async_wait(as_result);
+    }
+
+    asio::awaitable<void> give_back(lock& held, ending& e)
+    {
+        auto const what = names(held);
+        auto [ec] = co_await held.async_release(as_result);
+        if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
+            e.reason = "lost";
+            e.status = lock_lost;
+            e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have been alone", what);
+        }
+    }
+
+    std::vector<std::string> environment(lock const& held, int lost_fd) const
+    {
+        auto const* const outer = std::getenv("REDLOCK_KEYS");
+        auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+        auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch());
+        std::string keys = outer ? std::string(outer) : "";
+        for (auto const& name : held.resources())
+            keys += (keys.empty() ? "" : "\n") + settings_.locks.prefix + name;
+        return {"REDLOCK_HELD=1",
+                "REDLOCK_KEY=" + fmt::format("{}", fmt::join(held.resources(), "\n")),
+                "REDLOCK_KEYS=" + keys,
+                "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
+                "REDLOCK_TOKEN=" + held.token(),
+                "REDLOCK_OWNER=" + owner_in(held.token()),
+                "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
+                "REDLOCK_DEADLINE=" + std::to_string(deadline.count()),
+                "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
+    }
+
+    static std::string owner_in(std::string const& token) { return token.substr(std::min(token.find(':'), token.size() - 1) + 1); }
+    static std::string names(lock const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
+
+    on_lost policy() const { return options_.on_lost == "kill" ? on_lost::kill : options_.on_lost == "warn" ? on_lost::warn : on_lost::term; }
+
+    void say(std::string const& text) const
+    {
+        if (!settings_.quiet)
+            fmt::print(stderr, "{}{}\n", text.starts_with("redlock") ? "" : "redlock run: ", text);
+    }
+
+    void tell(ending const& e) const
+    {
+        if (options_.status_fd < 0)
+            return;
+        boost::json::array keys;
+        for (auto const& key : options_.how.keys)
+            keys.emplace_back(key);
+        auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
+                                                                     {"keys", std::move(keys)},
+                                                                     {"reason", e.reason},
+                                                                     {"status", e.status},
+                                                                     {"waited_ms", e.waited.count()},
+                                                                     {"held_ms", e.held.count()},
+                                                                     {"message", e.message}})
+            + '\n';
+        [[maybe_unused]] auto const written = ::write(options_.status_fd, line.data(), line.size());
+    }
+
+    run_options const& options_;
+    settings const& settings_;
+    inheritance const& given_;
+};
+
+// The command of "run KEY… -- CMD…" or "run KEY CMD…": it begins behind the first "--", or with the second word that is neither an option
+// nor its value. What follows is not ours to read.
+std::vector<std::string> take_command(arguments& given, CLI::App const& line)
+{
+    auto begin = std::ranges::find(given, "--");
+    bool const is_marked = begin != given.end();
+    int words = 0;
+    for (auto word = given.begin(); word != begin && !is_marked; ++word) {
+        if (!word->starts_with('-') || *word == "-") {
+            if (++words == 2) {
+                begin = word;
+                break;
+            }
+        } else if (auto const* const option = line.get_option_no_throw(word->starts_with("--") ? *word : word->substr(0, 2));
+                   option && option->get_items_expected_max() > 0 && (word->starts_with("--") || word->size() == 2) && word + 1 != given.end()) {
+            ++word;
+        }
+    }
+    std::vector<std::string> command(begin + (is_marked ? 1 : 0), given.end());
+    given.erase(begin, given.end());
+    return command;
+}
+
+void add_options(command_line& line, run_options& o)
+{
+    o.how.add_to(line);
+    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the status if somebody else has it");
+    line.add_text("--command,-c", "TEXT", o.shell_command, "run this by /bin/sh");
+    line.add_duration("--grace", o.grace, 0ms, 1h, "what the command gets between SIGTERM and SIGKILL if the lock cannot be kept; at most half of the ttl");
+    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let it go on")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
+    line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
+    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended");
+    line.add_flag("--skip-busy", o.skip_busy, "status 0 if somebody else has it, for schedules");
+    line.add_flag("--foreground", o.foreground, "leave the command in our process group; then only itself is stopped, not what it has started");
+    line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how it has ended to this descriptor, one line of JSON");
+}
+
+void check_nesting(run_options const& o, settings const& s)
+{
+    auto const* const outer = std::getenv("REDLOCK_KEYS");
+    auto const keys = '\n' + std::string(outer ? outer : "") + '\n';
+    for (auto const& key : o.how.keys) {
+        if (keys.find('\n' + s.locks.prefix + key + '\n') != keys.npos)
+            throw testbed::early_exit(wrong_usage, fmt::format("redlock run: {} is held by a \"redlock run\" around this one, which would wait for itself", key));
+    }
+}
+
+}  // namespace
+
+int run(arguments given)
+{
+    inheritance const inherited;
+    command_line line("run", "Runs a command while it holds locks, and stops it before they are lost: redlock run KEY… -- CMD…, redlock run KEY CMD…, redlock run KEY -c 'sh'.",
+                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 somebody else has it; 77 password or\n"
+                      "access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 it cannot be run.");
+    run_options o;
+    line.add_keys(o.how.keys);
+    add_options(line, o);
+    o.words = take_command(given, line);
+    auto s = line.read(std::move(given));
+    if (!o.shell_command.empty() && o.words.empty())
+        o.words = {"/bin/sh", "-c", o.shell_command};
+    else if (!o.shell_command.empty() || o.words.empty())
+        line.refuse(o.words.empty() ? "there is no command: redlock run KEY -- CMD…" : "either -c or a command, not both");
+    if (o.status_fd >= 0 && ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC) != 0)
+        line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
+    check_nesting(o, s);
+    o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
+    s.locks.fencing = o.how.fencing;
+    run_command command(o, s, inherited);
+    return with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+}
+
+}  // namespace redlock::tools

@@ -1,0 +1,165 @@
+#include "tools/supervisor.hpp"
+
+#include "tools/output.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_every = 20ms;  // for what the command has left behind in its group: nobody tells when that goes
+
+std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
+{
+    return std::min(std::max(ttl / 20, 50ms), ttl / 5);
+}
+
+}  // namespace
+
+supervisor::supervisor(asio::any_io_executor e, lock& l, child& c, inheritance const& given, options o)
+    : held_(l),
+      child_(c),
+      options_(std::move(o)),
+      margin_(margin_of(options_.ttl)),
+      grace_(std::min(options_.grace, (options_.ttl - margin_) / 2)),
+      signals_(e),
+      wake_(e)
+{
+    for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGCHLD}) {
+        if (!given.ignores(s) || s == SIGCHLD)
+            signals_.add(s);
+    }
+}
+
+asio::awaitable<bool> supervisor::run()
+{
+    listen();
+    watch();
+    child_.look();  // it may have ended before we listened
+    while (!child_.is_gone()) {
+        act();
+        if (child_.is_gone())
+            break;
+        auto const left = next_step() - clock::now();
+        wake_.expires_after(std::clamp<clock::duration>(left, 1ms, 1h));
+        if (arrived_.empty())
+            co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+        pass_on_signals();
+        child_.look();
+    }
+    is_over_ = true;
+    signals_.cancel();
+    co_return !is_told_ || options_.then == on_lost::warn;
+}
+
+void supervisor::listen()
+{
+    signals_.async_wait([self = shared_from_this()](error_code ec, int number) {
+        if (ec || self->is_over_)
+            return;
+        self->arrived_.push_back(number);
+        self->wake_.cancel();
+        self->listen();
+    });
+}
+
+void supervisor::watch()
+{
+    held_.async_wait_lost(asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code ec) {
+        if (ec != errc::lost || self->is_over_)
+            return;
+        self->lost_ = true;
+        self->wake_.cancel();
+    }));
+}
+
+void supervisor::pass_on_signals()
+{
+    for (int const s : std::exchange(arrived_, {})) {
+        if (s != SIGCHLD && s != SIGCONT)
+            child_.signal(s);
+        else if (s == SIGCONT && !is_killed_)
+            child_.go_on();
+    }
+}
+
+void supervisor::act()
+{
+    if (child_.was_stopped()) {
+        child_.stop_with_it();
+        // We were stopped, and renewed nothing: what has lost its lock meanwhile does not go on.
+        if (held_.held() || options_.then == on_lost::warn)
+            child_.go_on();
+        else
+            kill("was lost while the command was stopped");
+    }
+    auto const now = clock::now();
+    if (lost_ && now < hard_end())
+        stop_softly("is lost");
+    else if (lost_ || now >= std::min(hard_end(), kill_at_))
+        kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
+    else if (now >= soft_end())
+        stop_softly(fmt::format("cannot be kept, and will be lost in {}", in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - now))));
+}
+
+void supervisor::tell_loss()
+{
+    if (!std::exchange(is_told_, true) && options_.lost)
+        options_.lost();
+}
+
+void supervisor::stop_softly(std::string const& why)
+{
+    if (options_.then == on_lost::kill && !lost_)
+        return;  // its time has not come
+    if (is_told_)
+        return;
+    bool const stops = options_.then == on_lost::term;
+    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why, stops ? "the command is asked to stop" : "the command goes on"));
+    tell_loss();
+    kill_at_ = clock::now() + (stops ? grace_ : clock::duration());
+    if (!stops)
+        return;
+    child_.signal(SIGTERM);
+    child_.signal(SIGCONT);  // what stands still cannot stop
+}
+
+void supervisor::kill(std::string const& why)
+{
+    if (options_.then == on_lost::warn)
+        return stop_softly(why);
+    if (std::exchange(is_killed_, true))
+        return child_.signal(SIGKILL);  // who was about to fork has a child now
+    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
+    tell_loss();
+    child_.signal(SIGKILL);
+}
+
+clock::time_point supervisor::hard_end() const
+{
+    return held_.valid_until() - margin_;
+}
+
+clock::time_point supervisor::next_step() const
+{
+    if (child_.has_ended() || is_killed_)
+        return clock::now() + look_every;
+    if (options_.then == on_lost::warn)
+        return is_told_ ? clock::time_point::max() : hard_end();
+    if (is_told_ || options_.then == on_lost::kill)
+        return std::min(hard_end(), kill_at_);
+    return soft_end();
+}
+
+}  // namespace redlock::tools
