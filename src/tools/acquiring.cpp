@@ -1,6 +1,7 @@
 #include "tools/acquiring.hpp"
 
 #include "tools/exit_status.hpp"
+#include "tools/output.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -9,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -53,8 +53,8 @@ asio::awaitable<void> tell_who_has_it(lock_manager& locks, how_to_acquire const&
             auto const waited = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begun).count();
             auto const who = info.mode == mode::shared ? "shared" : info.owner.empty() ? "held by a client without a name" : "held by " + info.owner;
             if (!ec && info.locked)
-                fmt::print(stderr, "redlock: waiting for {}{} for {} s, {}, ttl {} s\n", s.locks.prefix, key, waited, who,
-                           std::chrono::ceil<std::chrono::seconds>(info.remaining).count());
+                say(fmt::format("redlock: waiting for {}{} for {} s, {}, ttl {} s", s.locks.prefix, key, waited, printable(who),
+                                std::chrono::ceil<std::chrono::seconds>(info.remaining).count()));
         }
     }
 }

@@ -10,8 +10,8 @@ namespace redlock::tools {
 /// What we were given when we were started, for those whom we start.
 class inheritance {
 public:
-    /// Before anything is changed, and any file opened.
-    inheritance();
+    /// The first call must come before anything is changed, and any file opened.
+    static inheritance const& ours();
 
     /// In a child: signals as they were.
     void restore() const noexcept;
@@ -23,6 +23,8 @@ public:
     bool ignores(int signal) const noexcept;
 
 private:
+    inheritance();
+
     sigset_t mask_{};
     struct disposition {
         int signal;

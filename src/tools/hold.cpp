@@ -18,7 +18,6 @@
 
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <tuple>
 #include <unistd.h>
 #include <utility>
@@ -55,14 +54,14 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
     auto got = co_await acquire(locks, how, s, ends);
     if (!got.held) {
         if (!s.quiet)
-            fmt::print(stderr, "{}\n", got.message);
+            say(got.message);
         co_return got.status;
     }
     print(fmt::format("{}\n", fmt::join(got.held.resources(), " ")));
     auto const end = co_await (got.held.async_wait_lost(as_result) || ends.async_wait(as_result) || end_of_input());
     if (end.index() == 0) {
         if (!s.quiet)
-            fmt::print(stderr, "redlock hold: {} is lost\n", fmt::join(got.held.resources(), ", "));
+            say(fmt::format("redlock hold: {} is lost", fmt::join(got.held.resources(), ", ")));
         co_return lock_lost;
     }
     auto [ec] = co_await got.held.async_release(as_result);

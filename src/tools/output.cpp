@@ -79,6 +79,12 @@ std::string printable(std::string_view text)
     return shown;
 }
 
+void say(std::string const& line) noexcept
+{
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::fputc('\n', stderr);
+}
+
 void print(std::string const& text)
 {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)

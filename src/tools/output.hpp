@@ -32,6 +32,9 @@ std::string in_words(std::chrono::milliseconds);
 /// What a server or a user has written, for a terminal: what is not printable is escaped.
 std::string printable(std::string_view text);
 
+/// Says something to people, on the standard error stream: a line. Whether anybody can hear it makes no difference.
+void say(std::string const& line) noexcept;
+
 /// Prints what has been found.
 /// @throws std::system_error if it cannot be written
 void print(std::string const& text);

@@ -1,9 +1,11 @@
 // redlock: locks from the command line.
 
 #include "testbed/early_exit.hpp"
+#include "tools/child.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/output.hpp"
 
 #include <redlock/version.hpp>
 
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <utility>
@@ -49,13 +50,14 @@ int run_command(arguments given)
 
 int main(int count, char** words)
 {
+    inheritance::ours();
     std::signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may stop doing so
     try {
         return run_command(arguments(words + std::min(count, 1), words + count));
     } catch (early_exit const& e) {
         return e.tell();
     } catch (std::exception const& e) {
-        fmt::print(stderr, "redlock: {}\n", e.what());
+        say(std::string("redlock: ") + e.what());
         return failed;
     }
 }

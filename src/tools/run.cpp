@@ -10,6 +10,8 @@
 #include "tools/with_locks.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -20,7 +22,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <iterator>
@@ -33,6 +34,7 @@ namespace redlock::tools {
 
 namespace {
 
+using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
@@ -73,10 +75,7 @@ private:
     asio::awaitable<ending> end_of(lock_manager& locks)
     {
         asio::signal_set ends(co_await asio::this_coro::executor);
-        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) {
-            if (!given_.ignores(s))
-                ends.add(s);
-        }
+        listen_for_the_end(ends);
         auto got = co_await acquire(locks, options_.how, settings_, ends);
         if (!got.held)
             co_return not_acquired(got);
@@ -87,6 +86,14 @@ private:
         e.waited = got.waited;
         e.held = std::chrono::duration_cast<milliseconds>(clock::now() - begun);
         co_return e;
+    }
+
+    void listen_for_the_end(asio::signal_set& ends) const
+    {
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) {
+            if (!given_.ignores(s))
+                ends.add(s);
+        }
     }
 
     ending not_acquired(acquired const& got) const
@@ -142,9 +149,12 @@ private:
     // For schedules on clocks that are not quite the same: whoever comes a little later finds it taken.
     asio::awaitable<void> stay(lock& held, clock::time_point until)
     {
-        asio::steady_timer timer(co_await asio::this_coro::executor, std::max<clock::duration>(until - clock::now(), 0ms));
-        if (held.held())
-            co_await timer.async_wait(as_result);
+        if (until <= clock::now())
+            co_return;
+        asio::signal_set ends(co_await asio::this_coro::executor);
+        listen_for_the_end(ends);
+        asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
+        co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || ends.async_wait(as_result));
     }
 
     asio::awaitable<void> give_back(lock& held, ending& e)
@@ -185,7 +195,7 @@ private:
     void say(std::string const& text) const
     {
         if (!settings_.quiet)
-            fmt::print(stderr, "{}{}\n", text.starts_with("redlock") ? "" : "redlock run: ", text);
+            tools::say((text.starts_with("redlock") ? "" : "redlock run: ") + text);
     }
 
     void tell(ending const& e) const
@@ -262,7 +272,6 @@ void check_nesting(run_options const& o, settings const& s)
 
 int run(arguments given)
 {
-    inheritance const inherited;
     command_line line("run", "Runs a command while it holds locks, and stops it before they are lost: redlock run KEY… -- CMD…, redlock run KEY CMD…, redlock run KEY -c 'sh'.",
                       "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 somebody else has it; 77 password or\n"
                       "access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 it cannot be run.");
@@ -280,7 +289,7 @@ int run(arguments given)
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
     s.locks.fencing = o.how.fencing;
-    run_command command(o, s, inherited);
+    run_command command(o, s, inheritance::ours());
     return with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
 }
 

@@ -1,0 +1,468 @@
+// redlock run: real servers and real commands, seen from outside.
+
+#include "tools/run/started_tool.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace redlock::test;
+using redlock::testbed::local_server;
+using redlock::testbed::temporary_folder;
+
+namespace {
+
+struct servers {
+    explicit servers(std::size_t count = 1) : all(count) {}
+
+    std::vector<std::string> environment() const
+    {
+        std::vector<std::string> urls;
+        for (auto const& s : all)
+            urls.push_back(s.url());
+        // On a machine where everything else is busy, too.
+        return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
+    }
+
+    ended_tool run(std::vector<std::string> arguments, std::string const& redirection = "") const
+    {
+        arguments.insert(arguments.begin(), "run");
+        return started_tool(std::move(arguments), environment(), redirection).wait();
+    }
+
+    started_tool start(std::vector<std::string> arguments) const
+    {
+        arguments.insert(arguments.begin(), "run");
+        return started_tool(std::move(arguments), environment());
+    }
+
+    std::string key(std::string const& name) const { return all.front().ask({"GET", "lock:" + name}); }
+    bool is_free(std::string const& name) const { return key(name) == "(nil)"; }
+
+    std::vector<local_server> all;
+};
+
+boost::json::value last_word(std::string const& text)
+{
+    return boost::json::parse(text);
+}
+
+// A terminal with a program on it.
+class terminal {
+public:
+    terminal(std::vector<std::string> words, std::vector<std::string> const& environment)
+    {
+        pid_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
+        if (pid_ == 0) {
+            for (auto const& e : environment)
+                ::putenv(::strdup(e.c_str()));
+            std::vector<char*> argv;
+            for (auto& w : words)
+                argv.push_back(w.data());
+            argv.push_back(nullptr);
+            ::execvp(argv[0], argv.data());
+            ::_exit(127);
+        }
+        BOOST_REQUIRE(pid_ > 0);
+        ::fcntl(master_, F_SETFL, O_NONBLOCK);
+    }
+    ~terminal()
+    {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        ::close(master_);
+    }
+
+    void type(std::string const& text) { BOOST_REQUIRE(::write(master_, text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
+
+    bool shows(std::string const& text)
+    {
+        auto const found = comes_true([&] {
+            char more[4096];
+            for (ssize_t n; (n = ::read(master_, more, sizeof more)) > 0;)
+                shown_.append(more, static_cast<std::size_t>(n));
+            return shown_.find(text, seen_) != std::string::npos;
+        });
+        if (found)
+            seen_ = shown_.find(text, seen_) + text.size();
+        else
+            BOOST_TEST_MESSAGE(shown_);
+        return found;
+    }
+
+    int wait()
+    {
+        int status = 0;
+        BOOST_REQUIRE(comes_true([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }));
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+
+private:
+    int master_ = -1;
+    pid_t pid_ = -1;
+    std::string shown_;
+    std::size_t seen_ = 0;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(redlock_run)
+
+BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
+{
+    servers s;
+    BOOST_TEST(s.run({"x", "--", "true"}).status == 0);
+    BOOST_TEST(s.run({"x", "-c", "exit 3"}).status == 3);
+    BOOST_TEST(s.run({"x", "sh", "-c", "exit 4"}).status == 4);
+    BOOST_TEST(s.run({"x", "-c", "kill -9 $$"}).status == 128 + 9);
+    BOOST_TEST(s.run({"x", "-c", "kill -TERM $$"}).status == 128 + 15);
+    BOOST_TEST(s.run({"x", "--", "no such command"}).status == 127);
+    BOOST_TEST(s.run({"x", "--", "/"}).status == 126);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
+{
+    servers s;
+    auto const refused = [&](std::vector<std::string> arguments, std::string const& why) {
+        auto const e = s.run(std::move(arguments));
+        BOOST_TEST(e.status == 64, e.err);
+        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+        BOOST_TEST(e.out == "");
+    };
+    refused({}, "KEY");
+    refused({"x"}, "there is no command");
+    refused({"x", "--", }, "there is no command");
+    refused({"-c", "true", "x", "--", "true"}, "not both");
+    refused({"--ttl", "soon", "x", "true"}, "--ttl,-t is \"soon\"");
+    refused({"--ttl", "2h", "x", "true"}, "ttl is 7200000 ms");
+    refused({"--no-such", "x", "true"}, "no option \"--no-such\"");
+    refused({"--on-lost", "pray", "x", "true"}, "pray");
+    refused({"--shared", "x", "y", "--", "true"}, "shared");
+    refused({"--status-fd", "77", "x", "true"}, "--status-fd is 77");
+    refused({"x:=fence", "true"}, ":=fence");
+    BOOST_TEST(started_tool({"run", "x", "true"}, {"REDLOCK_URLS="}).wait().status == 78);
+    BOOST_TEST(started_tool({"-u", "redis://a:b:c", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"-u", "gopher://a", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"--config", "/nonexistent", "run", "x", "true"}).wait().status == 78);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_later_waits_or_hears_that_it_is_busy)
+{
+    servers s;
+    auto first = s.start({"x", "-c", "echo in; read forever < /dev/tty; sleep 1000"});
+    BOOST_TEST(first.says("in"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    BOOST_TEST(s.run({"-w", "50ms", "x", "true"}).status == 75);
+    BOOST_TEST(s.run({"-n", "-E", "9", "x", "true"}).status == 9);
+    auto const skipped = s.run({"-n", "--skip-busy", "x", "-c", "echo ran"});
+    BOOST_TEST(skipped.status == 0);
+    BOOST_TEST(skipped.out == "");
+    BOOST_TEST(skipped.err == "");
+    auto const nested = s.run({"-n", "y", "-c", "\"$TOOL\" run y true"});
+    BOOST_TEST(nested.status == 64);
+    BOOST_TEST(nested.err.find("wait for itself") != std::string::npos, nested.err);
+
+    auto second = s.start({"x", "echo", "mine"});
+    first.process().signal(SIGTERM);
+    BOOST_TEST(first.wait().status == 128 + 15);
+    auto const e = second.wait();
+    BOOST_TEST(e.status == 0);
+    BOOST_TEST(e.out == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
+        BOOST_TEST(waits.complains("connected"));
+        waits.process().signal(signal);
+        BOOST_TEST(waits.wait().status == 128 + signal);
+    }
+    BOOST_TEST(s.key("x") == "somebody");
+}
+
+BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
+{
+    servers s(3);
+    s.all[0].kill();
+    BOOST_TEST(s.run({"x", "true"}).status == 0);
+    s.all[1].kill();
+    auto const e = s.run({"-n", "x", "true"});
+    BOOST_TEST(e.status == 69);
+    BOOST_TEST(e.err.find("Connection refused") != std::string::npos, e.err);
+    local_server locked({"--requirepass", "geheim"});
+    BOOST_TEST(started_tool({"-u", locked.url(), "run", "-n", "x", "true"}).wait().status == 77);
+    temporary_folder folder;
+    std::ofstream(folder.path + "/password") << "geheim\n";
+    BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
+    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\n";
+    auto const configured = started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"}).wait();
+    BOOST_TEST(configured.status == 0);
+    BOOST_TEST(configured.out == "jobs:x\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_hears_what_it_holds)
+{
+    servers s(3);
+    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "b", "a", "--",
+                          "sh", "-c", "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test $REDLOCK_FENCE -gt 0;"
+                                      "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out.starts_with("1\na\nb\nweb-3\n7000\n0\n"), e.out);
+    BOOST_TEST(e.out.ends_with(":web-3\n0\n"), e.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_command_gets_its_own_files_and_signals_as_we_did)
+{
+    servers s;
+    // Ours, a shell's, and that of the loss; none of the library's connections.
+    auto const files = s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"});
+    BOOST_TEST(files.out == "0\n");
+    auto const mask = s.run({"x", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"});
+    auto const plain = redlock::testbed::process({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, {.piped = true}).read();
+    BOOST_TEST(mask.out == plain);
+    auto hup = redlock::testbed::process({"/bin/sh", "-c", "trap '' HUP; exec \"$0\" run x grep SigIgn /proc/self/status", REDLOCK_TOOL},
+                                         {.environment = s.environment(), .piped = true});
+    BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) holds for the command, too
+}
+
+BOOST_AUTO_TEST_CASE(signals_are_handed_on_to_the_whole_group)
+{
+    servers s;
+    for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
+        auto runs = s.start({"x", "-c", "trap 'echo got; exit 7' " + std::to_string(signal) + "; echo ready; while :; do sleep 0.05; done"});
+        BOOST_TEST(runs.says("ready"));
+        runs.process().signal(signal);
+        auto const e = runs.wait();
+        BOOST_TEST(e.status == 7);
+        BOOST_TEST(e.out == "ready\ngot\n");
+    }
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_until_the_last_of_the_group_has_gone)
+{
+    servers s;
+    auto runs = s.start({"x", "-c", "(echo child; while ! [ -e $HOME/go ]; do sleep 0.05; done) & exit 5"});
+    BOOST_TEST(runs.says("child"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 5);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(killed_itself_it_takes_the_command_along)
+{
+    servers s;
+    for (int const signal : {SIGKILL, SIGSEGV}) {
+        auto runs = s.start({"-t", "2s", "x", "-c", "echo $$; exec sleep 1000"});
+        BOOST_TEST(runs.says("\n"));
+        auto const pid = std::stoi(runs.out());
+        runs.process().signal(signal);
+        BOOST_TEST(runs.wait().status == 128 + signal);
+        BOOST_TEST(comes_true([&] { return ::kill(pid, 0) != 0 || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos; }));
+    }
+    BOOST_TEST(s.run({"x", "true"}).status == 0);  // once the ttl is over
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
+{
+    servers s;
+    auto polite = s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
+    BOOST_TEST(polite.says("ready"));
+    s.all[0].ask({"SET", "lock:x", "somebody else"});
+    auto const asked = polite.wait();
+    BOOST_TEST(asked.status == 124);
+    BOOST_TEST(asked.out == "ready\nasked\n");
+    BOOST_TEST(asked.err.find("x is lost; the command is asked to stop") != std::string::npos, asked.err);
+    BOOST_TEST(s.key("x") == "somebody else");
+    s.all[0].ask({"DEL", "lock:x"});
+
+    auto stubborn = s.start({"-t", "1s", "x", "-c", "trap '' TERM; (trap '' TERM; sleep 1000) & echo ready; sleep 1000"});
+    BOOST_TEST(stubborn.says("ready"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const killed = stubborn.wait();
+    BOOST_TEST(killed.status == 124);
+    BOOST_TEST(killed.err.find("the command is killed") != std::string::npos, killed.err);
+
+    auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"});
+    BOOST_TEST(hopeful.says("ready"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const went_on = hopeful.wait();
+    BOOST_TEST(went_on.status == 3);
+    BOOST_TEST(went_on.out == "ready\nheard\n");
+    BOOST_TEST(went_on.err.find("the command goes on") != std::string::npos, went_on.err);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_runs_beside_a_command_whose_nodes_have_stood_still)
+{
+    servers s(3);
+    temporary_folder folder;
+    // Who has the lock has the file, too, until it is dead: the kernel knows.
+    auto const guarded = "flock -n " + folder.path + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch " + folder.path + "/both";
+    for (auto const* then : {"term", "kill"}) {
+        auto first = s.start({"-t", "1s", "--grace", "200ms", "--on-lost", then, "x", "-c", guarded});
+        BOOST_TEST(first.says("in"));
+        s.all[0].pause();
+        s.all[1].pause();
+        auto second = s.start({"-t", "1s", "x", "-c", "flock -n " + folder.path + "/alone echo alone || touch " + folder.path + "/both"});
+        auto const lost = first.wait();
+        BOOST_TEST(lost.status == 124);
+        s.all[0].resume();
+        s.all[1].resume();
+        auto const e = second.wait();
+        BOOST_TEST(e.status == 0, e.err);
+        BOOST_TEST(e.out == "alone\n");
+    }
+    BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_in_a_hurry_only_one_runs_at_a_time)
+{
+    servers s;
+    temporary_folder folder;
+    auto const loop = "i=0; while [ $i -lt 100 ]; do \"$TOOL\" run x -c 'mkdir " + folder.path + "/in || touch " + folder.path
+        + "/both; rmdir " + folder.path + "/in' || exit 1; i=$((i + 1)); done";
+    redlock::testbed::process one({"/bin/sh", "-c", loop}, {.environment = s.environment()}), other({"/bin/sh", "-c", loop}, {.environment = s.environment()});
+    BOOST_TEST(one.wait().code() == 0);
+    BOOST_TEST(other.wait().code() == 0);
+    BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(without_renewal_or_after_max_hold_the_command_is_stopped)
+{
+    servers s;
+    BOOST_TEST(s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).status == 124);
+    BOOST_TEST(s.run({"--max-hold", "300ms", "x", "sleep", "1000"}).status == 124);
+    BOOST_TEST(s.run({"--no-renew", "-t", "50s", "x", "true"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
+{
+    servers s;
+    auto runs = s.start({"--at-least", "600s", "x", "echo", "done"});
+    BOOST_TEST(runs.says("done"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 0);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
+{
+    servers s;
+    auto const end_of = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"--status-fd", "5"});
+        return last_word(s.run(std::move(arguments), "5>&1 >/dev/null").out);
+    };
+    auto const exited = end_of({"x", "y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
+    BOOST_TEST(exited.at("schema").as_int64() == 1);
+    BOOST_TEST(exited.at("reason").as_string() == "exited");
+    BOOST_TEST(exited.at("status").as_int64() == 3);
+    BOOST_TEST(exited.at("keys").as_array().size() == 2u);
+    BOOST_TEST(end_of({"x", "-c", "kill -9 $$"}).at("reason").as_string() == "signal");
+    BOOST_TEST(end_of({"x", "--", "no such command"}).at("reason").as_string() == "cannot_run");
+    BOOST_TEST(end_of({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).at("reason").as_string() == "lost");
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    BOOST_TEST(end_of({"-n", "x", "true"}).at("reason").as_string() == "busy");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
+{
+    servers s;
+    BOOST_TEST(s.run({"x", "true"}, "2>&-").status == 0);
+    BOOST_TEST(s.run({"--verbose", "x", "true"}, "2>/dev/full").status == 0);
+    BOOST_TEST(s.run({"--status-fd", "5", "x", "true"}, "5>/dev/full").status == 0);
+    BOOST_TEST(s.run({"x", "echo", "a"}, ">/dev/full").status == 1);  // the command's
+    BOOST_TEST(s.run({"x", "true"}, "<&- >&- 2>&-").status == 0);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_is_for_the_command)
+{
+    servers s;
+    terminal t({REDLOCK_TOOL, "run", "x", "--", "sh", "-c", "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x03");
+    BOOST_TEST(t.shows("interrupted"));
+    BOOST_TEST(t.wait() == 7);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_it_reads_and_is_stopped_and_goes_on)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status $?\n");
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);  // it holds it still
+    t.type("fg\n");
+    t.type("hello\n");
+    BOOST_TEST(t.shows("got hello"));
+    t.type("echo ba\"\"ck\nexit\n");
+    BOOST_TEST(t.shows("back"));
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121", "PX", "600000"});
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, s.environment());
+    BOOST_TEST(t.shows("waiting for lock:x for"));
+    BOOST_TEST(t.shows("held by web-3:4121, ttl"));
+    t.type("\x03");
+    BOOST_TEST(t.wait() == 128 + SIGINT);
+}
+
+BOOST_AUTO_TEST_CASE(in_our_group_only_the_command_itself_is_reached)
+{
+    servers s;
+    auto const e = s.run({"--foreground", "x", "-c", "ps -o pgid= -p $$; ps -o pgid= -p $PPID"});
+    auto const line = e.out.find('\n');
+    BOOST_REQUIRE(line != std::string::npos);
+    BOOST_TEST(e.out.substr(0, line + 1) == e.out.substr(line + 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(redlock_hold)
+
+BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so_if_it_is_lost)
+{
+    servers s;
+    redlock::testbed::process piped({"/bin/sh", "-c", "{ while [ -e $0 ]; do sleep 0.02; done; } | \"$TOOL\" hold b a", s.all[0].folder() + "/until"},
+                                    {.environment = s.environment(), .piped = true});
+    BOOST_TEST(piped.read('\n') == "a b");
+    BOOST_TEST(piped.wait().code() == 0);
+
+    started_tool holds({"hold", "x"}, s.environment());  // its input is no pipe, and never ends
+    BOOST_TEST(holds.says("x\n"));
+    BOOST_TEST(!s.is_free("x"));
+    holds.process().signal(SIGTERM);
+    BOOST_TEST(holds.wait().status == 0);
+    BOOST_TEST(s.is_free("x"));
+
+    started_tool loses({"hold", "-t", "300ms", "--node-timeout", "100ms", "x"}, s.environment());
+    BOOST_TEST(loses.says("x\n"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const e = loses.wait();
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(e.err == "redlock hold: x is lost\n");
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    BOOST_TEST(started_tool({"hold", "-n", "x"}, s.environment()).wait().status == 75);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
