@@ -1,5 +1,7 @@
 #include "testbed/node_urls.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -10,6 +12,14 @@ namespace redlock::testbed {
 namespace {
 
 constexpr std::string_view blanks = " \t\r";
+constexpr std::array<std::string_view, 6> single{"redis", "rediss", "valkey", "valkeys", "unix", "memory"};
+
+// Whether what follows behind a comma is another host of this URL, unless it is a URL itself: redis-sentinel://one,two/name.
+bool may_have_several_hosts(std::string_view url)
+{
+    auto const mark = url.find("://");
+    return mark != url.npos && std::ranges::find(single, url.substr(0, mark)) == single.end();
+}
 
 }  // namespace
 
@@ -22,11 +32,16 @@ std::vector<std::string> split_urls(std::string_view text)
         auto const first = line.find_first_not_of(blanks);
         if (first == line.npos || line[first] == '#')
             continue;
+        bool goes_on = false;
         while (!line.empty()) {
-            auto const end = line.find_first_of(" \t\r,");
-            if (end != 0)
-                urls.emplace_back(line.substr(0, end));
-            line = end == line.npos ? std::string_view{} : line.substr(end + 1);
+            auto const end = std::min(line.find_first_of(" \t\r,"), line.size());
+            auto const part = line.substr(0, end);
+            if (goes_on && !part.empty() && part.find("://") == part.npos)
+                urls.back().append(",").append(part);
+            else if (!part.empty())
+                urls.emplace_back(part);
+            goes_on = end < line.size() && line[end] == ',' && !urls.empty() && may_have_several_hosts(urls.back());
+            line.remove_prefix(std::min(end + 1, line.size()));
         }
     }
     return urls;

@@ -105,6 +105,10 @@ BOOST_AUTO_TEST_CASE(addresses_with_passwords_need_not_be_arguments)
 
     BOOST_TEST(own.nodes.empty());
 
+    // Behind a comma may be another host of the same node.
+    std::vector<std::string> const several{"redis-sentinel://a,b:1/name", "redis://c", "d", "etcd://e,f"};
+    BOOST_TEST(parse({"--nodes", "redis-sentinel://a,b:1/name,redis://c,d,etcd://e,f"}).nodes == several, boost::test_tools::per_element());
+
     BOOST_TEST(tells(wrong({"--nodes-file", folder.path + "/none"}), "cannot be read"));
     std::ofstream(file) << "# none\n";
     BOOST_TEST(tells(wrong({"--nodes-file", file}), "names no lock server"));
