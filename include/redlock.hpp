@@ -15,6 +15,7 @@
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
 #include <redlock/lock_scope.hpp>
+#include <redlock/lock_ticket.hpp>
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>

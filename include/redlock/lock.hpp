@@ -5,6 +5,7 @@
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
+#include <redlock/lock_ticket.hpp>
 #include <redlock/mode.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,6 +33,7 @@ REDLOCK_API void start_downgrade(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
 REDLOCK_API std::shared_ptr<stake> another(std::shared_ptr<stake> const&);
+REDLOCK_API lock_ticket detach(std::shared_ptr<stake> const&, error_code&);
 
 struct access;
 
@@ -83,7 +85,7 @@ public:
     /** A number that grows with every acquisition of the resource, by whomever; below 2^53. Renewal keeps it, and so does
         release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md. Of several resources it is
         one number, which grows for each of them. Who shares the lock gets the number that is the latest: not smaller than that of anybody
-        who had it alone before, and smaller than that of whoever has it alone later; others who share it may have the same. 0: `config::fencing` is off, or the lock is empty. */
+        who had it alone before, and smaller than that of whoever has it alone later; others who share it may have the same. 0: `config::fencing` is off, or the lock is empty, or the ticket that it was resumed from had none. */
     std::uint64_t fencing_token() const noexcept;
 
 private:
@@ -211,8 +213,8 @@ public:
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition; also one that waits ends with them.
         - @ref errc::not_held : released before or meanwhile, or empty.
-        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, or is being upgraded; or @p wait is negative, or
-          not zero though the lock is not upgradeable.
+        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, is being upgraded, or was resumed; or @p wait is
+          negative, or not zero though the lock is not upgradeable.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager is being stopped.
 
@@ -292,6 +294,39 @@ public:
             detail::start_release(stake, std::move(handler));
         };
         return initiate<CompletionToken>(start, token);
+    }
+
+    /** Gives up the handle, and not the lock: its keys stay on the servers until their ttl is over, and nobody renews them any more. Whoever
+        has the ticket may go on with it, in another process, or release it: `lock_manager::async_resume`, `lock_manager::async_release`.
+
+        @ref held is false from the call on, and operations of this handle that are under way end as those of a lock that was released.
+        The end of the manager leaves the keys alone. A lock that has several handles is not detached, because the last of them would
+        give it back. No node is asked: it is there at once. Any thread.
+
+        @return what another process needs; an empty one with an error. With an error the handle is what it was.
+
+        @par Errors
+        - @ref errc::not_held : empty, or released before.
+        - @ref errc::lost : the lock was lost, or its validity is over. Stop the work.
+        - @ref errc::contended : it has several handles, as those have that joined what the manager shares. Or it is a lock on several
+          resources, and a node has not confirmed yet what it had to give back while it waited for them. Release it.
+        - @ref errc::invalid_argument : it is @ref mode::upgradeable, or has been upgraded; or it is a handle of a scope on several locks, or on
+          a part of one.
+        - @ref errc::unsupported : the locks of a node end with the manager's session (`node_limits::ends_with_session`).
+
+        @throws std::bad_alloc the handle is what it was
+    */
+    lock_ticket detach(error_code& ec) { return detail::detach(detail::access::stake_of(*this), ec); }
+
+    /// The same, with errors as exceptions.
+    /// @throws system_error
+    lock_ticket detach()
+    {
+        error_code ec;
+        auto ticket = detach(ec);
+        if (ec)
+            throw system_error(ec, "redlock: cannot detach the lock");
+        return ticket;
     }
 
     /** Waits until the lock is lost.

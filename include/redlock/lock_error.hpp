@@ -14,7 +14,7 @@ namespace redlock {
 
 /** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 
-    Thrown by `with_lock`, and by `lock_manager::async_acquire` with the tokens `asio::deferred`, `asio::use_awaitable` and
+    Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`, `asio::use_awaitable` and
     `asio::use_future`. Others that throw, such as `asio::spawn`'s yield context, throw a plain @ref system_error.
 
     Its code is that of `lock_manager::async_acquire`, or @ref errc::lost or @ref errc::not_held of a body. `what()` is the

@@ -9,6 +9,7 @@
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
+#include <redlock/lock_ticket.hpp>
 #include <redlock/node.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
@@ -38,6 +39,8 @@ REDLOCK_API std::shared_ptr<manager_state> make_manager_state(asio::any_io_execu
 REDLOCK_API void shut_down_in_background(std::shared_ptr<manager_state>) noexcept;
 REDLOCK_API stats stats_of(manager_state const&);
 REDLOCK_API void start_inspect(std::shared_ptr<manager_state>, std::string resource, inspect_handler);
+REDLOCK_API void start_resume(std::shared_ptr<manager_state>, lock_ticket, acquire_options, acquire_handler, bool explains);
+REDLOCK_API void start_release_by_ticket(std::shared_ptr<manager_state>, lock_ticket, error_handler);
 REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
 
 }  // namespace detail
@@ -211,7 +214,7 @@ public:
         @p body is called with the lock and runs on a strand of the caller's executor. It is cancelled (all types; a
         coroutine takes note of terminal cancellation) when the lock is lost, before its validity is over, and when the manager is
         stopped, which then waits for it: its lock is kept until it has ended. The lock stays with the operation: @p body may
-        extend it, but neither releases it nor moves it away.
+        extend it, but neither releases nor detaches it, nor moves it away.
 
         @return what @p body returns
         @throws lock_error with the error of @ref async_acquire, or with @ref errc::lost if the lock was lost
@@ -284,6 +287,97 @@ public:
     auto with_any_lock(resource_set resources, F body, CompletionToken&& token)
     {
         return with_any_lock(std::move(resources), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
+    }
+
+    /** Goes on with a lock that another process has acquired and detached (`lock::detach`), or has left behind: extends it on all nodes,
+        and hands it out.
+
+        It promises that a majority has the lock for the ticket's token *now*, and keeps it from everybody else for `acquire_options::ttl` from the
+        start of this, as any lock. Whether somebody else had it in between, after its validity was over, only a fencing token tells, at
+        the resource. **Two who resume one ticket do not exclude each other**, nor do they know of each other; and whoever releases by it takes
+        it from both. So see to it that one at a time has the ticket.
+
+        The lock's `fencing_token` is the ticket's; none is drawn. A reader that was resumed cannot be upgraded. The ticket is void when the lock has been given back.
+
+        @par Completes
+        - with a lock that is valid until @ref lock::valid_until;
+        - with an error and an empty lock otherwise; then the ticket is good still, unless the error says otherwise.
+
+        @par Completion signature
+        `void(error_code, lock)`
+
+        @par Errors
+        - @ref errc::lost : a majority does not have it, or not any more. What is left of it is deleted in the background.
+        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of @ref async_acquire, for all of `acquire_options::wait`. Nothing is deleted;
+          nodes that have agreed keep it for the ttl.
+        - @ref errc::invalid_argument : a member of the ticket or an option is out of range; nothing was sent. `attempt_report::message` names it.
+        - @ref errc::unsupported : a node cannot do it, or its locks end with the session of who acquired them; nothing was sent.
+        - `asio::error::operation_aborted` : cancelled, or the manager was stopped; or this is a fork of the process that made it. Nothing is deleted.
+
+        @par Cancellation
+        | progress                    | total               | partial, terminal                                             |
+        |-----------------------------|---------------------|---------------------------------------------------------------|
+        | connecting, between rounds  | aborted at once     | aborted at once                                               |
+        | requests in flight          | this round is last  | aborted at once; the servers may have extended it all the same |
+        | won, handler queued         | completes with lock | completes with lock                                           |
+
+        @par Lifetime
+        @p ticket is copied; `acquire_options::report` must live until completion.
+
+        @param ticket See @ref lock_ticket.
+        @param options Of these `ttl`, `wait` (until enough nodes have answered: nobody who holds the lock is waited for), `renew`, `max_hold` (from the
+        start of this) and `report`. `mode` is the ticket's: leave it out.
+        @param token Any completion token.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_resume(lock_ticket ticket, acquire_options options, CompletionToken&& token = default_completion_token())
+    {
+        constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
+        auto start = [](auto const& state, lock_ticket what, acquire_options how, detail::acquire_handler handler) {
+            detail::start_resume(state, std::move(what), how, std::move(handler), explains);
+        };
+        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(ticket), options);
+    }
+
+    /// The same, with default options: one round, for ten seconds.
+    template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
+    auto async_resume(lock_ticket ticket, CompletionToken&& token)
+    {
+        return async_resume<CompletionToken>(std::move(ticket), acquire_options(), std::forward<CompletionToken>(token));
+    }
+    auto async_resume(lock_ticket ticket) { return async_resume(std::move(ticket), acquire_options()); }
+
+    /** Releases a lock that another process has acquired: deletes its keys on all nodes, where they are the ticket's token's still.
+
+        Completes when a majority of the nodes is free; the others are released in the background, which goes on until they confirm,
+        `config::max_ttl` is over, or the manager's shutdown has completed. Whoever holds the lock by that token loses it, and notices when
+        it is extended or renewed next. So the ticket is void from the call on, whatever comes of it.
+
+        @par Completion signature
+        `void(error_code)`
+
+        @par Errors
+        - @ref errc::not_held : a majority did not have it any more: it was released before, or expired.
+        - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
+        - @ref errc::invalid_argument : a member of the ticket is out of range, see @ref lock_ticket; nothing was sent.
+        - @ref errc::unsupported : as of @ref async_resume; nothing was sent.
+        - `asio::error::operation_aborted` : cancelled; the release goes on in the background. Or the manager was stopped before, or this is a
+          fork of the process that made it; then nothing was sent.
+
+        @par Cancellation
+        Terminal and partial: completes at once.
+
+        @par Lifetime
+        @p ticket is copied.
+    */
+    template <class CompletionToken = default_completion_token>
+    auto async_release(lock_ticket ticket, CompletionToken&& token = default_completion_token())
+    {
+        auto start = [](auto const& state, lock_ticket what, detail::error_handler handler) {
+            detail::start_release_by_ticket(state, std::move(what), std::move(handler));
+        };
+        return initiate<CompletionToken, detail::error_handler, error_code>(start, token, std::move(ticket));
     }
 
     /** Asks all nodes who holds @p resource. For people and dashboards, not for decisions.

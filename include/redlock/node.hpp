@@ -88,6 +88,9 @@ struct node_limits {
     /// How long its answers take in bad times, if that is more than `config::node_timeout`: a round waits for the longest, and a lock
     /// needs a longer ttl. At most a minute.
     std::chrono::milliseconds timeout{0};
+    /// Whether the keys that it sets end with a session of its own, and are deleted by it. Then no other process can go on with a lock:
+    /// `lock::detach` and what takes its tickets are refused with `errc::unsupported`, naming the node.
+    bool ends_with_session = false;
 };
 
 /// What a node tells without being asked: on its executor, and never from within another call. Both are set.

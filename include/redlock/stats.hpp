@@ -25,16 +25,17 @@ struct node_stats {
 
 /// Counters since the manager was made, and the present load. A snapshot.
 struct stats {
-    std::uint64_t acquired = 0;
+    std::uint64_t acquired = 0;              ///< Or resumed.
     std::uint64_t joined = 0;                ///< Acquisitions that were given a lock which the manager shares already; no node was asked.
-    std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost.
+    std::uint64_t rounds = 0;                ///< Rounds of acquisitions, won or lost, resumed ones among them.
     std::uint64_t second_rounds = 0;         ///< Of acquisitions with fencing: too few nodes took the proposed token.
-    std::uint64_t contended = 0;             ///< Acquisitions that ended with `errc::contended` …
+    std::uint64_t contended = 0;             ///< Acquisitions, resumed ones among them, that ended with `errc::contended` …
     std::uint64_t no_quorum = 0;             ///< … and so on.
     std::uint64_t validity_exhausted = 0;
     std::uint64_t quarantined = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t released = 0;
+    std::uint64_t detached = 0;              ///< Locks whose keys were left to another process: `lock::detach`.
     std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept.
     std::uint64_t renewals = 0;              ///< Automatic extensions that succeeded.
     std::uint64_t renewals_failed = 0;       ///< Automatic extensions that did not, and were or will be tried again.

@@ -63,7 +63,7 @@ public:
     std::string const& name() const noexcept override { return address_->name; }
     bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
     bool notifies() const noexcept override { return ready(); }
-    node_limits limits() const override { return {.timeout = address_->options.timeout}; }
+    node_limits limits() const override { return {.timeout = address_->options.timeout, .ends_with_session = true}; }
 
     bool can(node_command const& c) const noexcept override { return !c.any && !c.is_shared() && c.keys.size() <= keys_max; }
 

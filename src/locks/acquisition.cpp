@@ -132,12 +132,9 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
 task<void> acquisition::connect(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
-    auto& quorum = a.state_->quorum;
-    a.round_ = make_recycled<round>(quorum, node_command::kind::connect, key_list(1), std::string(), a.options_.ttl);
+    a.round_ = round::to_connect(a.state_->quorum);
     co_await a.round_->gather();
-    if (a.round_->votes.verdict() == core::verdict::won)
-        quorum.nodes.set_met();
-    else
+    if (a.round_->votes.verdict() != core::verdict::won)
         a.tell_those_behind(errc::no_quorum, a.round_);
 }
 
@@ -198,13 +195,7 @@ error_code acquisition::outcome_of(round const& r) const
             return errc::contended;
         return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
-    // What would be lost at once is not handed out.
-    auto const promised = round_->promised();
-    auto const valid_until = std::min(core::valid_until(round_->started, promised, state_->settings.drift_factor),
-                                      core::hold_until(round_->started, options_.max_hold));
-    if (state_->now() >= valid_until - core::stop_margin(core::time_to_work(promised, options_.max_hold)))
-        return errc::validity_exhausted;
-    return {};
+    return round_->came_too_late(options_.max_hold) ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
 void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> asked)

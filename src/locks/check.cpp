@@ -1,5 +1,6 @@
 #include "locks/check.hpp"
 
+#include "core/fencing.hpp"
 #include "core/key.hpp"
 #include "core/quorum.hpp"
 
@@ -23,6 +24,7 @@ constexpr std::size_t resources_max = 256;  // one call stands in a server's way
 constexpr std::size_t any_max = 64;         // likewise: up to 0.2 ms, where all are taken and remember who was denied
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
+constexpr std::size_t token_max = 512;      // ours have 289 bytes at the most
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
 {
@@ -110,6 +112,11 @@ std::string check_resources(selection const& wanted, std::string_view prefix)
     return {};
 }
 
+char const* name_of(mode m) noexcept
+{
+    return m == mode::exclusive ? "exclusive" : m == mode::shared ? "shared" : "upgradeable";
+}
+
 }  // namespace
 
 std::string check(selection const& wanted, acquire_options const& o, config const& c)
@@ -117,11 +124,10 @@ std::string check(selection const& wanted, acquire_options const& o, config cons
     auto const& resources = wanted.resources;
     if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
         return wrong;
-    auto const mode_name = o.mode == mode::shared ? "shared" : "upgradeable";
     if (o.mode != mode::exclusive && wanted.any)
-        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", mode_name);
+        return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)
-        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself", mode_name, resources.size());
+        return fmt::format("mode is {}, but {} resources are named; share one, or lock all of them for yourself", name_of(o.mode), resources.size());
     return check(o, c);
 }
 
@@ -141,7 +147,7 @@ std::string check(elect_options const& o, config const& c)
     if (auto wrong = check(o.lock, c); !wrong.empty())
         return "lock." + wrong;
     if (o.lock.mode != mode::exclusive)
-        return fmt::format("lock.mode is {}, but must be exclusive: one leads", o.lock.mode == mode::shared ? "shared" : "upgradeable");
+        return fmt::format("lock.mode is {}, but must be exclusive: one leads", name_of(o.lock.mode));
     if (auto wrong = check_between("pause_max", o.pause_max, milliseconds(1), ttl_max); !wrong.empty())
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
@@ -152,6 +158,32 @@ std::string check(elect_options const& o, config const& c)
         return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive the process for so long",
                            o.at_least.count(), o.lock.ttl.count());
     return {};
+}
+
+std::string check(lock_ticket const& t, config const& c)
+{
+    if (auto wrong = check_resources(t.resources, c.prefix); !wrong.empty())
+        return wrong;
+    if (t.mode == mode::upgradeable)
+        return "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its process";
+    if (t.mode == mode::shared && t.resources.size() > 1)
+        return fmt::format("ticket.mode is shared, but {} resources are named; one is shared at a time", t.resources.size());
+    if (t.token.empty() || t.token.size() > token_max)
+        return fmt::format("ticket.token has {} bytes, but must have 1 to {}", t.token.size(), token_max);
+    if (t.token == core::shared_word)
+        return fmt::format("ticket.token is \"{}\", which says that the lock is shared, and is nobody's", core::shared_word);
+    if (t.fencing_token >= core::fence_end)
+        return fmt::format("ticket.fencing_token is {}, but must be below {}", t.fencing_token, core::fence_end);
+    return {};
+}
+
+std::string check(lock_ticket const& t, acquire_options const& o, config const& c)
+{
+    if (auto wrong = check(t, c); !wrong.empty())
+        return wrong;
+    if (o.mode != mode::exclusive && o.mode != t.mode)
+        return fmt::format("mode is {}, but the ticket's is {}, and counts; leave it out", name_of(o.mode), name_of(t.mode));
+    return check(o, c);
 }
 
 }  // namespace redlock::detail

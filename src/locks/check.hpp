@@ -3,6 +3,7 @@
 #include <redlock/config.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/elect.hpp>
+#include <redlock/lock_ticket.hpp>
 #include <redlock/options.hpp>
 
 #include <string>
@@ -18,5 +19,7 @@ std::string check_ttl(std::chrono::milliseconds ttl, config const&);
 std::string check(acquire_options const&, config const&);
 std::string check(selection const&, acquire_options const&, config const&);
 std::string check(elect_options const&, config const&);
+std::string check(lock_ticket const&, config const&);
+std::string check(lock_ticket const&, acquire_options const&, config const&);
 
 }  // namespace redlock::detail

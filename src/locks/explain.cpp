@@ -75,13 +75,22 @@ std::string about(selection const& selected, std::string_view what)
 std::string explain(config const& settings, node_set const& nodes, selection const& wanted, acquire_options const& options,
                     attempt_report const& r, std::string_view taken)
 {
-    auto text = about(wanted, "cannot hold") + ": ";
-    if (r.outcome == errc::invalid_argument) {
-        auto const wrong = check(wanted, options, settings);
-        return text + (wrong.empty() ? nodes.check_ttl(options.ttl) : wrong);
-    }
+    std::string refused;
+    if (r.outcome == errc::invalid_argument)
+        refused = check(wanted, options, settings);
+    if (r.outcome == errc::invalid_argument && refused.empty())
+        refused = nodes.check_ttl(options.ttl);
     if (r.outcome == errc::unsupported)
-        return text + nodes.lack(wanted, options.mode);
+        refused = nodes.lack(wanted, options.mode);
+    return explain(nodes, wanted, "cannot hold", refused, r, taken);
+}
+
+std::string explain(node_set const& nodes, selection const& wanted, std::string_view what, std::string_view refused, attempt_report const& r,
+                    std::string_view taken)
+{
+    auto text = about(wanted, what) + ": ";
+    if (!refused.empty())
+        return text.append(refused);
     text += r.outcome.message();
     if (!taken.empty())
         text += fmt::format(": \"{}\"", std::string_view(shown_name(taken)));

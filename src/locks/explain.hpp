@@ -37,7 +37,12 @@ private:
 /// For people: which resources, and what became of them. Without what could disturb a terminal.
 std::string about(selection const&, std::string_view what);
 
-/// What to tell a person about an acquisition that ended with `outcome`. Its message is not read. @p taken: which of several resources
+/// What to tell a person about an acquisition, or what goes on with one, that ended with the report's `outcome`: @p what became of it.
+/// @p refused: what is wrong, if nothing was sent. @p taken: see below.
+std::string explain(node_set const&, selection const&, std::string_view what, std::string_view refused, attempt_report const&,
+                    std::string_view taken = {});
+
+/// The same about an acquisition that ended with `outcome`. Its message is not read. @p taken: which of several resources
 /// somebody else has; empty: that is not known.
 std::string explain(config const&, node_set const&, selection const&, acquire_options const&, attempt_report const&,
                     std::string_view taken = {});

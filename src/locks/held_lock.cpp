@@ -88,6 +88,7 @@ error_code held_lock::check()
 {
     switch (condition_.load(std::memory_order_acquire)) {
     case condition::released:
+    case condition::detached:
         return errc::not_held;
     case condition::lost:
         return errc::lost;
@@ -191,7 +192,7 @@ void held_lock::lose(std::string_view why)
         end_waits(errc::lost);
         state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(resources)), trouble_);
     }
-    if (before == condition::released || !state->shutdown.open())
+    if (before > condition::lost || !state->shutdown.open())
         give_away_when_over();
     else
         alarm_.clear();
@@ -258,7 +259,7 @@ bool held_lock::let_go()
     auto const self = shared_from_this();
     give_back_right();
     others_changed();
-    bump(state->count.released);
+    bump(is_detached() ? state->count.detached : state->count.released);
     alarm_.clear();
     state->renewals.ended(renewal_fails_, false);
     if (!std::exchange(free_, true)) {
@@ -318,6 +319,7 @@ void held_lock::add(std::shared_ptr<wait> w)
     case condition::lost:
         return w->done(make_error_code(errc::lost));
     case condition::released:
+    case condition::detached:
         return w->done(error_code(asio::error::operation_aborted));
     }
 }

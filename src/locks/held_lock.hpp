@@ -37,7 +37,8 @@ public:
     bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
     bool several() const noexcept { return count_.load(std::memory_order_acquire) > 1; }
     bool one_more() noexcept;  ///< @return false if there is none any more
-    bool one_less() noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }  ///< @return whether it was the last
+    bool one_less() noexcept;  ///< @return whether it was the last
+    bool end_the_only_one() noexcept;  ///< @return false if there are others, or none
 
 private:
     std::atomic<std::size_t> count_{1};
@@ -72,6 +73,7 @@ public:
 
     enum class end : std::uint8_t { before, one_of_several, last, in_parts };
     end give_back() noexcept;  ///< its parts are given back each by itself
+    bool end_alone() noexcept;  ///< gives it back, unless there are others; nobody joins the lock any more
 
     /// A body runs by it, until it is given back.
     void runs_body() noexcept;
@@ -84,6 +86,7 @@ private:
 
     bool join() noexcept;
     void end_body() noexcept;
+    void leave_scope() noexcept;
 
     std::shared_ptr<held_lock> const keep_;  // not of the first
     std::shared_ptr<handle_count> of_scope_;
@@ -121,8 +124,9 @@ public:
     bool change(form from, form to) noexcept { return form_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
 
     /// It moves down only.
-    enum class condition : std::uint8_t { held, lost, released };
+    enum class condition : std::uint8_t { held, lost, released, detached };
     condition give_up(condition to) noexcept;  ///< @return what it was before; any thread
+    bool detach() noexcept;  ///< unless it is not held any more: its keys are left to others; any thread
 
     // On the strand.
     std::shared_ptr<detail::grant> const& grant() const noexcept override { return grant_; }
@@ -159,6 +163,7 @@ public:
     bool is_wanted() const noexcept override { return wanted_; }
     std::shared_ptr<stake> join(acquire_options const&, clock::time_point called) override;
     bool let_go() override;
+    bool is_detached() const noexcept override { return condition_.load(std::memory_order_acquire) == condition::detached; }
     void may_be_gone(std::size_t node) override;
     void abandon() override;
     void told_to_stop() noexcept override;

@@ -60,7 +60,10 @@ void holdings::give_away(holding& h) noexcept
     if (!h.let_go())
         return;
     try {
-        cleaner_.clean_up(h.grant(), h.longest_ttl());
+        if (h.is_detached())
+            h.grant()->withdraw();  // a key that is set from now on nobody may know of
+        else
+            cleaner_.clean_up(h.grant(), h.longest_ttl());
         released_();
     } catch (...) {  // out of memory: the key stays until its ttl is over
     }

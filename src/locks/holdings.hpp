@@ -41,6 +41,7 @@ public:
     virtual std::chrono::milliseconds longest_ttl() const noexcept = 0;
     virtual redlock::mode mode() const noexcept = 0;
     virtual bool let_go() = 0;               ///< @return false if it was let go before
+    virtual bool is_detached() const noexcept = 0;  ///< its keys are for others to release
     virtual bool is_wanted() const noexcept = 0;  ///< somebody waited to have it alone when it was acquired
     /// One more handle, if it is shared and may be joined by somebody with these @p options, who asked for it when it was @p called: null
     /// if not.
@@ -69,7 +70,7 @@ public:
     void add(std::shared_ptr<holding>);
     void set_free(holding&);  ///< it is not held any more
     void remove(holding&);    ///< it was given back
-    /// Nobody wants it any more: releases it in the background, unless that was done before.
+    /// Nobody wants it any more: releases it in the background, unless that was done before, or it was detached.
     void give_away(holding&) noexcept;
 
     /// Until when one of @p resources is held by this manager itself, and not to be had in this @ref mode, the last of them; nothing

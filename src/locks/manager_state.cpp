@@ -102,6 +102,7 @@ stats manager_state::stats() const
     s.quarantined = read(count.quarantined);
     s.cancelled = read(count.cancelled);
     s.released = read(count.released);
+    s.detached = read(count.detached);
     s.lost = read(count.lost);
     s.renewals = read(count.renewals);
     s.renewals_failed = read(count.renewals_failed);

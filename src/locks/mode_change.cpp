@@ -289,6 +289,8 @@ void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, err
 {
     if (auto const ec = check_mode_change(s))
         return done(ec);
+    if (s->lock.grant()->is_taken_over())  // who had it before may have tried, and what takes that back may arrive late
+        return done(make_error_code(errc::invalid_argument));
     if (wait.count() < 0 || (wait.count() > 0 && !s->lock.is_upgradeable()))
         return done(make_error_code(errc::invalid_argument));
     auto const& state = s->lock.state;

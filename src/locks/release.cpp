@@ -1,4 +1,6 @@
 #include "locks/call_of_parts.hpp"
+#include "locks/check.hpp"
+#include "locks/tickets.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -8,40 +10,53 @@ namespace redlock::detail {
 
 namespace {
 
-/// One call of `lock::async_release`.
+/// One call of `lock::async_release` or `lock_manager::async_release`.
 class release_operation final : public shared_operation<release_operation> {
 public:
-    release_operation(std::shared_ptr<held_lock> held, bool was_held, completion<void(error_code)> handler)
-        : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held)), was_held_(was_held)
+    release_operation(std::shared_ptr<manager_state> s, completion<void(error_code)> handler)
+        : shared_operation(s->strand()), done(std::move(handler)), state_(std::move(s))
     {
     }
 
-    static task<error_code> run(std::shared_ptr<release_operation> self)
+    static task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<held_lock> held, bool was_held)
     {
-        auto& held = *self->held_;
-        auto& state = *held.state;
+        auto& state = *self->state_;
         state.operations.enter(*self);
-        if (!held.let_go())  // its validity was over before this could begin
+        if (!held->let_go())  // its validity was over before this could begin
             co_return errc::not_held;
-        bool const stays = held.grant()->stays_until > state.now();
-        if (self->cancelled_ || !self->was_held_ || stays) {
-            state.cleaner.clean_up(held.grant(), held.longest_ttl());
+        bool const stays = held->grant()->stays_until > state.now();
+        if (self->cancelled_ || !was_held || stays) {
+            state.cleaner.clean_up(held->grant(), held->longest_ttl());
             if (self->cancelled_)
                 co_return asio::error::operation_aborted;
-            co_return self->was_held_ ? error_code() : make_error_code(errc::not_held);
+            co_return was_held ? error_code() : make_error_code(errc::not_held);
         }
 
-        auto const release = state.cleaner.make_release(held.grant(), held.longest_ttl());
+        auto const release = state.cleaner.make_release(held->grant(), held->longest_ttl());
         self->round_ = release;
         co_await release->gather();
+        co_return self->outcome_of(*release);
+    }
 
-        if (self->cancelled_)
+    /// Of what another process has acquired.
+    static task<error_code> run(std::shared_ptr<release_operation> self, std::shared_ptr<grant> taken)
+    {
+        auto& state = *self->state_;
+        state.operations.enter(*self);
+        if (!state.shutdown.open())
             co_return asio::error::operation_aborted;
-        if (release->votes.verdict() == core::verdict::won)
-            co_return error_code();
-        if (release->votes.refused())  // a majority did not have it any more
-            co_return errc::not_held;
-        co_return errc::no_quorum;
+        if (!state.quorum.nodes.met() && !self->cancelled_) {
+            self->round_ = round::to_connect(state.quorum);
+            co_await self->round_->gather();
+        }
+
+        auto const release = state.cleaner.make_release(std::move(taken), state.settings.max_ttl);
+        self->round_ = release;
+        if (self->cancelled_)
+            release->send();
+        else
+            co_await release->gather();
+        co_return self->outcome_of(*release);
     }
 
     void complete(error_code ec) { done(ec); }
@@ -66,8 +81,16 @@ public:
     completion<void(error_code)> done;
 
 private:
-    std::shared_ptr<held_lock> const held_;
-    bool const was_held_;
+    error_code outcome_of(round const& release) const
+    {
+        if (cancelled_)
+            return asio::error::operation_aborted;
+        if (release.votes.verdict() == core::verdict::won)
+            return {};
+        return release.votes.refused() ? errc::not_held : errc::no_quorum;  // refused: a majority did not have it any more
+    }
+
+    std::shared_ptr<manager_state> const state_;
     bool cancelled_ = false;
     std::shared_ptr<round> round_;
 };
@@ -90,9 +113,22 @@ void start_release(std::shared_ptr<stake> s, error_handler done)
     if (end == stake::end::before || held->give_up(held_lock::condition::released) == held_lock::condition::released)
         return done(make_error_code(errc::not_held));
     auto const state = held->state;
-    auto r = make_recycled<release_operation>(std::move(held), was_held, std::move(done));
+    auto r = make_recycled<release_operation>(state, std::move(done));
     r->done.on_cancel(r);
-    state->operations.run(r, release_operation::run(r));
+    state->operations.run(r, release_operation::run(r, std::move(held), was_held));
+}
+
+void start_release_by_ticket(std::shared_ptr<manager_state> s, lock_ticket ticket, error_handler done)
+{
+    if (s->abandoned())
+        return done(asio::error::operation_aborted);
+    if (!check(ticket, s->settings).empty())
+        return done(make_error_code(errc::invalid_argument));
+    if (!lack(ticket, s->quorum.nodes).empty())
+        return done(make_error_code(errc::unsupported));
+    auto r = make_recycled<release_operation>(s, std::move(done));
+    r->done.on_cancel(r);
+    s->operations.run(r, release_operation::run(r, grant_of(ticket, *s)));
 }
 
 }  // namespace redlock::detail

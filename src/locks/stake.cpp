@@ -25,6 +25,21 @@ bool handle_count::one_more() noexcept
     return before != 0;
 }
 
+// Nor does it become fewer: on another thread the only one may be detached at the same time.
+bool handle_count::one_less() noexcept
+{
+    auto before = count_.load(std::memory_order_relaxed);
+    while (before != 0 && !count_.compare_exchange_weak(before, before - 1, std::memory_order_acq_rel)) {
+    }
+    return before == 1;
+}
+
+bool handle_count::end_the_only_one() noexcept
+{
+    std::size_t one = 1;
+    return count_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
+}
+
 stake::stake(std::shared_ptr<held_lock> l, std::shared_ptr<handle_count> of_scope) noexcept
     : lock(*l), keep_(std::move(l)), of_scope_(std::move(of_scope)), given_back_(!join())
 {
@@ -86,9 +101,25 @@ stake::end stake::give_back() noexcept
     end_body();
     if (composition_)
         return end::in_parts;
+    leave_scope();
+    return lock.handles.one_less() ? end::last : end::one_of_several;
+}
+
+bool stake::end_alone() noexcept
+{
+    if (!lock.handles.end_the_only_one())
+        return false;
+    if (!given_back_.exchange(true)) {
+        end_body();
+        leave_scope();
+    }
+    return true;
+}
+
+void stake::leave_scope() noexcept
+{
     if (of_scope_)
         of_scope_->one_less();
-    return lock.handles.one_less() ? end::last : end::one_of_several;
 }
 
 // On another thread it may be given back at the same time: one of both ends it, whichever comes second.

@@ -53,8 +53,8 @@ std::shared_ptr<round> cleaner::make_release(std::shared_ptr<grant> taken, std::
     auto release = make_recycled<round>(quorum_, node_command::kind::release, taken, ttl);
     if (taken->hands_on)
         release->command.handed_on = node_command::handovers::end;
+    taken->withdraw();
     for (std::size_t i = 0; i < taken->nodes(); ++i) {
-        taken->on(i).withdrawn = true;
         if (!taken->may_hold(i)) {
             release->skip(i, vote::denied);
             continue;

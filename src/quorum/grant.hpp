@@ -50,6 +50,13 @@ public:
     /// Whether the node may have a key now or later.
     bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || repeated(node); }
 
+    /// Another process has acquired it: each node may have the keys, and may carry out late what that has sent.
+    void taken_over() noexcept;
+    bool is_taken_over() const noexcept { return taken_over_; }  ///< any thread
+
+    /// What was not sent yet will not be.
+    void withdraw() noexcept;
+
     /// A renewal may set a key on the node again.
     void ask_again(std::size_t node);
 
@@ -60,6 +67,7 @@ public:
     /// What an acquisition that grows gives back on the way: it was sent on @p connection; it was answered.
     void trim_sent(std::size_t node, std::uint32_t connection) noexcept;
     void trim_answered(std::size_t node) noexcept;
+    bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }  ///< any thread
 
     /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still take away.
     /// 0: there is none.
@@ -92,6 +100,8 @@ private:
         std::uint32_t trims = 0;          ///< that are unanswered
     };
     std::vector<repeat> repeats_;         ///< by node; empty: nothing to tell
+    std::atomic<std::uint32_t> trims_{0};  ///< that are unanswered, on all nodes
+    bool taken_over_ = false;
 };
 
 }  // namespace redlock::detail

@@ -65,6 +65,8 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
             ttl_min_ = limits.ttl_min;
             demanding_ = n->name();
         }
+        if (tickets_lack_.empty() && limits.ends_with_session)
+            tickets_lack_ = fmt::format("{} ends its locks with its session, so that no other process can go on with them", n->name());
         if (lack_.empty() && settings.fencing && !n->can({.what = node_command::kind::raise, .fence = 1}))
             lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
         if (several_lack_.empty() && !can_lock_several(*n, settings))

@@ -56,6 +56,8 @@ public:
             return lack_;
         return m == mode::shared || !shared_lack_.empty() ? shared_lack_ : upgrade_lack_;
     }
+    /// Which node's locks end with this manager's session, so that no other process can go on with them; likewise.
+    std::string const& tickets_lack() const noexcept { return tickets_lack_; }
     /// Why node @p i, which is not ready, does not vote: its latest trouble.
     std::pair<error_code, std::string> trouble_of(std::size_t i) const;
     std::vector<node_stats> stats() const;
@@ -102,7 +104,7 @@ private:
     std::chrono::milliseconds timeout_;
     std::chrono::milliseconds ttl_min_{0};
     std::string patient_, demanding_;  ///< the nodes that these two are of
-    std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_;
+    std::string lack_, several_lack_, any_lack_, shared_lack_, upgrade_lack_, tickets_lack_;
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};

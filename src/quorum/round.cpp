@@ -1,5 +1,7 @@
 #include "quorum/round.hpp"
 
+#include "core/validity.hpp"
+
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -223,6 +225,8 @@ void round::start_group(group const& asked, std::index_sequence<I...>)
 void round::finish()
 {
     deadline_.clear();
+    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won)
+        quorum.nodes.set_met();
     if (waiting_)
         std::move(waiting_).resume();
 }
@@ -306,6 +310,13 @@ std::chrono::milliseconds round::promised() const
     if (promises.size() < votes.quorum())  // a node has taken its grant back
         return std::chrono::milliseconds(0);
     return core::of_a_quorum<std::chrono::milliseconds>(promises, votes.quorum());
+}
+
+bool round::came_too_late(std::chrono::milliseconds max_hold) const
+{
+    auto const promise = promised();
+    auto const until = std::min(core::valid_until(started, promise, quorum.settings.drift_factor), core::hold_until(started, max_hold));
+    return quorum.runtime.now() >= until - core::stop_margin(core::time_to_work(promise, max_hold));
 }
 
 std::size_t round::quarantined() const noexcept

@@ -110,6 +110,9 @@ public:
     round(detail::quorum&, node_command::kind what, key_list keys, std::string value, std::chrono::milliseconds ttl,
           redlock::mode = mode::exclusive);
 
+    /// The first connections take longer than a vote may. If it is won, a quorum has been met.
+    static std::shared_ptr<round> to_connect(detail::quorum&);
+
     /// About the keys and the value of @p about.
     round(detail::quorum&, node_command::kind what, std::shared_ptr<detail::grant> about, std::chrono::milliseconds ttl);
 
@@ -165,6 +168,9 @@ public:
     /// Of one that is won: for how long a quorum has promised what was asked for. The ttl, or less.
     std::chrono::milliseconds promised() const;
 
+    /// Of one that is won: what it is about would be lost as soon as it is handed out. @p max_hold as in `acquire_options`.
+    bool came_too_late(std::chrono::milliseconds max_hold) const;
+
     /// The nodes that would have granted, were they not quarantined.
     std::size_t quarantined() const noexcept;
 
@@ -217,5 +223,10 @@ private:
     bool ended_early_ = false;
     bool trims_ = false;
 };
+
+inline std::shared_ptr<round> round::to_connect(detail::quorum& q)
+{
+    return make_recycled<round>(q, node_command::kind::connect, key_list(1), std::string(), std::chrono::milliseconds(0));
+}
 
 }  // namespace redlock::detail

@@ -573,6 +573,29 @@ BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_con
     BOOST_TEST(held_by("c", waiter.held.token()) >= 3u);
 }
 
+// Who goes on with it does not know that this node's key goes once more.
+BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed_what_was_given_back, growing)
+{
+    auto& late = w[4];
+    late.entries.erase("lock:c");
+    late.tell("lock:c");
+    w.run_to([&] { return late.find("lock:d") != nullptr; });
+    late.request_delay = 1500ms;
+    w.run_for(5ms);
+    late.request_delay = 100us;
+    c.held.async_release([](error_code) {});
+    w.run_to([&] { return waiter.done; });
+    BOOST_TEST_REQUIRE(waiter.held.held());
+
+    error_code ec;
+    waiter.held.detach(ec);
+    BOOST_TEST((ec == errc::contended));
+    BOOST_TEST(waiter.held.held());
+    w.run_for(1600ms);
+    waiter.held.detach(ec);
+    BOOST_TEST(!ec);
+}
+
 // The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for it.
 BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_the_next_round, growing)
 {

@@ -87,6 +87,10 @@ BOOST_FIXTURE_TEST_CASE(a_callback_that_the_caller_keeps_is_not_moved_from, fres
     auto const any = slots("slot", 2);
     use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, {}, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_acquire_any(any, std::forward<decltype(t)>(t)); });
+    lock_ticket const ticket{.resources = "nobody's", .token = "t"};
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_resume(ticket, {}, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code, lock>(context, [&](auto&& t) { locks->async_resume(ticket, std::forward<decltype(t)>(t)); });
+    use_in_every_way<error_code>(context, [&](auto&& t) { locks->async_release(ticket, std::forward<decltype(t)>(t)); });
     use_in_every_way<error_code, lock_info>(context, [&](auto&& t) { locks->async_inspect("stock", std::forward<decltype(t)>(t)); });
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
     use_in_every_way<std::exception_ptr>(context, [&](auto&& t) { locks->with_lock("stock", {}, body, std::forward<decltype(t)>(t)); });
@@ -193,6 +197,10 @@ BOOST_FIXTURE_TEST_CASE(the_default_token_can_be_chosen, fresh_server)
         static_assert(std::is_same_v<decltype(again), decltype(held)>);
         BOOST_TEST(co_await scope.with_lock("stock", [](decltype(held)& l) -> asio::awaitable<bool> { co_return l.held(); }));
         co_await again.async_release();
+        auto const ticket = (co_await locks.async_acquire("stock")).detach();
+        auto resumed = co_await locks.async_resume(ticket);
+        static_assert(std::is_same_v<decltype(resumed), decltype(held)>);
+        co_await locks.async_release(resumed.detach());
         co_await locks.async_shutdown();
         done = true;
     };

@@ -96,6 +96,37 @@ BOOST_FIXTURE_TEST_CASE(a_renewed_lock_outlives_its_ttl, connected_to<3>)
     BOOST_TEST(r.keys("lock:stock") == 3u);
 }
 
+// Each step by a manager that knows nothing of the others.
+BOOST_AUTO_TEST_CASE(a_lock_may_outlive_its_process)
+{
+    for (auto const how : {mode::exclusive, mode::shared}) {
+        real_servers r(3);
+        auto const leave = [&](lock_manager& locks, lock held) {
+            auto ticket = held.detach();
+            BOOST_TEST(!r.shutdown(locks));
+            return ticket;
+        };
+        lock_manager first(r.context, r.settings()), second(r.context, r.settings()), third(r.context, r.settings());
+        r.connect(first);
+        auto won = r.acquire(first, "stock", {.ttl = 60s, .mode = how});
+        r.run_to([&] { return r.keys("lock:stock") == 3; });
+        auto const ticket = leave(first, std::move(won.held));
+        BOOST_TEST(r.keys("lock:stock") == 3u);
+
+        auto [ec, resumed] = r.wait_for<lock>([&](auto done) { second.async_resume(ticket, {.ttl = 60s}, std::move(done)); });
+        BOOST_TEST(!ec);
+        BOOST_TEST(resumed.held());
+        BOOST_TEST((resumed.mode() == how));
+        BOOST_TEST(!r.extend(resumed, 60s));
+        BOOST_TEST((leave(second, std::move(resumed)) == ticket));
+
+        BOOST_TEST(!r.wait([&](auto done) { third.async_release(ticket, std::move(done)); }));
+        BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
+        BOOST_TEST((r.wait([&](auto done) { third.async_release(ticket, std::move(done)); }) == errc::not_held));
+        BOOST_TEST(!r.shutdown(third));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(who_holds_a_lock_can_be_asked)
 {
     real_servers r(3);

@@ -1,0 +1,71 @@
+// A lock that outlives its process: one acquires it, another one goes on with it and gives it back.
+
+#include <redlock.hpp>
+
+#include <boost/asio.hpp>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+//[leave
+// Returns what is to be kept until then: a file that others may not read, a job's arguments.
+asio::awaitable<std::string> begin_import(redlock::lock_manager& locks)
+{
+    auto held = co_await locks.async_acquire("import", {.ttl = 30s});
+    redlock::lock_ticket const ticket = held.detach();  // not given back, and not renewed any more: it is there for 30 s
+    co_return ticket.token;
+}
+//]
+
+//[go_on
+asio::awaitable<void> finish_import(redlock::lock_manager& locks, std::string token)
+{
+    redlock::lock_ticket const ticket{.resources = "import", .token = token};
+    auto held = co_await locks.async_resume(ticket, {.ttl = 30s, .renew = redlock::renewal::automatic});  // throws errc::lost if it is over
+    std::cout << "going on with " << held.resource() << "\n";
+    co_await held.async_release();
+}
+
+asio::awaitable<void> give_up_import(redlock::lock_manager& locks, std::string token)
+{
+    redlock::lock_ticket const ticket{.resources = "import", .token = token};
+    co_await locks.async_release(ticket);  // throws errc::not_held if it is over
+}
+//]
+
+// What stands for a process: it has a manager of its own, and nothing of it is left.
+template <class F>
+auto in_a_process(std::vector<std::string> const& nodes, F f)
+{
+    asio::io_context context;
+    redlock::lock_manager locks(context, {.nodes = nodes});
+    auto result = asio::co_spawn(context, f(locks), asio::use_future);
+    while (result.wait_for(0s) != std::future_status::ready)
+        context.run_one();
+    locks.async_shutdown([](redlock::error_code) {});
+    context.run();
+    return result.get();
+}
+
+int main(int argc, char** argv)
+{
+    std::vector<std::string> nodes(argv + 1, argv + argc);
+    if (nodes.empty())
+        nodes = {"memory://a", "memory://b", "memory://c"};
+
+    auto token = in_a_process(nodes, begin_import);
+    in_a_process(nodes, [&](auto& locks) { return finish_import(locks, token); });
+    token = in_a_process(nodes, begin_import);
+    in_a_process(nodes, [&](auto& locks) { return give_up_import(locks, token); });
+    try {
+        in_a_process(nodes, [&](auto& locks) { return finish_import(locks, token); });
+    } catch (redlock::lock_error const& e) {
+        std::cout << e.what() << "\n";
+        return e.code() == redlock::errc::lost ? 0 : 1;
+    }
+    return 1;
+}

@@ -1,0 +1,215 @@
+// How one goes on with a lock that another process has acquired.
+
+#include "core/backoff.hpp"
+#include "core/validity.hpp"
+#include "locks/check.hpp"
+#include "locks/explain.hpp"
+#include "locks/extension.hpp"
+#include "locks/tickets.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::detail {
+
+namespace {
+
+/// One call of `lock_manager::async_resume`.
+class resumption final : public shared_operation<resumption> {
+public:
+    resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler, bool explains)
+        : shared_operation(s->strand()),
+          done(std::move(handler)),
+          state_(std::move(s)),
+          ticket_(std::move(ticket)),
+          options_(options),
+          called_(state_->now()),
+          give_up_at_(core::later(called_, options.wait)),
+          explains_(explains),
+          alarm_([this] { wake(); })
+    {
+    }
+
+    /// What is wrong with the arguments, for people; empty: nothing.
+    std::string wrong() const;
+
+    static task<error_code> run(std::shared_ptr<resumption>);
+
+    void complete(error_code);
+    void cancel(asio::cancellation_type) override;
+    void abandon() override;
+
+    acquire_handler done;
+
+private:
+    bool stopped() const noexcept { return cancelled_ || last_round_ || !state_->shutdown.open(); }
+    std::shared_ptr<round> next_round(std::shared_ptr<grant>);
+    error_code outcome() const;
+    void hand_out();
+    void wake();
+    auto sleep(clock::time_point until)
+    {
+        return suspend_into(sleeper_, [this, until] { state_->runtime.set(alarm_, until); });
+    }
+    attempt_report report(error_code) const;
+
+    std::shared_ptr<manager_state> const state_;
+    lock_ticket const ticket_;
+    acquire_options const options_;
+    clock::time_point const called_;
+    clock::time_point const give_up_at_;  ///< no round is started later
+    bool const explains_;
+    std::shared_ptr<round> round_;
+    std::size_t rounds_ = 0;
+    lock_handle won_;
+    bool cancelled_ = false;
+    bool last_round_ = false;             ///< cancelled, unless the present one wins
+    suspended sleeper_;
+    alarm alarm_;
+};
+
+std::string resumption::wrong() const
+{
+    auto wrong = check(ticket_, options_, state_->settings);
+    return wrong.empty() ? state_->quorum.nodes.check_ttl(options_.ttl) : wrong;
+}
+
+task<error_code> resumption::run(std::shared_ptr<resumption> self)
+{
+    auto& r = *self;
+    auto& state = *r.state_;
+    state.operations.enter(r);
+    if (!state.quorum.nodes.met() && !r.stopped()) {
+        r.round_ = round::to_connect(state.quorum);
+        co_await r.round_->gather();
+    }
+    auto const taken = grant_of(r.ticket_, state);
+    while (!r.stopped()) {
+        r.round_ = r.next_round(taken);
+        co_await r.round_->gather();
+        auto const ec = r.outcome();
+        if (!ec) {
+            r.hand_out();
+            co_return ec;
+        }
+        if (ec == errc::lost) {  // so nobody else can hold it
+            state.cleaner.clean_up(taken, state.settings.max_ttl);
+            co_return ec;
+        }
+        auto const now = state.now();
+        if (!r.stopped() && now >= r.give_up_at_)
+            co_return ec;
+        if (!r.stopped())
+            co_await r.sleep(std::min<clock::time_point>(now + core::pause_after(r.rounds_, state.runtime.random()[0]), r.give_up_at_));
+    }
+    co_return asio::error::operation_aborted;
+}
+
+std::shared_ptr<round> resumption::next_round(std::shared_ptr<grant> taken)
+{
+    auto extension = make_recycled<round>(state_->quorum, node_command::kind::extend, std::move(taken), options_.ttl);
+    extension->timed = options_.report != nullptr;
+    ++rounds_;
+    bump(state_->count.rounds);
+    return extension;
+}
+
+error_code resumption::outcome() const
+{
+    auto const& votes = round_->votes;
+    if (cancelled_)
+        return asio::error::operation_aborted;
+    if (votes.verdict() == core::verdict::won)
+        return round_->came_too_late(options_.max_hold) ? make_error_code(errc::validity_exhausted) : error_code();
+    if (votes.refused())
+        return errc::lost;
+    return votes.lost_for_want_of(round_->quarantined()) ? errc::quarantined : errc::no_quorum;
+}
+
+void resumption::hand_out()
+{
+    auto const held = make_recycled<held_lock>(state_, ticket_.resources, *round_, options_, &extension::renew);
+    held->may_live_for(state_->settings.max_ttl);  // who had it before may have asked for that
+    held->keep();
+    state_->holdings.add(held);
+    won_ = access::make_handle(held->first_stake());
+}
+
+void resumption::wake()
+{
+    alarm_.clear();
+    if (sleeper_)
+        asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
+}
+
+void resumption::cancel(asio::cancellation_type type)
+{
+    if (!sleeper_ && !may_leave_traces(type) && rounds_ > 0) {
+        last_round_ = true;
+        return;
+    }
+    cancelled_ = true;
+    wake();
+    if (round_ && won_.empty())
+        round_->end_wait();
+}
+
+void resumption::abandon()
+{
+    auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
+    auto const sleeper = std::move(sleeper_);
+    if (round_)
+        round_->abandon();
+}
+
+attempt_report resumption::report(error_code ec) const
+{
+    auto const& nodes = state_->quorum.nodes;
+    attempt_report r;
+    if (round_)
+        r.nodes = round_->report();
+    r.outcome = ec;
+    r.rounds = rounds_;
+    if (ec == errc::quarantined)
+        r.quarantine = core::time_left(nodes.quarantine_over(), state_->now());
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
+    auto const refused = ec == errc::invalid_argument ? wrong() : ec == errc::unsupported ? lack(ticket_, nodes) : std::string();
+    r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
+    return r;
+}
+
+void resumption::complete(error_code ec)
+{
+    state_->count.outcome(ec);
+    reported_error outcome(ec);
+    try {
+        if (options_.report)
+            *options_.report = report(ec);
+        if (ec && explains_)
+            outcome.report = std::make_shared<attempt_report const>(options_.report ? *options_.report : report(ec));
+    } catch (...) {  // out of memory: the code must do
+    }
+    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
+    done(std::move(outcome), std::move(won_));
+}
+
+}  // namespace
+
+void start_resume(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler, bool explains)
+{
+    if (s->abandoned())
+        return handler(error_code(asio::error::operation_aborted), lock_handle());
+    bool const can = lack(ticket, s->quorum.nodes).empty();
+    auto r = make_recycled<resumption>(s, std::move(ticket), options, std::move(handler), explains);
+    if (!r->wrong().empty())
+        return r->complete(errc::invalid_argument);
+    if (!can)
+        return r->complete(errc::unsupported);
+    r->done.on_cancel(r);
+    s->operations.run(r, resumption::run(r));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,79 @@
+// How one process leaves a lock to others, which go on with it by a ticket.
+
+#include "locks/tickets.hpp"
+
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace redlock::detail {
+
+std::shared_ptr<grant> grant_of(lock_ticket const& ticket, manager_state const& state)
+{
+    key_list keys;
+    for (auto const& resource : ticket.resources)
+        keys.push_back(state.settings.prefix + resource);
+    auto g = make_recycled<grant>(std::move(keys), ticket.token, state.quorum.nodes.size(), ticket.mode);
+    g->taken_over();
+    g->fence = ticket.fencing_token;
+    return g;
+}
+
+std::string const& lack(lock_ticket const& ticket, node_set const& nodes)
+{
+    auto const& of_all = nodes.tickets_lack();
+    return of_all.empty() ? nodes.lack(ticket.resources, ticket.mode) : of_all;
+}
+
+namespace {
+
+error_code check_detachment(stake const& s)
+{
+    auto const& held = s.lock;
+    if (s.given_back() || held.state->abandoned())
+        return errc::not_held;
+    if (!s.parts().empty() || held.is_upgradeable() || held.held_as() != held_lock::form::as_acquired)
+        return errc::invalid_argument;
+    if (!held.state->quorum.nodes.tickets_lack().empty())
+        return errc::unsupported;
+    if (!held.held())
+        return errc::lost;
+    // What it has given back on the way may be carried out late, and nobody else would know on which nodes.
+    return held.grant()->has_trims_unanswered() ? make_error_code(errc::contended) : error_code();
+}
+
+}  // namespace
+
+lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
+{
+    ec = s ? check_detachment(*s) : make_error_code(errc::not_held);
+    if (ec)
+        return {};
+    auto& held = s->lock;
+    auto const& grant = *held.grant();
+    lock_ticket ticket{.resources = held.resources, .token = grant.value, .mode = grant.mode, .fencing_token = grant.fence};
+    if (!s->end_alone()) {
+        ec = errc::contended;
+        return {};
+    }
+    if (!held.detach()) {  // it was lost in this very moment
+        held.give_up(held_lock::condition::released);
+        ec = errc::lost;
+        ticket = {};
+    }
+    try {
+        asio::post(held.state->strand(), [s] { s->lock.state->holdings.give_away(s->lock); });
+    } catch (...) {  // out of memory: that is done when its validity is over
+    }
+    return ticket;
+}
+
+bool held_lock::detach() noexcept
+{
+    auto before = condition::held;
+    return condition_.compare_exchange_strong(before, condition::detached, std::memory_order_acq_rel);
+}
+
+}  // namespace redlock::detail

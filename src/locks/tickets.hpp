@@ -1,0 +1,19 @@
+#pragma once
+
+#include "locks/manager_state.hpp"
+#include "quorum/grant.hpp"
+
+#include <redlock/lock_ticket.hpp>
+
+#include <memory>
+#include <string>
+
+namespace redlock::detail {
+
+/// What another process may have set.
+std::shared_ptr<grant> grant_of(lock_ticket const&, manager_state const&);
+
+/// Which node cannot do what is needed to go on with it, and what, for people; empty if each can.
+std::string const& lack(lock_ticket const&, node_set const&);
+
+}  // namespace redlock::detail
