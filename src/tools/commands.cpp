@@ -9,6 +9,9 @@ namespace {
 constexpr std::array all{
     command{"run", "KEY… [--] CMD…", "runs a command while it holds locks, and stops it before they are lost", run},
     command{"hold", "KEY…", "holds locks until a signal, or the end of its input", hold},
+    command{"acquire", "KEY…", "acquires locks for a script, and prints their token", acquire},
+    command{"renew", "KEY… TOKEN", "renews them", renew},
+    command{"release", "KEY… TOKEN", "gives them back", release},
 };
 
 }  // namespace

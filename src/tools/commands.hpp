@@ -23,5 +23,8 @@ std::span<command const> commands();
 
 int run(arguments);
 int hold(arguments);
+int acquire(arguments);
+int renew(arguments);
+int release(arguments);
 
 }  // namespace redlock::tools

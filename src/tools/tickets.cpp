@@ -1,0 +1,169 @@
+// redlock acquire, renew, release: locks for scripts, which go from one process to the next as a token.
+
+#include "tools/acquiring.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/output.hpp"
+#include "tools/with_locks.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+constexpr auto ttl_of_scripts = 60s;  // nobody renews it
+
+std::string text_of(char const* variable)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? text : "";
+}
+
+// For a shell: in quotes, whatever is in it.
+std::string quoted(std::string const& text)
+{
+    std::string all = "'";
+    for (char const c : text)
+        all += c == '\'' ? "'\\''" : std::string(1, c);
+    return all + "'";
+}
+
+// How the caller goes on: lines for eval, or a document.
+void print_held(lock const& held, milliseconds ttl, settings const& s)
+{
+    auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+    auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch()).count();
+    if (s.output != format::table) {
+        boost::json::array keys(held.resources().begin(), held.resources().end());
+        return print_json({{"keys", std::move(keys)},
+                           {"token", held.token()},
+                           {"fence", held.fencing_token()},
+                           {"ttl_ms", ttl.count()},
+                           {"deadline", deadline}});
+    }
+    print(fmt::format("REDLOCK_KEY={}\nREDLOCK_TOKEN={}\nREDLOCK_FENCE={}\nREDLOCK_TTL_MS={}\nREDLOCK_DEADLINE={}\n"
+                      "export REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE REDLOCK_TTL_MS REDLOCK_DEADLINE\n",
+                      quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
+}
+
+int refuse(int status, std::string const& why, settings const& s)
+{
+    if (!s.quiet)
+        say(why);
+    return status;
+}
+
+// It is printed first: a lock that nobody has heard of is given back.
+asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    auto got = co_await acquire(locks, how, s, ends);
+    if (!got.held)
+        co_return refuse(got.status, got.message, s);
+    print_held(got.held, how.ttl, s);
+    error_code ec;
+    got.held.detach(ec);
+    co_return ec ? refuse(status_of(ec), "redlock acquire: " + ec.message(), s) : static_cast<int>(done);
+}
+
+asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl, settings const& s)
+{
+    attempt_report report;
+    auto [ec, held] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
+    if (ec)
+        co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(report), report.message, s);
+    print_held(held, ttl, s);
+    held.detach(ec);
+    co_return status_of(ec);
+}
+
+asio::awaitable<int> give_back(lock_manager& locks, lock_ticket const& ticket, settings const& s)
+{
+    auto [ec] = co_await locks.async_release(ticket, as_result);
+    if (!ec)
+        co_return done;
+    co_return refuse(status_of(ec), fmt::format("redlock release: {}: {}", fmt::join(ticket.resources.names(), ", "), ec.message()), s);
+}
+
+/// What renew and release are about.
+struct ticket_arguments {
+    std::vector<std::string> words;
+    bool shared = false;
+
+    void add_to(command_line& line)
+    {
+        line.add_option("KEY TOKEN", words, "")->required()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        line.add_flag("--shared,-s", shared, "it was acquired with --shared");
+    }
+
+    lock_ticket ticket(command_line const& line) const
+    {
+        if (words.size() < 2)
+            line.refuse("it needs the names of the locks and their token: KEY… TOKEN");
+        auto const ours = text_of("REDLOCK_TOKEN");
+        auto const token = words.back() != "-" ? words.back() : ours;
+        if (token.empty())
+            line.refuse("the token is \"-\", and $REDLOCK_TOKEN is empty");
+        return {.resources = std::vector<std::string>(words.begin(), words.end() - 1),
+                .token = token,
+                .mode = shared ? mode::shared : mode::exclusive,
+                .fencing_token = token == ours ? std::strtoull(text_of("REDLOCK_FENCE").c_str(), nullptr, 10) : 0};
+    }
+};
+
+constexpr auto notes = "Status: 0 done, 1 it is not held any more, 69 too few nodes have answered.\n"
+                       "\"-\" for the TOKEN: $REDLOCK_TOKEN, as all users of a machine can read the arguments of a process.";
+
+}  // namespace
+
+int acquire(arguments given)
+{
+    command_line line("acquire", "Acquires locks for a script, which renews and releases them: eval \"$(redlock acquire KEY…)\". Nobody renews them otherwise.",
+                      "Prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) for a shell,\n"
+                      "or, with -o json, a document.\nStatus: 0 held, 75 busy, 69 no quorum.");
+    how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};
+    line.add_keys(how.keys);
+    how.add_to(line);
+    auto s = line.read(std::move(given));
+    s.locks.fencing = how.fencing;
+    return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
+}
+
+int renew(arguments given)
+{
+    command_line line("renew", "Renews locks that \"redlock acquire\" has acquired: redlock renew KEY… TOKEN.", notes);
+    ticket_arguments what;
+    milliseconds ttl = ttl_of_scripts;
+    what.add_to(line);
+    line.add_duration("--ttl,-t", ttl, 20ms, 24h, "for how long the servers keep the locks from now on");
+    auto const s = line.read(std::move(given));
+    auto const ticket = what.ticket(line);
+    return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });
+}
+
+int release(arguments given)
+{
+    command_line line("release", "Gives back locks that \"redlock acquire\" has acquired: redlock release KEY… TOKEN.", notes);
+    ticket_arguments what;
+    what.add_to(line);
+    auto const s = line.read(std::move(given));
+    auto const ticket = what.ticket(line);
+    return with_locks(s, [&](lock_manager& locks) { return give_back(locks, ticket, s); });
+}
+
+}  // namespace redlock::tools
