@@ -3,6 +3,7 @@
 #include "testbed/early_exit.hpp"
 #include "testbed/node_urls.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/output.hpp"
 #include "tools/stores.hpp"
 
 #include <fmt/format.h>
@@ -130,7 +131,10 @@ settings command_line::read(std::vector<std::string> arguments)
     choose_nodes();
     settings_.locks.stores = known_stores();
     if (settings_.verbose)
-        settings_.locks.log = log_to_stderr;
+        settings_.locks.log = [](log_level level, std::string_view line) {
+            if (level != log_level::debug)
+                say(fmt::format("redlock {}: {}", to_string(level), line));
+        };
     return settings_;
 }
 

@@ -5,10 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <poll.h>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace redlock::tools {
@@ -79,10 +83,14 @@ std::string printable(std::string_view text)
     return shown;
 }
 
-void say(std::string const& line) noexcept
+void say(std::string_view line) noexcept
 {
-    std::fwrite(line.data(), 1, line.size(), stderr);
-    std::fputc('\n', stderr);
+    std::array<char, PIPE_BUF> text;  // for which there is room in a pipe that has any
+    auto const size = std::min(line.size(), text.size() - 1);
+    *std::copy_n(line.data(), size, text.data()) = '\n';
+    pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
+        [[maybe_unused]] auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
 }
 
 void print(std::string const& text)

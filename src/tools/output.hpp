@@ -32,8 +32,9 @@ std::string in_words(std::chrono::milliseconds);
 /// What a server or a user has written, for a terminal: what is not printable is escaped.
 std::string printable(std::string_view text);
 
-/// Says something to people, on the standard error stream: a line. Whether anybody can hear it makes no difference.
-void say(std::string const& line) noexcept;
+/// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock is renewed, and a
+/// command stopped, by the thread that says so: what does not fit into a full pipe is left out.
+void say(std::string_view line) noexcept;
 
 /// Prints what has been found.
 /// @throws std::system_error if it cannot be written

@@ -126,24 +126,24 @@ void supervisor::stop_softly(std::string const& why)
     if (is_told_)
         return;
     bool const stops = options_.then == on_lost::term;
-    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why, stops ? "the command is asked to stop" : "the command goes on"));
-    tell_loss();
     kill_at_ = clock::now() + (stops ? grace_ : clock::duration());
-    if (!stops)
-        return;
-    child_.signal(SIGTERM);
-    child_.signal(SIGCONT);  // what stands still cannot stop
+    if (stops) {
+        child_.signal(SIGTERM);
+        child_.signal(SIGCONT);  // what stands still cannot stop
+    }
+    tell_loss();
+    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why, stops ? "the command is asked to stop" : "the command goes on"));
 }
 
 void supervisor::kill(std::string const& why)
 {
     if (options_.then == on_lost::warn)
         return stop_softly(why);
-    if (std::exchange(is_killed_, true))
-        return child_.signal(SIGKILL);  // who was about to fork has a child now
-    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
-    tell_loss();
     child_.signal(SIGKILL);
+    if (std::exchange(is_killed_, true))
+        return;  // who was about to fork has a child now
+    tell_loss();
+    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
 }
 
 clock::time_point supervisor::hard_end() const

@@ -388,6 +388,22 @@ BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
     BOOST_TEST(s.is_free("x"));
 }
 
+BOOST_AUTO_TEST_CASE(a_command_is_stopped_though_nobody_reads_what_we_say)
+{
+    servers s;
+    int pipe[2];
+    BOOST_REQUIRE(::pipe(pipe) == 0);
+    ::fcntl(pipe[1], F_SETFL, O_NONBLOCK);
+    while (::write(pipe[1], "full", 4) > 0) {
+    }
+    ::fcntl(pipe[1], F_SETFL, 0);
+    auto const e = s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"}, "2>&" + std::to_string(pipe[1]));
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(s.is_free("x"));
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
 BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_is_for_the_command)
 {
     servers s;
