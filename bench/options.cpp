@@ -41,6 +41,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   stores       uncontended on a PostgreSQL server; its floor is pgbench with the same functions, on as many connections  (64 clients, and 1)
                the same on a MariaDB server; its floor is the client library with a thread for each connection
                one lock that four processes want                                  (32 clients)
+  command      "redlock run" with a command that does nothing; its floor is a redis-cli PING to each node, one after the other
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 

@@ -1,6 +1,7 @@
 #include "scenarios.hpp"
 
 #include "apart.hpp"
+#include "command.hpp"
 #include "crowd.hpp"
 #include "fault.hpp"
 #include "laboratory.hpp"
@@ -215,7 +216,7 @@ constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
     {"orders", orders},           {"sets", sets},           {"shared", shared},       {"slots", slots_of_a_semaphore},
-    {"stores", stores},           {"scale", scale},
+    {"stores", stores},           {"command", command_under_lock}, {"scale", scale},
 };
 
 }  // namespace

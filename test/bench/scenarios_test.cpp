@@ -281,6 +281,15 @@ BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
     BOOST_TEST(results[1].more.contains("smallest_share_percent"));
 }
 
+BOOST_AUTO_TEST_CASE(a_command_under_a_lock_is_compared_with_pings)
+{
+    auto const results = run_briefly("command");
+    BOOST_REQUIRE(results.size() == 1u);
+    BOOST_TEST(results[0].cycles_per_second > 0);
+    BOOST_TEST(results[0].floor_cycles_per_second.value_or(0) > 0);
+    BOOST_TEST(results[0].more.at("time_to_pings") > 0);
+}
+
 BOOST_AUTO_TEST_CASE(stores_are_compared_with_their_own_client)
 {
     auto const results = run_briefly("stores");  // none where there is no server of theirs

@@ -1,0 +1,75 @@
+#include "command.hpp"
+
+#include "interrupt.hpp"
+#include "laboratory.hpp"
+#include "testbed/process.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace redlock::bench {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+using words = std::vector<std::string>;
+
+// Beside us, as it is installed, or where it is built.
+std::string tool()
+{
+    auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    for (auto const* where : {"redlock", "../src/tools/redlock"}) {
+        if (std::filesystem::exists(here / where))
+            return (here / where).lexically_normal();
+    }
+    throw std::runtime_error("the scenario \"command\" needs the program redlock, which is neither beside redlock_bench nor built");
+}
+
+void run(words const& what, std::vector<std::string> const& environment)
+{
+    auto const ended = testbed::process(what, {.environment = environment, .output = "/dev/null"}).wait();
+    if (ended.code() != 0)
+        throw std::runtime_error(fmt::format("{} {}", what.front(), ended.in_words()));
+}
+
+sample run_again_and_again(std::chrono::milliseconds duration, std::vector<words> const& commands, std::vector<std::string> const& environment)
+{
+    sample s;
+    auto const begun = steady::now();
+    while (steady::now() < begun + duration) {
+        throw_if_interrupted();
+        auto const started = steady::now();
+        for (auto const& c : commands)
+            run(c, environment);
+        s.cycle.record(steady::now() - started);
+        ++s.cycles;
+    }
+    s.seconds = std::chrono::duration<double>(steady::now() - begun).count();
+    return s;
+}
+
+}  // namespace
+
+std::vector<result> command_under_lock(options const& o, progress const& p)
+{
+    need_own_servers(o, "command");
+    laboratory lab(o, p, o.count);
+    std::vector<words> pings;
+    for (std::size_t i = 0; i < lab.servers().size(); ++i)
+        pings.push_back({"redis-cli", "-p", std::to_string(lab.servers().own(i)->port()), "PING"});
+    std::vector<words> const command{{tool(), "run", "bench:command", "--", "true"}};
+    auto const nodes = std::vector{fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))};
+    auto const rounds = lab.rounds(
+        "command", [&] { return run_again_and_again(o.duration, pings, {}); },
+        [&](round& r) {
+            r.library = run_again_and_again(o.duration, command, nodes);
+            r.more["time_to_pings"] = r.library.rate() > 0 ? r.floor.rate() / r.library.rate() : 0;
+        });
+    return {lab.conclude(rounds, "command", "floor: redis-cli PING to each node", 1)};
+}
+
+}  // namespace redlock::bench
