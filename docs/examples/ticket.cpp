@@ -56,6 +56,7 @@ int main(int argc, char** argv)
     std::vector<std::string> nodes(argv + 1, argv + argc);
     if (nodes.empty())
         nodes = {"memory://a", "memory://b", "memory://c"};
+    auto const a = redlock::memory_server::at("a"), b = redlock::memory_server::at("b"), c = redlock::memory_server::at("c");  // outlive all managers
 
     auto token = in_a_process(nodes, begin_import);
     in_a_process(nodes, [&](auto& locks) { return finish_import(locks, token); });

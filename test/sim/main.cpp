@@ -42,7 +42,7 @@ struct settings {
 };
 
 struct summary {
-    std::atomic<std::uint64_t> worlds{0}, acquired{0}, upgraded{0}, faults{0}, overlaps{0}, disorders{0};
+    std::atomic<std::uint64_t> worlds{0}, acquired{0}, upgraded{0}, resumed{0}, faults{0}, overlaps{0}, disorders{0};
     std::atomic<std::int64_t> milliseconds{0};
 };
 
@@ -86,6 +86,7 @@ private:
             ++s.worlds;
             s.acquired += o.acquired;
             s.upgraded += o.upgraded;
+            s.resumed += o.resumed;
             s.faults += o.faults;
             s.overlaps += o.overlaps > 0;
             s.disorders += o.disorders > 0;
@@ -120,7 +121,7 @@ private:
             auto const& p = settings_.profiles[i];
             auto const& s = summaries_[i];
             auto const minutes = static_cast<double>(s.milliseconds) / 60'000;
-            auto const rate = minutes > 0 ? static_cast<double>(s.acquired) / minutes : 0;
+            auto const rate = minutes > 0 ? static_cast<double>(s.acquired + s.resumed) / minutes : 0;
             hours_in_all += minutes / 60;
             acquired_in_all += static_cast<double>(s.acquired);
             worlds_in_all += s.worlds;
@@ -137,6 +138,10 @@ private:
             if (p.locks == lock_kind::shared && s.upgraded == 0) {
                 ++failures_;
                 fmt::print("{}: no reader ever had a lock alone\n", p.name);
+            }
+            if (p.locks == lock_kind::tickets && s.resumed == 0) {
+                ++failures_;
+                fmt::print("{}: nobody ever went on with another's lock\n", p.name);
             }
             if (p.shows_two_holders() && s.overlaps == 0) {
                 ++failures_;
@@ -170,7 +175,7 @@ settings parse(std::vector<std::string> arguments)
     redlock::testbed::command_line line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
-    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, or any of three slots")
+    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, or what is left to others")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
     std::string stores = std::string(name_of(store_kind::redis));

@@ -331,7 +331,7 @@ clock::time_point process::asked_for(resource_set const& wanted)
 
 bool process::owns(detail::lock_table::entry const& e) const
 {
-    return core::owner_in(e.value) == name_;
+    return core::owner_in(e.value) == name_ && !world_.was_left(e.value);
 }
 
 void process::check_leftovers()

@@ -75,7 +75,7 @@ public:
     void check_leftovers();
     bool has_several(std::string const& token) const;  ///< of those who share one
     void has_released(std::string const& token);
-    void has(std::string const& token) { released_.erase(token); }  ///< somebody has joined, in the very moment
+    void has(std::string const& token) { released_.erase(token); }  ///< somebody has joined, in the very moment; or goes on with it
 
     // The end.
     void end_manager();              ///< destroys it; the workers go on with errors

@@ -100,14 +100,15 @@ void worker::choose()
     auto& random = world_.random;
     auto const which = random.fraction();
     auto const kind = world_.conditions.locks;
+    bool const wants_set = kind == lock_kind::sets || (kind == lock_kind::tickets && random.chance(0.3));
     any_ = kind == lock_kind::any && which < 0.8;
     if (any_)
         resources_ = slots("slot", which < 0.7 ? slots_in_all : slots_in_all - 1);
     else if (kind == lock_kind::any)
         resources_ = which < 0.9 ? resource_set("slot:2") : which < 0.95 ? slots("slot", slots_in_all) : resource_set(private_resource_);
-    else if (kind != lock_kind::sets)
+    else if (!wants_set)
         resources_ = which < 0.6 ? "a" : which < 0.8 ? "b" : private_resource_;
-    if (kind != lock_kind::sets)
+    if (!wants_set)
         return;
     std::vector<std::string> names;
     for (auto const* name : {"a", "b", "c", "d"}) {
@@ -127,6 +128,8 @@ void worker::acquire()
     idle_ = told_ = watching_ = released_ = false;
     kept_until_ = {};
     ++turn_;
+    if (world_.has_tickets() && random.chance(0.6))
+        return take_over();
     if (eager_ > 0)
         --eager_;
     else
@@ -144,6 +147,8 @@ void worker::acquire()
 
     if (world_.conditions.locks == lock_kind::shared && random.chance(0.6))
         options_.mode = random.chance(0.25) ? mode::upgradeable : mode::shared;
+    if (world_.conditions.locks == lock_kind::tickets && resources_.size() == 1 && random.chance(0.3))
+        options_.mode = mode::shared;
 
     for (auto const& r : resources_)
         process_.wants(r);
@@ -212,16 +217,10 @@ void worker::acquired(call const& c, error_code ec, lock l)
 {
     cancel_.reset();
     world_.tell("{} {}: {}", name_, resources_text_, ec ? text(ec) : "acquired");
-    bool const undisturbed = c.stalls == process_.stalls();
     if (ec) {
         if (l.held())
             world_.blame("{}: holds {} in spite of \"{}\"", name_, resources_text_, text(ec));
-        // Who waits behind another hears of what that one has met, in the round before its pause.
-        bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
-        // Who has stood still has not prolonged his lease meanwhile: little of it may be left.
-        bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis && !process_.undisturbed_for(max_ttl);
-        bool const excusable =
-            ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || !undisturbed || met_by_another || lease_is_short;
+        bool const excusable = is_excusable(c, ec);
         if (!excusable && ec != errc::contended)
             world_.blame("{}: {}: \"{}\" without any fault", name_, resources_text_, text(ec));
         // A release that must bring its script along comes behind the next acquisition, which is denied there; so does one on another
@@ -241,13 +240,115 @@ void worker::acquired(call const& c, error_code ec, lock l)
     if (world_.fencing && !is_older)
         for (auto const& r : resources_)
             world_.note_token(r, name_, c.begun, held_.fencing_token(), shares());
-    if (!held_.held() && undisturbed && c.stalls == process_.stalls())
+    has_it(c);
+}
+
+bool worker::is_excusable(call const& c, error_code ec) const
+{
+    // Who waits behind another hears of what that one has met, in the round before its pause.
+    bool const met_by_another = ec == errc::no_quorum && !process_.undisturbed_for(500ms);
+    // Who has stood still has not prolonged his lease meanwhile: little of it may be left.
+    bool const lease_is_short = ec == errc::validity_exhausted && world_.conditions.stores != store_kind::redis && !process_.undisturbed_for(max_ttl);
+    return ec == asio::error::operation_aborted || !world_.conditions.is_faultless() || c.stalls != process_.stalls() || met_by_another || lease_is_short;
+}
+
+void worker::has_it(call const& c)
+{
+    if (!held_.held() && c.stalls == process_.stalls())
         world_.blame("{}: {} was handed out when it was over", name_, resources_text_);
     world_.check_exclusion();
     if (world_.random.chance(0.9))
         watch();
     steps_left_ = static_cast<int>(world_.random.below(4));
     use();
+}
+
+// To whoever takes the ticket.
+bool worker::leave()
+{
+    error_code ec;
+    auto ticket = held_.detach(ec);
+    world_.tell("{} leaves {}: {}", name_, resources_text_, text(ec));
+    if (ec) {
+        bool const has_reason = ec == errc::contended || ec == errc::invalid_argument;
+        if (held_.held() && !has_reason && process_.undisturbed_for(1ms))
+            world_.blame("{}: {} is held, and cannot be left: \"{}\"", name_, resources_text_, text(ec));
+        return false;
+    }
+    if (held_.held())
+        world_.blame("{}: {} is held after it was left", name_, resources_text_);
+    released_ = true;
+    process_.has_released(ticket.token);
+    world_.leave(std::move(ticket));
+    held_ = {};
+    return true;
+}
+
+void worker::take_over()
+{
+    auto& random = world_.random;
+    auto const ticket = world_.take_ticket();
+    resources_ = ticket.resources;
+    any_ = false;
+    resources_text_ = fmt::format("{}", fmt::join(resources_, " and "));
+    for (auto const& r : resources_)
+        process_.wants(r);
+    cancel_ = std::make_shared<asio::cancellation_signal>();
+    if (random.chance(0.2))
+        return release(ticket);
+    options_ = {.ttl = std::chrono::ceil<std::chrono::milliseconds>(random.spread(60ms, 3s))};
+    if (random.chance(0.5))
+        options_.wait = std::chrono::ceil<std::chrono::milliseconds>(random.spread(10ms, 1s));
+    if (random.chance(0.4))
+        options_.renew = renewal::automatic;
+    auto const& s = process_.settings();
+    auto const c = begin(fmt::format("resumes {} for {} ms, waits {} ms", resources_text_, options_.ttl.count(), options_.wait.count()),
+                         options_.wait + s.connect_timeout + 2 * s.node_timeout);
+    process_.has(ticket.token);
+    process_.locks().async_resume(ticket, options_, asio::bind_cancellation_slot(cancel_->slot(), [this, c, ticket, keep = cancel_](error_code ec, lock l) {
+        end(*c);
+        resumed(*c, ticket, ec, std::move(l));
+    }));
+    options_.mode = ticket.mode;
+    if (random.chance(0.1))
+        cancel_some_time(100ms);
+}
+
+void worker::resumed(call const& c, lock_ticket const& ticket, error_code ec, lock l)
+{
+    cancel_.reset();
+    world_.tell("{} resumed {}: {}", name_, resources_text_, text(ec));
+    if (ec) {
+        if (l.held())
+            world_.blame("{}: holds {} in spite of \"{}\"", name_, resources_text_, text(ec));
+        if (!is_excusable(c, ec) && (ec != errc::lost || world_.majority_has(ticket)))
+            world_.blame("{}: {} cannot be resumed: \"{}\" without any fault", name_, resources_text_, text(ec));
+        process_.has_released(ticket.token);
+        if (ec != errc::lost && world_.random.chance(0.7))
+            world_.leave(ticket);
+        return done();
+    }
+    ++world_.result.resumed;
+    held_ = std::move(l);
+    if (held_.token() != ticket.token || held_.fencing_token() != ticket.fencing_token)
+        world_.blame("{}: {} is another lock than that which was left", name_, resources_text_);
+    has_it(c);
+}
+
+void worker::release(lock_ticket const& ticket)
+{
+    auto const& s = process_.settings();
+    auto const c = begin("releases what was left of " + resources_text_, s.connect_timeout + 2 * s.node_timeout);
+    process_.locks().async_release(ticket, asio::bind_cancellation_slot(cancel_->slot(), [this, c, keep = cancel_](error_code ec) {
+        end(*c);
+        cancel_.reset();
+        world_.tell("{} released what was left of {}: {}", name_, resources_text_, text(ec));
+        if (ec && ec != errc::not_held && !is_excusable(*c, ec))
+            world_.blame("{}: {} cannot be released: \"{}\" without any fault", name_, resources_text_, text(ec));
+        done();
+    }));
+    if (world_.random.chance(0.2))
+        cancel_some_time(10ms);
 }
 
 // Of any of several the one that it has: the others are none of its business any more.
@@ -359,6 +460,9 @@ void worker::downgrade(std::function<void()> next)
 void worker::let_go()
 {
     auto& random = world_.random;
+    bool const may_leave = world_.conditions.locks == lock_kind::tickets && !std::binary_search(resources_.begin(), resources_.end(), private_resource_);
+    if (may_leave && random.chance(0.6) && leave())
+        return done();
     auto const way = random.fraction();
     if (way < 0.2 && watching_ && !told_ && !stopping_ && waited_ < 5) {  // until it is lost
         ++waited_;

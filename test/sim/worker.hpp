@@ -64,6 +64,12 @@ private:
     void rest();
     void choose();
     void acquire();
+    bool leave();
+    void take_over();
+    void release(lock_ticket const&);
+    void resumed(call const&, lock_ticket const&, error_code, lock);
+    void has_it(call const&);
+    bool is_excusable(call const&, error_code) const;
     void keep(std::span<std::string const> held);
     std::optional<std::uint64_t> takings_if_it_could_have_it();
     void acquired(call const&, error_code, lock);

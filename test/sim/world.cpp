@@ -183,6 +183,31 @@ std::optional<std::uint64_t> world::takings_if_free(resource_set const& resource
     return taken;
 }
 
+void world::leave(lock_ticket t)
+{
+    left_.insert(t.token);
+    tickets_.push_back(std::move(t));
+}
+
+lock_ticket world::take_ticket()
+{
+    std::swap(tickets_[random.below(tickets_.size())], tickets_.back());
+    auto taken = std::move(tickets_.back());
+    tickets_.pop_back();
+    return taken;
+}
+
+bool world::majority_has(lock_ticket const& t) const
+{
+    auto const having = std::count_if(servers.begin(), servers.end(), [&](auto& s) {
+        return std::all_of(t.resources.begin(), t.resources.end(), [&](auto& r) {
+            auto const e = s->keys.entries.find("lock:" + r);
+            return e != s->keys.entries.end() && e->second.value == t.token && e->second.expires > s->clock_now();
+        });
+    });
+    return static_cast<std::size_t>(having) >= core::majority(servers.size());
+}
+
 void world::check_exclusion()
 {
     // A resource that two hold: asked of each under its own clock, also of one that stands still.

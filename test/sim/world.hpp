@@ -4,6 +4,7 @@
 #include "sim/profile.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/lock_ticket.hpp>
 #include <redlock/resource_set.hpp>
 
 #include <fmt/format.h>
@@ -37,6 +38,7 @@ struct outcome {
     std::uint64_t overlaps = 0;     ///< two holders at once, in a profile that does not promise otherwise
     std::uint64_t acquired = 0;
     std::uint64_t upgraded = 0;   ///< of what was shared
+    std::uint64_t resumed = 0;    ///< of what was left by another
     std::uint64_t faults = 0;
     clock::duration time{0};        ///< virtual
     std::string trace;              ///< if it was asked for
@@ -97,6 +99,13 @@ public:
     std::optional<std::uint64_t> takings_if_free(resource_set const&, process const& whom) const;
     void note_taking(std::string_view key) { ++takings_[std::string(key)]; }
 
+    // Tickets that nobody has: two who had the same would not exclude each other.
+    void leave(lock_ticket);
+    bool has_tickets() const noexcept { return !tickets_.empty(); }
+    lock_ticket take_ticket();                         ///< any
+    bool was_left(std::string const& token) const { return left_.contains(token); }  ///< at least once
+    bool majority_has(lock_ticket const&) const;       ///< now
+
     /// Whether an exclusion was broken, everywhere.
     void check_exclusion();
 
@@ -144,6 +153,8 @@ private:
     };
     std::map<std::string, token_history> tokens_;  ///< by resource
     std::map<std::string, std::uint64_t> takings_; ///< by key
+    std::vector<lock_ticket> tickets_;
+    std::set<std::string> left_;                   ///< by token
 };
 
 outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);
