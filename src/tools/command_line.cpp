@@ -121,6 +121,11 @@ void command_line::add_keys(std::vector<std::string>& into)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void command_line::may_do_without_nodes()
+{
+    needs_nodes_ = false;
+}
+
 settings command_line::read(std::vector<std::string> arguments)
 {
     auto all = defaults(arguments);
@@ -193,7 +198,7 @@ void command_line::choose_nodes()
         nodes = urls_;
         if (nodes.empty())
             nodes = testbed::split_urls(text_of("REDLOCK_URLS"));
-        if (nodes.empty())
+        if (nodes.empty() && needs_nodes_)
             refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = redis://HOST\" in a file that $REDLOCK_CONFIG names");
         if (password_file_.empty())
             return;

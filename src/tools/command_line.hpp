@@ -25,6 +25,9 @@ public:
     /// Names of locks, one at least.
     void add_keys(std::vector<std::string>& into);
 
+    /// Otherwise it is an error if none is named.
+    void may_do_without_nodes();
+
     /// @throws testbed::early_exit
     settings read(std::vector<std::string> arguments);
 
@@ -35,6 +38,7 @@ private:
     void choose_nodes();
 
     settings settings_;
+    bool needs_nodes_ = true;
     std::vector<std::string> urls_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
 };

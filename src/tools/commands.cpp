@@ -12,6 +12,8 @@ constexpr std::array all{
     command{"acquire", "KEY…", "acquires locks for a script, and prints their token", acquire},
     command{"renew", "KEY… TOKEN", "renews them", renew},
     command{"release", "KEY… TOKEN", "gives them back", release},
+    command{"doctor", "", "says what is wrong with the servers, and what mends it", doctor_command},
+    command{"acl", "", "prints what a user of locks must be allowed", acl},
 };
 
 }  // namespace

@@ -26,5 +26,7 @@ int hold(arguments);
 int acquire(arguments);
 int renew(arguments);
 int release(arguments);
+int doctor_command(arguments);
+int acl(arguments);
 
 }  // namespace redlock::tools

@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <span>
 #include <string>
@@ -64,29 +63,6 @@ bool leads_to_a_server(redis::url const& u)
 }
 
 }  // namespace
-
-std::optional<std::int64_t> reply::number() const
-{
-    std::int64_t value = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return what == kind::text && ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-std::string reply::field(std::string_view name) const
-{
-    for (std::size_t i = 0; i + 1 < elements.size(); i += 2) {
-        if (elements[i].text == name)
-            return elements[i + 1].text;
-    }
-    auto rest = std::string_view(text);
-    while (!rest.empty()) {
-        auto const line = rest.substr(0, rest.find_first_of("\r\n"));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (line.starts_with(name) && line.substr(name.size()).starts_with(':'))
-            return std::string(line.substr(name.size() + 1));
-    }
-    return {};
-}
 
 struct server::connection {
     connection(asio::any_io_executor e, redis::url u, redlock::config const& c)
@@ -179,8 +155,12 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
         c->open();
         greetings = c->greet(request);
     }
-    for (auto const& words : questions)
-        request.push_range(words.front(), words.begin() + 1, words.end());
+    for (auto const& words : questions) {
+        if (words.size() == 1)
+            request.push(words.front());
+        else  // which leaves out a command that nothing follows
+            request.push_range(words.front(), words.begin() + 1, words.end());
+    }
 
     std::vector<resp_node> nodes;
     // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
@@ -200,7 +180,8 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
     std::vector<reply> answers;
     for (std::span<resp_node const> rest(nodes); !rest.empty();) {
         answers.push_back(take(rest));
-        answers.back().text = redis::without(std::move(answers.back().text), c->where.password);
+        if (answers.back().failed())  // it may quote what we have said; elsewhere a short password may be a part of any word
+            answers.back().text = redis::without(std::move(answers.back().text), c->where.password);
     }
     auto const refused = std::find_if(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(greetings), std::mem_fn(&reply::failed));
     if (refused != answers.begin() + static_cast<std::ptrdiff_t>(greetings)) {

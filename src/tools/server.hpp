@@ -1,44 +1,20 @@
 #pragma once
 
+#include "tools/reply.hpp"
+
 #include <redlock/config.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace redlock::tools {
 
 namespace asio = boost::asio;
-
-/// What a server has answered.
-struct reply {
-    enum class kind : std::uint8_t {
-        nothing,  ///< a null
-        text,     ///< a string, a number, a truth value
-        list,     ///< of a map: names and values in turn
-        error,    ///< in the server's own words, without secrets
-        silence,  ///< there was no answer, and why
-    };
-
-    kind what = kind::nothing;
-    std::string text{};
-    std::vector<reply> elements{};
-
-    bool failed() const noexcept { return what == kind::error || what == kind::silence; }
-
-    /// The number that it is; nothing if it is none.
-    std::optional<std::int64_t> number() const;
-
-    /// Of a list of names and values, or of the lines of an INFO. Empty: there is no such field.
-    std::string field(std::string_view name) const;
-};
 
 /** One Redis or Valkey server, for the questions of its operators: what locks do with it is the library's.
 

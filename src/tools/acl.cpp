@@ -1,0 +1,59 @@
+// redlock acl: what a user of locks must be allowed.
+
+#include "tools/command_line.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/output.hpp"
+#include "tools/permissions.hpp"
+#include "tools/server.hpp"
+#include "tools/server_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+// One argument at the prompt of redis-cli, where a backslash is one.
+std::string argument(std::string const& text)
+{
+    if (text.find_first_of(" '\"") == text.npos)
+        return text;
+    std::string all = "'";
+    for (char const c : text)
+        all += c == '\'' ? std::string("\\'") : std::string(1, c);
+    return all + '\'';
+}
+
+bool uses_database(std::string const& url)
+{
+    return is_server(url) && place_of(url).database != 0;
+}
+
+}  // namespace
+
+int acl(arguments given)
+{
+    command_line line("acl", "Prints the least that a user of locks must be allowed, for Redis 6 and newer, and Valkey: a line for redis-cli.",
+                      "Put the password in the place of PASSWORD. `redlock doctor` with the same options and as that user says whether it is enough.");
+    std::string user = "redlock";
+    uses used;
+    line.add_text("--user", "NAME", user, "the user (redlock)");
+    used.add_to(line);
+    line.add_flag("--select", used.database, "a database other than 0 is used");
+    line.add_flag("--doctor", used.doctor, "what redlock doctor reads, too");
+    line.may_do_without_nodes();
+    auto const s = line.read(std::move(given));
+    used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);
+    auto const rule = fmt::format("ACL SETUSER {} reset on >PASSWORD {} -@all {}", argument(user), argument('~' + pattern_of(s.locks.prefix)), rules_for(used));
+    if (s.output == format::table)
+        print(rule + '\n');
+    else
+        print_json({{"user", user}, {"line", rule}});
+    return done;
+}
+
+}  // namespace redlock::tools

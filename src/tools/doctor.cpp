@@ -1,0 +1,144 @@
+// redlock doctor: what is wrong with the nodes, and how to mend it.
+
+#include "tools/command_line.hpp"
+#include "tools/commands.hpp"
+#include "tools/doctor/checks.hpp"
+#include "tools/doctor/gather.hpp"
+#include "tools/doctor/report.hpp"
+#include "tools/exit_status.hpp"
+
+#include "testbed/early_exit.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+struct how_to_look {
+    doctor::demands demands{};
+    std::vector<std::string> skipped{};
+    milliseconds pause{0};  ///< zero: once
+};
+
+// The clock of each server is compared with what it showed in the look before: the longer the time, the more exact.
+void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::node_facts> const& before)
+{
+    for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i) {
+        auto const& b = before[i];
+        if (b.last_time && b.info.field("run_id") == now[i].info.field("run_id"))
+            now[i].first_time = b.last_time;
+    }
+}
+
+asio::awaitable<int> look(settings const& s, how_to_look how)
+{
+    int status = doctor::exit_status_of(doctor::level::unknown);
+    std::vector<doctor::node_facts> before;
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        how.demands.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+        auto facts = co_await doctor::look_at_all(s.locks, how.demands);
+        remember_clocks(facts, before);
+        auto const found = doctor::judge(facts, how.demands, how.skipped);
+        doctor::print_report(found, facts.size(), s);
+        status = doctor::exit_status_of(doctor::worst(found));
+        if (how.pause == 0ms)
+            co_return status;
+        before = std::move(facts);
+        timer.expires_after(how.pause);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+// A signal ends a watch.
+asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    auto const end = co_await (look(s, how) || ends.async_wait(as_result));
+    co_return end.index() == 0 ? std::get<0>(end) : by_signal + std::get<1>(std::get<1>(end));
+}
+
+int run(settings const& s, how_to_look const& how)
+{
+    asio::io_context context(1);
+    int status = failed;
+    std::exception_ptr thrown;
+    asio::co_spawn(context, look_until_told(s, how), [&](std::exception_ptr e, int found) {
+        thrown = e;
+        status = found;
+    });
+    context.run();
+    try {
+        if (thrown)
+            std::rethrow_exception(thrown);
+    } catch (std::invalid_argument const& e) {
+        throw testbed::early_exit(wrong_configuration, std::string("redlock doctor: ") + e.what());
+    }
+    return status;
+}
+
+// "--watch" may stand alone: it is the only option whose value may be left out.
+void complete_watch(arguments& given)
+{
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (given[i] == "--watch" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
+            given[i] = "--watch=10s";
+    }
+}
+
+void check_names(command_line const& line, std::vector<std::string> const& skipped)
+{
+    auto const names = doctor::names_of_checks();
+    for (auto const& name : skipped) {
+        if (std::ranges::find(names, name) == names.end())
+            line.refuse(fmt::format("there is no check \"{}\"; there are {}", name, fmt::join(names, ", ")));
+    }
+}
+
+}  // namespace
+
+int doctor_command(arguments given)
+{
+    command_line line("doctor", "Looks at the nodes, says what is wrong with them for locks, and what mends it.",
+                      "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN. It acquires a lock of its own, which it gives back.");
+    how_to_look how;
+    auto& d = how.demands;
+    line.add_duration("--ttl,-t", d.ttl, 20ms, 24h, "that of the locks that are used here");
+    d.used.add_to(line);
+    line.add_duration("--watch", how.pause, 100ms, 24h, "look again and again, with such a pause; 10s if there is none");
+    line.add_list("--skip", "CHECK", how.skipped, "leave these out");
+    line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at so many keys of each server");
+    line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor)");
+    complete_watch(given);
+    auto const s = line.read(std::move(given));
+    check_names(line, how.skipped);
+    d.max_ttl = s.locks.max_ttl;
+    d.node_timeout = s.locks.node_timeout;
+    d.drift_factor = s.locks.drift_factor;
+    d.prefix = s.locks.prefix;
+    return run(s, how);
+}
+
+}  // namespace redlock::tools

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "tools/permissions.hpp"
+#include "tools/reply.hpp"
+#include "tools/server_certificate.hpp"
+#include "tools/server_place.hpp"
+
+#include <redlock/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::tools::doctor {
+
+/// What locks on these nodes are to be like.
+struct demands {
+    std::chrono::milliseconds ttl{10'000};
+    std::chrono::milliseconds max_ttl{60'000};
+    std::chrono::milliseconds node_timeout{50};
+    double drift_factor = 0.01;
+    uses used{};
+    std::string prefix = "lock:";
+    std::string probe = "=doctor";        ///< the name of the lock that is tried
+    std::size_t keys_max = 100'000;       ///< how many keys of a server are looked at
+    std::chrono::sys_seconds now{};
+};
+
+/// What a server's clock showed, and ours.
+struct clock_reading {
+    std::chrono::microseconds theirs{0};  ///< since 1970, by TIME
+    std::chrono::microseconds ours{0};    ///< since 1970, halfway between question and answer
+    std::chrono::microseconds running{0}; ///< the same moment, by a clock that never jumps
+    std::chrono::microseconds error{0};   ///< half of the time between question and answer
+};
+
+/// Keys that begin with the prefix.
+struct key_facts {
+    static constexpr std::size_t named_max = 5;  ///< so many are named, the others counted
+
+    struct named {
+        std::size_t count = 0;
+        std::vector<std::pair<std::string, std::string>> first{};  ///< keys, and their types
+
+        void add(std::string key, std::string type);
+    };
+
+    reply refusal{};                 ///< failed: why they could not be looked at
+    std::string refused{};           ///< which command, as access lists name it
+    std::size_t looked_at = 0;       ///< with this prefix and without it
+    bool is_all = false;             ///< no others are there
+    std::size_t found = 0;           ///< with this prefix
+    named endless{};                 ///< they are there for ever, and should not be
+    named foreign{};                 ///< another type than a lock's
+    std::size_t counters = 0;        ///< of fencing tokens
+    std::size_t measured = 0;        ///< counters whose memory is known
+    std::uint64_t measured_bytes = 0;
+    reply unmeasured{};              ///< failed: why none is
+};
+
+/// How the library gets on with the node.
+struct probe_facts {
+    std::vector<std::string> done{};  ///< "acquired", "extended", …
+    std::string failed_at{};          ///< empty: nothing has failed
+    error_code error{};
+    std::string message{};
+    bool is_taken = false;            ///< somebody else had the lock that is tried
+};
+
+/// What has been seen of one node. What a server has not answered is a reply that failed.
+struct node_facts {
+    std::string name{};               ///< for people
+    bool is_server = true;            ///< one Redis or Valkey server; of others only @ref probe is known
+    server_place place{};
+    std::vector<std::string> addresses{};  ///< of its host
+    std::optional<server_certificate> certificate{};
+
+    reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{};
+    std::vector<std::chrono::microseconds> round_trips{};
+    std::optional<clock_reading> first_time{}, last_time{};
+    std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names
+    key_facts keys{};
+    probe_facts probe{};
+
+    /// The number that INFO has for @p name; 0 if there is none.
+    std::int64_t number(std::string_view name) const;
+
+    /// The number that CONFIG GET has; nothing if it is not known.
+    std::optional<std::int64_t> setting(std::string_view name) const;
+};
+
+}  // namespace redlock::tools::doctor

@@ -1,0 +1,163 @@
+// What a server remembers, and what is in its memory.
+
+#include "tools/doctor/checks.hpp"
+#include "tools/doctor/durability.hpp"
+
+#include "tools/output.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace redlock::tools::doctor {
+
+namespace {
+
+std::string in_bytes(double bytes)
+{
+    return bytes < 1024 * 1024 ? fmt::format("{:.0f} KiB", bytes / 1024) : fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
+}
+
+findings eviction(node_facts const& f, demands const&)
+{
+    auto const limit = f.number("maxmemory"), used = f.number("used_memory"), evicted = f.number("evicted_keys");
+    auto const policy = printable(f.info.field("maxmemory_policy"));
+    bool const evicts = policy != "noeviction";
+    auto const never = f.place.client() + " CONFIG SET maxmemory-policy noeviction";
+    finding found{.values = {{"maxmemory_bytes", limit}, {"used_memory_bytes", used}, {"evicted_keys", evicted}}};
+    if (evicts && limit > 0) {
+        found.level = level::critical;
+        found.why = fmt::format("with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so it is refused", policy, in_bytes(static_cast<double>(limit)));
+        found.mend = never;
+    } else if (evicted > 0) {
+        found.level = level::warning;
+        found.why = fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none", counted(evicted, "key"));
+        found.mend = f.place.client() + " CONFIG RESETSTAT";
+    } else if (limit > 0 && used * 10 > limit * 9) {
+        found.level = level::warning;
+        found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks", in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
+        found.mend = fmt::format("{} CONFIG SET maxmemory {}", f.place.client(), limit * 2);
+    } else {
+        found.why = evicts ? "it has no maxmemory, so it evicts nothing" : "maxmemory-policy is noeviction, and nothing was evicted";
+    }
+    return {std::move(found)};
+}
+
+// In the order in which they are to be mended.
+findings durability(node_facts const& f, demands const& d)
+{
+    if (f.settings.failed())
+        return {unread(f, f.settings, "durability", "config|get")};
+    auto const state = durability_of(f);
+    auto const after = fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
+    auto const set = f.place.client() + " CONFIG SET ";
+    if (state.lacks == durability_state::lack::nothing)
+        return {{.why = "it has a durable log, and votes at once after a restart"}};
+    finding found{.level = level::warning};
+    switch (state.lacks) {
+    case durability_state::lack::nothing:
+        break;
+    case durability_state::lack::log:
+        found.why = "appendonly is no: " + after;
+        // In this order: docs/fencing.md.
+        found.mend = set + "appendfsync always && " + set + "no-appendfsync-on-rewrite no && " + set + "appendonly yes  # CONFIG REWRITE only when its first rewrite is done";
+        break;
+    case durability_state::lack::written:
+        found.level = level::critical;
+        found.why = "the last write to its log has failed: " + after;
+        found.mend = "df -h  # on its host: make room, or look at the server's own log";
+        break;
+    case durability_state::lack::synced:
+        found.why = fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after);
+        found.mend = set + "appendfsync always && " + f.place.client() + " CONFIG REWRITE";
+        break;
+    case durability_state::lack::synced_on_rewrite:
+        found.why = "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after;
+        found.mend = set + "no-appendfsync-on-rewrite no && " + f.place.client() + " CONFIG REWRITE";
+        break;
+    case durability_state::lack::complete:
+        found.why = "its log is being rewritten: if it was switched on just now, and the server is killed before that is done, " + after;
+        found.mend = f.place.client() + " INFO persistence  # until aof_rewrite_in_progress is 0";
+        break;
+    }
+    return {std::move(found)};
+}
+
+std::string listed(key_facts::named const& keys, bool with_types)
+{
+    std::string all;
+    for (auto const& [key, type] : keys.first)
+        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(key), with_types ? fmt::format(" ({})", printable(type)) : "");
+    return keys.count > keys.first.size() ? fmt::format("{} and {} more", all, keys.count - keys.first.size()) : all;
+}
+
+std::string looked_at(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    return fmt::format("{} looked at{}, {} with the prefix {}", counted(static_cast<std::int64_t>(k.looked_at), "key"), k.is_all ? "" : ", others are there (--keys)", k.found,
+                       printable(d.prefix));
+}
+
+findings keys(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    if (k.refusal.failed())
+        return {unread(f, k.refusal, "keys", k.refused)};
+    findings all;
+    auto const in_database = f.place.database == 0 ? f.place.client() : fmt::format("{} -n {}", f.place.client(), f.place.database);
+    if (k.endless.count > 0)
+        all.push_back({.level = level::warning,
+                       .why = fmt::format("{} without an end, which nobody gives back: {}; {}", counted(static_cast<std::int64_t>(k.endless.count), "key"), listed(k.endless, false),
+                                          looked_at(f, d)),
+                       .mend = fmt::format("{} PEXPIRE {} {}", in_database, quoted(k.endless.first.front().first), d.max_ttl.count()),
+                       .values = {{"endless_keys", k.endless.count}}});
+    if (k.foreign.count > 0) {
+        auto const& key = k.foreign.first.front().first;
+        all.push_back({.level = level::warning,
+                       .why = fmt::format("{} of another type than those of locks, which nobody ever gets: {}; {}", counted(static_cast<std::int64_t>(k.foreign.count), "key"),
+                                          listed(k.foreign, true), looked_at(f, d)),
+                       .mend = fmt::format("{} RENAME {} {}  # or lock with another --prefix", in_database, quoted(key), quoted("no-" + key)),
+                       .values = {{"foreign_keys", k.foreign.count}}});
+    }
+    if (all.empty())
+        all.push_back({.why = fmt::format("all of them are those of locks, and have an end: {}", looked_at(f, d)), .values = {{"keys", k.found}}});
+    return all;
+}
+
+findings counters(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    if (k.refusal.failed())
+        return {unread(f, k.refusal, "counters", k.refused)};
+    if (k.counters == 0)
+        return {{.why = fmt::format("there are no fencing counters; {}", looked_at(f, d)), .values = {{"counters", 0}}}};
+    if (k.unmeasured.failed())
+        return {unread(f, k.unmeasured, "counters", "memory|usage")};
+    auto const each = k.measured == 0 ? 0.0 : static_cast<double>(k.measured_bytes) / static_cast<double>(k.measured);
+    auto const bytes = each * static_cast<double>(k.counters);
+    auto const limit = static_cast<double>(f.number("maxmemory"));
+    finding found{.why = fmt::format("{} of fencing, one for each resource and for ever, take about {}", counted(static_cast<std::int64_t>(k.counters), "counter"), in_bytes(bytes)),
+                  .values = {{"counters", k.counters}, {"counter_bytes", static_cast<std::int64_t>(bytes)}}};
+    if (limit > 0 && bytes * 2 > limit) {
+        found.level = level::warning;
+        found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
+        found.mend = fmt::format("{} CONFIG SET maxmemory {}  # and fence fewer names: docs/fencing.md", f.place.client(), f.number("maxmemory") * 2);
+    }
+    return {std::move(found)};
+}
+
+constexpr std::array all{
+    check{"eviction", &node_facts::info, "info", "maxmemory_policy", eviction},
+    check{"durability", &node_facts::info, "info", "aof_enabled", durability},
+    check{"keys", nullptr, "", "", keys},
+    check{"counters", nullptr, "", "", counters},
+};
+
+}  // namespace
+
+std::span<check const> memory_checks()
+{
+    return all;
+}
+
+}  // namespace redlock::tools::doctor

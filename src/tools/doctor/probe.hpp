@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tools/doctor/facts.hpp"
+
+#include <redlock/config.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <string>
+#include <vector>
+
+namespace redlock::tools::doctor {
+
+namespace asio = boost::asio;
+
+/// Locks on one node alone, by the library: acquires, extends, waits, releases, and what else `demands::used` says.
+/// @throws std::invalid_argument if the settings are broken
+asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
+
+/// The commands that delete what fencing tokens of the probe leave on a server: one for each key, as the keys may be in different slots.
+std::vector<std::vector<std::string>> delete_counters(demands const&);
+
+}  // namespace redlock::tools::doctor

@@ -1,0 +1,175 @@
+// What a server is, and how busy it is.
+
+#include "tools/doctor/checks.hpp"
+#include "tools/doctor/releases.hpp"
+
+#include "tools/output.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace redlock::tools::doctor {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// "redis" and "7.0.15".
+std::pair<std::string, std::string> version_of(node_facts const& f)
+{
+    auto const valkey = f.info.field("valkey_version");
+    return valkey.empty() ? std::pair(std::string("redis"), f.info.field("redis_version")) : std::pair(std::string("valkey"), valkey);
+}
+
+// 602 of "6.2.14"; 0: it is no version.
+unsigned number_of(std::string_view version)
+{
+    unsigned major = 0, minor = 0;
+    auto const dot = version.find('.');
+    std::from_chars(version.data(), version.data() + version.size(), major);
+    if (dot != version.npos)
+        std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
+    return major * 100 + minor;
+}
+
+findings role(node_facts const& f, demands const&)
+{
+    auto const mode = f.hello.field("mode"), role = f.hello.field("role");
+    if (mode == "sentinel")
+        return {{.level = level::critical,
+                 .why = "this is a Sentinel, which keeps no locks: name the master that it watches",
+                 .mend = fmt::format("redlock -u redis-sentinel://{}:{}/NAME doctor", f.place.host, f.place.port)}};
+    if (mode == "cluster")
+        return {{.level = level::critical,
+                 .why = "it is a member of a cluster, which keeps some of the keys only: name the cluster, which is one node, or independent servers",
+                 .mend = fmt::format("redlock -u redis-cluster://{}:{} doctor", f.place.host, f.place.port)}};
+    if (role != "master")
+        return {{.level = level::critical,
+                 .why = fmt::format("it is a replica of {}:{}, which does not vote: name that one, or make this one independent", printable(f.info.field("master_host")),
+                                    f.info.field("master_port")),
+                 .mend = f.place.client() + " REPLICAOF NO ONE"}};
+    return {{.why = "it is a master on its own"}};
+}
+
+findings replicas(node_facts const& f, demands const&)
+{
+    auto const count = f.number("connected_slaves");
+    if (count == 0)
+        return {{.why = "no replicas are attached"}};
+    return {{.level = level::warning,
+             .why = fmt::format("{} attached: one that is made the master may not have got a lock yet", count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
+             .mend = fmt::format("redis-cli -h REPLICA REPLICAOF NO ONE  # {} INFO replication names them", f.place.client()),
+             .values = {{"replicas", count}}}};
+}
+
+findings sentinel(node_facts const& f, demands const&)
+{
+    auto const& answer = f.sentinels.elements;
+    auto const count = answer.size() == 2 ? answer[1].number().value_or(0) : 0;
+    if (count == 0)
+        return {{.why = "no Sentinel watches it"}};
+    return {{.level = f.number("connected_slaves") > 0 ? level::critical : level::warning,
+             .why = fmt::format("{} it: after a fail-over the new master may not have got a lock; name the service, which is quarantined then",
+                                count == 1 ? "a Sentinel watches" : fmt::format("{} Sentinels watch", count)),
+             .mend = "redlock -u redis-sentinel://SENTINEL/NAME doctor",
+             .values = {{"sentinels", count}}}};
+}
+
+findings version(node_facts const& f, demands const& d)
+{
+    auto const [server, number] = version_of(f);
+    auto const shown = fmt::format("{} {}", server == "redis" ? "Redis" : "Valkey", printable(number));
+    bool const is_redis = server == "redis";
+    auto const upgrade = is_redis ? "apt-get install --only-upgrade redis-server" : "apt-get install --only-upgrade valkey-server";
+    if (is_redis && number_of(number) < 600)
+        return {{.level = level::critical, .why = shown + " is too old: locks need 6.0", .mend = upgrade}};
+    if (is_redis && d.used.fencing && number_of(number) < 602)
+        return {{.level = level::critical, .why = shown + " is too old: fencing needs 6.2", .mend = upgrade}};
+    auto const ends = end_of_life(server, number);
+    if (!ends)
+        return {{.level = level::unknown, .why = fmt::format("until when {} is corrected is not known here", shown), .mend = f.place.client() + " INFO server"}};
+    if (*ends <= d.now)
+        return {{.level = level::warning, .why = fmt::format("{} gets no corrections since {:%F}", shown, *ends), .mend = upgrade}};
+    return {{.why = fmt::format("{} is corrected until {:%F}", shown, *ends)}};
+}
+
+findings clients(node_facts const& f, demands const&)
+{
+    auto const limit = std::max(f.number("maxclients"), f.setting("maxclients").value_or(0));
+    auto const used = f.number("connected_clients"), rejected = f.number("rejected_connections");
+    if (limit == 0)
+        return {{.level = level::unknown, .why = "how many clients it takes is not told", .mend = f.place.client() + " CONFIG GET maxclients"}};
+    finding found{.values = {{"clients", used}, {"maxclients", limit}, {"rejected", rejected}}};
+    found.level = used * 20 > limit * 19 ? level::critical : used * 5 > limit * 4 || rejected > 0 ? level::warning : level::ok;
+    found.why = fmt::format("{} of {} clients are connected", used, limit);
+    if (rejected > 0)
+        found.why += fmt::format(", and {} refused since its start", rejected == 1 ? "one was" : fmt::format("{} were", rejected));
+    if (found.level != level::ok)
+        found.mend = used * 5 > limit * 4 ? fmt::format("{} CONFIG SET maxclients {}", f.place.client(), limit * 2) : f.place.client() + " CONFIG RESETSTAT";
+    return {std::move(found)};
+}
+
+// The library gives a sign of life once a second.
+findings timeout(node_facts const& f, demands const&)
+{
+    auto const seconds = f.setting("timeout").value_or(0);
+    if (seconds == 0 || seconds >= 5)
+        return {{.why = seconds == 0 ? "it closes no idle connections" : fmt::format("it closes connections that are idle for {} s, which those of locks never are", seconds)}};
+    return {{.level = level::warning,
+             .why = fmt::format("it closes connections that are idle for {} s: those of locks may have to be opened again and again", seconds),
+             .mend = f.place.client() + " CONFIG SET timeout 0"}};
+}
+
+findings slow_log(node_facts const& f, demands const& d)
+{
+    auto const threshold = f.setting("slowlog-log-slower-than").value_or(-1);
+    auto const limit = std::chrono::microseconds(d.node_timeout).count();
+    if (threshold < 0 || threshold > limit)
+        return {{.level = level::unknown,
+                 .why = fmt::format("commands that take longer than node_timeout ({}) do not come into its slow log", in_words(d.node_timeout)),
+                 .mend = fmt::format("{} CONFIG SET slowlog-log-slower-than {}", f.place.client(), std::min<std::int64_t>(limit, 10'000))}};
+    auto const since = (f.last_time ? f.last_time->theirs : std::chrono::microseconds(d.now.time_since_epoch())) - 1h;
+    std::int64_t count = 0, slowest = 0;
+    std::string command;
+    for (auto const& entry : f.slow_log.elements) {
+        auto const& e = entry.elements;
+        if (e.size() < 4 || std::chrono::seconds(e[1].number().value_or(0)) < since || e[2].number().value_or(0) <= limit)
+            continue;
+        ++count;
+        if (*e[2].number() > slowest && !e[3].elements.empty()) {
+            slowest = *e[2].number();
+            command = printable(e[3].elements.front().text);  // not what follows, which may be secret
+        }
+    }
+    finding found{.why = fmt::format("no command has taken longer than node_timeout ({}) within the last hour", in_words(d.node_timeout)), .values = {{"slow_commands", count}}};
+    if (count > 0) {
+        found.level = level::warning;
+        found.why = fmt::format("{} within the last hour {} longer than node_timeout ({}), during which nobody votes; the slowest, {}, {} ms", counted(count, "command"),
+                                count == 1 ? "has taken" : "have taken", in_words(d.node_timeout), command, slowest / 1000);
+        found.mend = f.place.client() + " SLOWLOG GET 128  # and do without these, or raise node_timeout";
+    }
+    return {std::move(found)};
+}
+
+constexpr std::array all{
+    check{"role", nullptr, "", "", role},
+    check{"replicas", &node_facts::info, "info", "connected_slaves", replicas},
+    check{"sentinel", &node_facts::sentinels, "pubsub|numsub", "", sentinel},
+    check{"version", &node_facts::info, "info", "redis_version", version},
+    check{"clients", &node_facts::info, "info", "connected_clients", clients},
+    check{"timeout", &node_facts::settings, "config|get", "timeout", timeout},
+    check{"slow-log", &node_facts::slow_log, "slowlog|get", "", slow_log},
+};
+
+}  // namespace
+
+std::span<check const> service_checks()
+{
+    return all;
+}
+
+}  // namespace redlock::tools::doctor

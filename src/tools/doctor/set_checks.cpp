@@ -1,0 +1,169 @@
+// What the nodes are together.
+
+#include "tools/doctor/checks.hpp"
+#include "tools/doctor/durability.hpp"
+
+#include "core/quarantine.hpp"
+#include "tools/output.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace redlock::tools::doctor {
+
+namespace {
+
+using nodes = std::vector<node_facts>;
+using sys_ms = std::chrono::sys_time<std::chrono::milliseconds>;
+
+findings number_of_nodes(nodes const& all, demands const&)
+{
+    auto const n = all.size();
+    finding found{.values = {{"nodes", n}}};
+    if (n == 1) {
+        found.level = level::warning;
+        found.why = "with one node a lock is as good as that server's memory, and there is none while it is down";
+        found.mend = "redlock -u redis://A -u redis://B -u redis://C doctor  # three servers that do not fail together";
+    } else if (n % 2 == 0) {
+        found.level = level::warning;
+        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one costs and gives nothing", n, (n - 1) / 2, n - 1);
+        found.mend = fmt::format("redlock{} doctor  # one more", n == 2 ? " -u redis://A -u redis://B -u redis://C" : " -u URL…");
+    } else {
+        found.why = fmt::format("of {} nodes {} may fail", n, (n - 1) / 2);
+    }
+    return {std::move(found)};
+}
+
+// Groups of nodes with something in common; those without a name have nothing.
+template <class Name>
+std::map<std::string, std::vector<std::string>> grouped(nodes const& all, Name name)
+{
+    std::map<std::string, std::vector<std::string>> groups;
+    for (auto const& f : all) {
+        for (auto const& n : name(f)) {
+            auto& group = groups[n];
+            if (std::ranges::find(group, f.name) == group.end())
+                group.push_back(f.name);
+        }
+    }
+    std::erase_if(groups, [](auto const& g) { return g.second.size() < 2 || g.first.empty(); });
+    return groups;
+}
+
+findings same_server(nodes const& all, demands const&)
+{
+    findings found;
+    for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
+        found.push_back({.level = level::critical,
+                         .why = fmt::format("{} are one server, which has one vote: the others are refused", fmt::join(names, " and ")),
+                         .mend = fmt::format("redlock -u {} …  # once, and other servers", names.front())});
+    bool const are_known = std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
+    if (found.empty() && !are_known && all.size() > 1)
+        found.push_back({.level = level::unknown, .why = "whether two addresses lead to one server is known only of those that tell INFO", .mend = "redis-cli -h HOST INFO server  # run_id"});
+    else if (found.empty())
+        found.push_back({.why = "all addresses lead to different servers"});
+    return found;
+}
+
+findings same_host(nodes const& all, demands const&)
+{
+    findings found;
+    std::vector<std::vector<std::string>> told;
+    for (auto const& [address, names] : grouped(all, [](auto const& f) { return f.addresses; })) {
+        if (std::ranges::find(told, names) != told.end())
+            continue;
+        told.push_back(names);
+        found.push_back({.level = level::warning,
+                         .why = fmt::format("{} are on one host ({}), and fail together", fmt::join(names, " and "), address),
+                         .mend = "redlock -u redis://OTHER-HOST …  # a host for each"});
+    }
+    if (found.empty())
+        found.push_back({.why = "each has a host of its own, as far as addresses tell"});
+    return found;
+}
+
+findings votes(nodes const& all, demands const&)
+{
+    auto const majority = core::majority(all.size());
+    auto const granted = static_cast<std::size_t>(std::ranges::count_if(all, [](auto const& f) { return std::ranges::find(f.probe.done, "acquired") != f.probe.done.end(); }));
+    finding found{.values = {{"votes", granted}, {"majority", majority}}};
+    found.level = granted < majority ? level::critical : granted < all.size() ? level::warning : level::ok;
+    found.why = fmt::format("{} of {} nodes have granted a lock, and {} are needed", granted, all.size(), majority);
+    if (granted < majority)
+        found.mend = "redlock doctor  # what is said above of the others";
+    else if (granted < all.size())
+        found.mend = fmt::format("redlock doctor  # {} more may fail: what is said above of the others", granted - majority);
+    return {std::move(found)};
+}
+
+std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
+{
+    std::vector<core::node_age<sys_ms>> ages;
+    for (auto const& f : all) {
+        bool const is_known = f.is_server && !f.info.field("run_id").empty();
+        bool const tells_log = is_known && !f.settings.failed();
+        ages.push_back({.known = is_known,
+                        .durable = tells_log && durability_of(f).is_durable(),
+                        .restarted = false,
+                        .began = d.now - std::chrono::seconds(std::max<std::int64_t>(f.number("uptime_in_seconds") - 1, 0))});
+    }
+    return ages;
+}
+
+// Who does not vote yet, and for how long the last that is needed does not.
+std::pair<std::size_t, std::chrono::seconds> waiting(nodes const& all, demands const& d, restart_guard guard)
+{
+    auto const ages = ages_of(all, d);
+    std::vector<std::chrono::seconds> left;
+    for (std::size_t i = 0; i < ages.size(); ++i) {
+        auto const end = core::quarantined_until<sys_ms>(ages, i, guard, d.max_ttl, d.now);
+        left.push_back(end > d.now ? std::chrono::ceil<std::chrono::seconds>(end - d.now) : std::chrono::seconds(0));
+    }
+    std::ranges::sort(left);
+    auto const count = static_cast<std::size_t>(std::ranges::count_if(left, [](auto t) { return t.count() > 0; }));
+    return {count, left[core::majority(left.size()) - 1]};
+}
+
+findings guard(nodes const& all, demands const& d)
+{
+    auto const [young, until] = waiting(all, d, restart_guard::automatic);
+    auto const [strictly_young, until_strictly] = waiting(all, d, restart_guard::strict);
+    auto const ages = ages_of(all, d);
+    auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
+    finding found{.values = {{"waiting", young}, {"waiting_ms", std::chrono::milliseconds(until).count()}, {"durable", durable}}};
+    if (until.count() > 0) {
+        found.level = level::critical;
+        found.why = fmt::format("{} of {} nodes have restarted and do not vote: no lock for {} s", young, all.size(), until.count());
+        found.mend = fmt::format("sleep {}  # and give the nodes a durable log", until.count());
+    } else if (young > 0) {
+        found.level = level::warning;
+        found.why = fmt::format("{} of {} nodes have restarted and do not vote yet; the others are enough", young, all.size());
+        found.mend = "redlock doctor --watch 10s";
+    } else if (strictly_young > 0) {
+        found.why = fmt::format("all vote, as they are new together; with restart_guard::strict there is no lock for {} s", until_strictly.count());
+    } else {
+        found.why = fmt::format("all vote; {} of {} would at once after a restart, the others after {} (max_ttl)", durable, all.size(), in_words(d.max_ttl));
+    }
+    return {std::move(found)};
+}
+
+constexpr std::array checks{
+    check_of_all{"nodes", number_of_nodes},
+    check_of_all{"same-server", same_server},
+    check_of_all{"same-host", same_host},
+    check_of_all{"restart-guard", guard},
+    check_of_all{"votes", votes},
+};
+
+}  // namespace
+
+std::span<check_of_all const> checks_of_all()
+{
+    return checks;
+}
+
+}  // namespace redlock::tools::doctor
