@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -28,12 +29,6 @@ asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
     attempt_report report;
     auto [ec, held] = co_await locks.async_acquire(resource_set(how.keys), how.options(report), as_result);
     co_return acquired{std::move(held), status_of(report), report.message, std::chrono::duration_cast<std::chrono::milliseconds>(report.elapsed)};
-}
-
-asio::awaitable<int> next_of(asio::signal_set& signals)
-{
-    auto [ec, number] = co_await signals.async_wait(as_result);
-    co_return number;
 }
 
 // Whoever sits at a terminal is told for whom we wait. Never ends.
@@ -82,12 +77,24 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .report = &report};
 }
 
-asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s, asio::signal_set& ends)
+asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number)
 {
-    auto outcome = co_await (ask(locks, how) || next_of(ends) || tell_who_has_it(locks, how, s));
-    if (auto* const asked = std::get_if<0>(&outcome))
-        co_return std::move(*asked);
-    co_return acquired{.status = by_signal + std::get<1>(outcome), .message = "interrupted"};
+    do {
+        auto [ec, which] = co_await signals.async_wait(as_result);
+        if (ec)
+            co_return;
+        number = which;
+    } while (number != SIGHUP && number != SIGINT && number != SIGQUIT && number != SIGTERM);
+}
+
+asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s, asio::signal_set& signals)
+{
+    int number = 0;  // though the lock may have been won at the same moment
+    auto outcome = co_await (ask(locks, how) || wait_for_end(signals, number) || tell_who_has_it(locks, how, s));
+    auto* const asked = std::get_if<0>(&outcome);
+    if (number != 0 || !asked)
+        co_return acquired{.status = by_signal + number, .message = "interrupted"};
+    co_return std::move(*asked);
 }
 
 }  // namespace redlock::tools

@@ -39,10 +39,13 @@ struct acquired {
     std::chrono::milliseconds waited{0};
 };
 
+/// The next of @p signals that is to end a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Others are ignored.
+asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
+
 /** Acquires what @p how says. Whoever sits at a terminal and waits for more than a second is told for whom.
 
-    One of @p ends gives it up; the status is 128 and the signal then.
+    One of @p signals that is to end us gives it up; the status is 128 and the signal then.
 */
-asio::awaitable<acquired> acquire(lock_manager&, how_to_acquire const& how, settings const&, asio::signal_set& ends);
+asio::awaitable<acquired> acquire(lock_manager&, how_to_acquire const& how, settings const&, asio::signal_set& signals);
 
 }  // namespace redlock::tools

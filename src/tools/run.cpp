@@ -74,26 +74,21 @@ public:
 private:
     asio::awaitable<ending> end_of(lock_manager& locks)
     {
-        asio::signal_set ends(co_await asio::this_coro::executor);
-        listen_for_the_end(ends);
-        auto got = co_await acquire(locks, options_.how, settings_, ends);
+        asio::signal_set signals(co_await asio::this_coro::executor, SIGCHLD);
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) {
+            if (!given_.ignores(s))
+                signals.add(s);
+        }
+        auto got = co_await acquire(locks, options_.how, settings_, signals);
         if (!got.held)
             co_return not_acquired(got);
         if (settings_.verbose)
             say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
         auto const begun = clock::now();
-        auto e = co_await end_of_command(got.held, ends);
+        auto e = co_await end_of_command(got.held, signals);
         e.waited = got.waited;
         e.held = std::chrono::duration_cast<milliseconds>(clock::now() - begun);
         co_return e;
-    }
-
-    void listen_for_the_end(asio::signal_set& ends) const
-    {
-        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) {
-            if (!given_.ignores(s))
-                ends.add(s);
-        }
     }
 
     ending not_acquired(acquired const& got) const
@@ -110,7 +105,7 @@ private:
         return e;
     }
 
-    asio::awaitable<ending> end_of_command(lock& held, asio::signal_set& ends)
+    asio::awaitable<ending> end_of_command(lock& held, asio::signal_set& signals)
     {
         auto const begun = clock::now();
         given_.keep_files_ours();
@@ -123,13 +118,12 @@ private:
         try {
             child command({.words = options_.words, .environment = environment(held, lost[0]), .in_our_group = options_.foreground}, given_);
             ::close(lost[0]);
-            auto const care = std::make_shared<supervisor>(co_await asio::this_coro::executor, held, command, given_,
+            auto const care = std::make_shared<supervisor>(signals, held, command,
                                                            supervisor::options{.ttl = options_.how.ttl,
                                                                                .grace = options_.grace,
                                                                                .then = policy(),
                                                                                .lost = close_lost,
                                                                                .say = [this](std::string const& text) { say(text); }});
-            ends.clear();  // the supervisor has its own by now
             bool const kept = co_await care->run();
             e = {.reason = !kept ? "lost" : command.status() > by_signal ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
         } catch (child::cannot_run const& why) {
@@ -141,20 +135,19 @@ private:
         if (lost[1] >= 0)
             close_lost();
         if (e.reason == "exited")
-            co_await stay(held, begun + options_.at_least);
+            co_await stay(held, begun + options_.at_least, signals);
         co_await give_back(held, e);
         co_return e;
     }
 
     // For schedules on clocks that are not quite the same: whoever comes a little later finds it taken.
-    asio::awaitable<void> stay(lock& held, clock::time_point until)
+    asio::awaitable<void> stay(lock& held, clock::time_point until, asio::signal_set& signals)
     {
         if (until <= clock::now())
             co_return;
-        asio::signal_set ends(co_await asio::this_coro::executor);
-        listen_for_the_end(ends);
+        int number = 0;
         asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
-        co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || ends.async_wait(as_result));
+        co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || wait_for_end(signals, number));
     }
 
     asio::awaitable<void> give_back(lock& held, ending& e)

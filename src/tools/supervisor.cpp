@@ -18,7 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_every = 20ms;  // for what the command has left behind in its group: nobody tells when that goes
+// For what the command has left behind in its group. We hear of its end only if it has come to us.
+constexpr auto look_every = 500ms, look_often = 20ms;
 
 std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
 {
@@ -27,19 +28,15 @@ std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
 
 }  // namespace
 
-supervisor::supervisor(asio::any_io_executor e, lock& l, child& c, inheritance const& given, options o)
+supervisor::supervisor(asio::signal_set& signals, lock& l, child& c, options o)
     : held_(l),
       child_(c),
       options_(std::move(o)),
       margin_(margin_of(options_.ttl)),
       grace_(std::min(options_.grace, (options_.ttl - margin_) / 2)),
-      signals_(e),
-      wake_(e)
+      signals_(signals),
+      wake_(signals.get_executor())
 {
-    for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGCHLD}) {
-        if (!given.ignores(s) || s == SIGCHLD)
-            signals_.add(s);
-    }
 }
 
 asio::awaitable<bool> supervisor::run()
@@ -153,13 +150,14 @@ clock::time_point supervisor::hard_end() const
 
 clock::time_point supervisor::next_step() const
 {
-    if (child_.has_ended() || is_killed_)
-        return clock::now() + look_every;
+    if (is_killed_)
+        return clock::now() + look_often;
+    auto step = soft_end();
     if (options_.then == on_lost::warn)
-        return is_told_ ? clock::time_point::max() : hard_end();
-    if (is_told_ || options_.then == on_lost::kill)
-        return std::min(hard_end(), kill_at_);
-    return soft_end();
+        step = is_told_ ? clock::time_point::max() : hard_end();
+    else if (is_told_ || options_.then == on_lost::kill)
+        step = std::min(hard_end(), kill_at_);
+    return child_.has_ended() ? std::min(step, clock::now() + look_every) : step;
 }
 
 }  // namespace redlock::tools

@@ -43,7 +43,8 @@ public:
         std::function<void(std::string const&)> say{};   ///< for people
     };
 
-    supervisor(asio::any_io_executor, lock&, child&, inheritance const&, options);
+    /// @param signals  what is handed on, and SIGCHLD
+    supervisor(asio::signal_set& signals, lock&, child&, options);
 
     /// @return whether the lock could be kept until the command was gone
     asio::awaitable<bool> run();
@@ -64,7 +65,7 @@ private:
     child& child_;
     options const options_;
     std::chrono::milliseconds const margin_, grace_;
-    asio::signal_set signals_;
+    asio::signal_set& signals_;
     asio::steady_timer wake_;
     std::vector<int> arrived_;
     bool is_over_ = false;
