@@ -34,6 +34,9 @@ public:
 
     /// The next request that holds this goes nowhere.
     void keep(std::string words) { wanted_ = std::move(words); }
+
+    /// The next request that holds this is carried out, and its connection ends before the answer.
+    void cut_after(std::string words) { last_ = std::move(words); }
     std::string const& kept() const noexcept { return kept_; }
 
     /// Sends what was kept. @return the answer
@@ -61,16 +64,23 @@ private:
             if (ec)
                 co_return;
             co_await server->async_connect(server_, as_result);
-            boost::asio::co_spawn(context_, pass(client, server, true), boost::asio::detached);
-            boost::asio::co_spawn(context_, pass(server, client, false), boost::asio::detached);
+            auto const cut = std::make_shared<bool>(false);
+            boost::asio::co_spawn(context_, pass(client, server, cut, true), boost::asio::detached);
+            boost::asio::co_spawn(context_, pass(server, client, cut, false), boost::asio::detached);
         }
     }
 
-    boost::asio::awaitable<void> pass(socket from, socket to, bool requests)
+    boost::asio::awaitable<void> pass(socket from, socket to, std::shared_ptr<bool> cut, bool requests)
     {
         for (std::array<char, 16 * 1024> buffer;;) {
             auto [ec, n] = co_await from->async_read_some(boost::asio::buffer(buffer), as_result);
             std::string_view const bytes(buffer.data(), n);
+            if (requests && !last_.empty() && bytes.find(last_) != bytes.npos) {
+                *cut = true;
+                last_.clear();
+            } else if (!requests && *cut) {
+                ec = boost::asio::error::eof;
+            }
             if (requests && !wanted_.empty() && bytes.find(wanted_) != bytes.npos) {
                 kept_ = bytes;
                 wanted_.clear();
@@ -78,6 +88,7 @@ private:
                 co_await boost::asio::async_write(*to, boost::asio::buffer(bytes), as_result);
             }
             if (ec) {
+                from->close(ec);
                 to->close(ec);
                 co_return;
             }
@@ -87,7 +98,7 @@ private:
     boost::asio::io_context& context_;
     tcp::acceptor acceptor_;
     tcp::endpoint const server_;
-    std::string wanted_, kept_;
+    std::string wanted_, kept_, last_;
 };
 
 }  // namespace redlock::test

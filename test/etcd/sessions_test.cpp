@@ -160,6 +160,29 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
     r.shutdown(locks);
 }
 
+// Nobody knows whether it is there, and the lease goes on for ten minutes.
+BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too)
+{
+    etcd_server s;
+    real_servers r(0);
+    recorder between(r.context, s.port());
+    auto const node = test::make_node(between.url("?session=600s"));
+    node->start(r.context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
+    auto const warm_up = std::make_shared<testing::request>(node_command{.what = testing::kind::inspect}, "lock:stock", "");
+    node->submit(warm_up);
+    BOOST_REQUIRE(r.run_to([&] { return warm_up->answers > 0; }));
+    between.cut_after("bG9jazpzdG9jaw");  // lock:stock
+    auto const sent = std::make_shared<testing::request>(node_command{.what = testing::kind::acquire, .ttl = 3s}, "lock:stock", "v");
+
+    node->submit(sent);
+
+    BOOST_REQUIRE(r.run_to([&] { return sent->answers > 0; }));
+    BOOST_TEST((sent->reply.vote == vote::unknown));
+    BOOST_TEST(!s.ask({"get", "lock:stock"}).empty());
+    BOOST_TEST(r.run_to([&] { return s.ask({"get", "lock:stock"}).empty(); }));
+    node->close();
+}
+
 namespace {
 
 /// A gateway whose server says in which term it is.
