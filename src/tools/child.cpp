@@ -102,7 +102,7 @@ void inheritance::keep_files_ours() const
 
 child::child(options const& o, inheritance const& given) : our_group_(::getpgrp()), has_group_(!o.in_our_group)
 {
-    has_terminal_ = has_group_ && ::isatty(terminal) != 0 && ::tcgetpgrp(terminal) == our_group_;
+    has_terminal_ = has_group_ && ::isatty(terminal) != 0;
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     int tells[2];  // why there is no command; its end closes when there is one
     if (::pipe2(tells, O_CLOEXEC) != 0)
@@ -135,7 +135,7 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
     ::close(tells[0]);
     if (told == sizeof error) {
         ::waitpid(pid_, nullptr, 0);
-        give_foreground_to(our_group_);
+        pass_foreground(pid_, our_group_);
         throw cannot_run{error};
     }
 }
@@ -144,14 +144,14 @@ child::~child()
 {
     if (!is_gone())
         signal(SIGKILL);
-    give_foreground_to(our_group_);
+    pass_foreground(pid_, our_group_);
 }
 
 void child::become(char* const* words, char* const* environment, inheritance const& given, int tell) noexcept
 {
     if (has_group_) {
         ::setpgid(0, 0);
-        give_foreground_to(::getpid());
+        pass_foreground(our_group_, ::getpid());
     }
     given.restore();
     ::execvpe(words[0], words, environment);
@@ -160,16 +160,16 @@ void child::become(char* const* words, char* const* environment, inheritance con
     ::_exit(failed);
 }
 
-// Who is not in the foreground would be stopped for asking.
-void child::give_foreground_to(pid_t group) noexcept
+// If it is still there to be passed on. Who is not in the foreground would be stopped for asking.
+void child::pass_foreground(pid_t from, pid_t to) noexcept
 {
-    if (!has_terminal_)
+    if (!has_terminal_ || ::tcgetpgrp(terminal) != from)
         return;
     sigset_t blocked, before;
     ::sigemptyset(&blocked);
     ::sigaddset(&blocked, SIGTTOU);
     ::sigprocmask(SIG_BLOCK, &blocked, &before);
-    ::tcsetpgrp(terminal, group);
+    ::tcsetpgrp(terminal, to);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -215,14 +215,13 @@ bool child::is_gone() noexcept
 
 void child::stop_with_it() noexcept
 {
-    give_foreground_to(our_group_);
+    pass_foreground(pid_, our_group_);
     ::kill(::getpid(), SIGSTOP);
 }
 
 void child::go_on() noexcept
 {
-    if (has_terminal_ && ::tcgetpgrp(terminal) == our_group_)
-        give_foreground_to(pid_);
+    pass_foreground(our_group_, pid_);
     signal(SIGCONT);
 }
 

@@ -78,7 +78,7 @@ public:
 
 private:
     [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, int tell) noexcept;
-    void give_foreground_to(pid_t group) noexcept;
+    void pass_foreground(pid_t from, pid_t to) noexcept;
 
     pid_t pid_ = -1;
     pid_t const our_group_;

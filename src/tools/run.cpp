@@ -75,7 +75,7 @@ private:
     asio::awaitable<ending> end_of(lock_manager& locks)
     {
         asio::signal_set signals(co_await asio::this_coro::executor, SIGCHLD);
-        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) {
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT}) {
             if (!given_.ignores(s))
                 signals.add(s);
         }

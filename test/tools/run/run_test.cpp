@@ -432,6 +432,39 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_it_reads_and_is_stopped_and_goes_on)
     BOOST_TEST(s.is_free("x"));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_stopped_in_the_background_reads_in_the_foreground)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 50s x cat &\n");
+    BOOST_TEST(comes_true([&] { return !s.is_free("x"); }));
+    t.type("until jobs | grep -q Stopped; do sleep 0.05; done; jobs; fg\n");
+    BOOST_TEST(t.shows("Stopped   "));
+    BOOST_TEST(t.shows("x cat\r\n"));
+    BOOST_TEST(t.shows("x cat\r\n"));  // it has the terminal, or is about to
+    t.type("hello\n");
+    BOOST_TEST(t.shows("hello\r\nhello"));
+    t.type("\x04");
+    t.type("echo ba\"\"ck\n");
+    BOOST_TEST(t.shows("back"));
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_lost_its_lock_while_it_was_stopped_does_not_go_on)
+{
+    servers s;
+    auto runs = s.start({"-t", "1s", "x", "-c", "echo $$; while :; do sleep 0.05; done; echo went on"});
+    BOOST_TEST(runs.says("\n"));
+    auto const before = runs.out();
+    ::kill(std::stoi(before), SIGSTOP);
+    BOOST_TEST(comes_true([&] { return s.is_free("x"); }));  // nobody renews it
+    runs.process().signal(SIGCONT);
+    auto const e = runs.wait();
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(e.out == before);
+    BOOST_TEST(e.err.find("was lost while the command was stopped") != std::string::npos, e.err);
+}
+
 BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
 {
     servers s;
