@@ -100,6 +100,14 @@ void inheritance::keep_files_ours() const
     }
 }
 
+int inheritance::unused_file() noexcept
+{
+    int number = STDERR_FILENO + 1;
+    for (int flags; (flags = ::fcntl(number, F_GETFD)) >= 0 && (flags & FD_CLOEXEC) == 0;)
+        ++number;
+    return number;
+}
+
 child::child(options const& o, inheritance const& given) : our_group_(::getpgrp()), has_group_(!o.in_our_group)
 {
     has_terminal_ = has_group_ && ::isatty(terminal) != 0;
@@ -117,7 +125,7 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(failed);
-        become(argv.data(), envp.data(), given, tells[1]);
+        become(argv.data(), envp.data(), given, give(o, tells[1]));
     }
     auto const fork_error = errno;
     ::close(tells[1]);
@@ -145,6 +153,17 @@ child::~child()
     if (!is_gone())
         signal(SIGKILL);
     pass_foreground(pid_, our_group_);
+}
+
+// Returns what tell is then: it may have had that number itself.
+int child::give(options const& o, int tell) noexcept
+{
+    if (o.gives < 0)
+        return tell;
+    int const moved = o.as == tell ? ::fcntl(tell, F_DUPFD_CLOEXEC, o.as + 1) : tell;
+    ::dup2(o.gives, o.as);
+    ::fcntl(o.as, F_SETFD, 0);
+    return moved;
 }
 
 void child::become(char* const* words, char* const* environment, inheritance const& given, int tell) noexcept

@@ -19,6 +19,9 @@ public:
     /// What has been opened since is not for a child.
     void keep_files_ours() const;
 
+    /// The lowest number that no file of a child has, after that. Not every shell takes one of two digits for a descriptor.
+    static int unused_file() noexcept;
+
     /// Whether a signal was ignored, as nohup(1) has it: it is for a child as well.
     bool ignores(int signal) const noexcept;
 
@@ -44,6 +47,7 @@ public:
     struct options {
         std::vector<std::string> words{};        ///< the command and its arguments
         std::vector<std::string> environment{};  ///< "NAME=value", on top of ours
+        int gives = -1, as = -1;                 ///< a file of ours that it has, too, by which number
         bool in_our_group = false;
     };
 
@@ -78,6 +82,7 @@ public:
 
 private:
     [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, int tell) noexcept;
+    static int give(options const&, int tell) noexcept;
     void pass_foreground(pid_t from, pid_t to) noexcept;
 
     pid_t pid_ = -1;

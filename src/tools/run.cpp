@@ -110,13 +110,13 @@ private:
         auto const begun = clock::now();
         given_.keep_files_ours();
         int lost[2];
-        if (::pipe(lost) != 0)
+        if (::pipe2(lost, O_CLOEXEC) != 0)
             throw std::system_error(errno, std::generic_category(), "pipe");
-        ::fcntl(lost[1], F_SETFD, FD_CLOEXEC);
+        int const lost_for_it = inheritance::unused_file();
         auto close_lost = [&] { ::close(std::exchange(lost[1], -1)); };
         ending e;
         try {
-            child command({.words = options_.words, .environment = environment(held, lost[0]), .in_our_group = options_.foreground}, given_);
+            child command({.words = options_.words, .environment = environment(held, lost_for_it), .gives = lost[0], .as = lost_for_it, .in_our_group = options_.foreground}, given_);
             ::close(lost[0]);
             auto const care = std::make_shared<supervisor>(signals, held, command,
                                                            supervisor::options{.ttl = options_.how.ttl,

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
                       "INSERT INTO cleaned_reader VALUES ('old', 'v', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'v', UTC_TIMESTAMP(6) + INTERVAL 1 HOUR);"
                       "INSERT INTO cleaned_wish VALUES ('old', 'c', 0, UTC_TIMESTAMP(6) - INTERVAL 2 HOUR), ('taken', 'c', 0, UTC_TIMESTAMP(6) + INTERVAL 1 HOUR)") == "");
     BOOST_TEST(db.ask("CALL cleaned_clean()") == "");
-    auto const left = [&](std::string const& table) { return db.ask("SELECT GROUP_CONCAT(lock_key ORDER BY lock_key) FROM cleaned" + table); };
+    auto const left = [&](std::string const& table) { return db.ask("SELECT GROUP_CONCAT(lock_key ORDER BY lock_key) FROM cleaned" + table + " WHERE lock_key <> ''"); };  // the row of no lock comes back when servers are looked at
     BOOST_TEST(left("") == "numbered,taken,young");
     BOOST_TEST(left("_tombstone") == "young");
     BOOST_TEST(left("_reader") == "taken");

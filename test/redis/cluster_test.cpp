@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
 
     BOOST_TEST(r.run_to([&] { return r.acquire(locks, away, {.ttl = 5s}).report.nodes.at(0).error == errc::node_unreachable; }));
     BOOST_TEST(!r.extend(held.held, 60s));
-    BOOST_TEST(!r.acquire(locks, there, {.ttl = 5s}).ec);
+    BOOST_TEST(!r.acquire(locks, there, {.ttl = 5s, .wait = 10s}).ec);
     lock_manager late(r.context, trusting(c.url()));  // the first that it asks is the one that is dead
     BOOST_TEST(r.run_to([&] { return r.acquire(late, here, {.ttl = 5s}).ec == errc::contended; }));
     c[0].start();

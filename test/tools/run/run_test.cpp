@@ -36,10 +36,10 @@ struct servers {
         return started_tool(std::move(arguments), environment(), redirection).wait();
     }
 
-    started_tool start(std::vector<std::string> arguments) const
+    started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
     {
         arguments.insert(arguments.begin(), "run");
-        return started_tool(std::move(arguments), environment());
+        return started_tool(std::move(arguments), environment(), redirection);
     }
 
     std::string key(std::string const& name) const { return all.front().ask({"GET", "lock:" + name}); }
@@ -47,6 +47,8 @@ struct servers {
 
     std::vector<local_server> all;
 };
+
+std::string const only_standard_files = "3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
 
 boost::json::value last_word(std::string const& text)
 {
@@ -274,6 +276,15 @@ BOOST_AUTO_TEST_CASE(killed_itself_it_takes_the_command_along)
     BOOST_TEST(s.run({"x", "true"}).status == 0);  // once the ttl is over
 }
 
+// dash does not take a number of two digits for one of a descriptor.
+BOOST_AUTO_TEST_CASE(the_descriptor_that_tells_of_a_loss_has_the_lowest_number_that_is_free)
+{
+    servers s(5);  // to each of which there is a connection
+    auto const shows = std::vector<std::string>{"x", "-c", "echo $REDLOCK_LOST_FD; test -p /proc/self/fd/$REDLOCK_LOST_FD && readlink /proc/self/fd/3"};
+    BOOST_TEST(s.run(shows, only_standard_files + " 3</dev/null").out == "4\n/dev/null\n");
+    BOOST_TEST(s.run(shows, only_standard_files).out.starts_with("3\npipe:"));
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
 {
     servers s;
@@ -294,7 +305,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
     BOOST_TEST(killed.status == 124);
     BOOST_TEST(killed.err.find("the command is killed") != std::string::npos, killed.err);
 
-    auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"});
+    auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"}, only_standard_files);
     BOOST_TEST(hopeful.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
     auto const went_on = hopeful.wait();
