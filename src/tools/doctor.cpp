@@ -72,12 +72,28 @@ asio::awaitable<int> look(settings const& s, how_to_look how)
     }
 }
 
+// What is thrown on one side of || would wait for the other.
+asio::awaitable<int> keep_exception(asio::awaitable<int> looking, std::exception_ptr& thrown)
+{
+    try {
+        co_return co_await std::move(looking);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    co_return failed;
+}
+
 // A signal ends a watch.
 asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
-    auto const end = co_await (look(s, how) || ends.async_wait(as_result));
-    co_return end.index() == 0 ? std::get<0>(end) : by_signal + std::get<1>(std::get<1>(end));
+    std::exception_ptr thrown;
+    auto const end = co_await (keep_exception(look(s, how), thrown) || ends.async_wait(as_result));
+    if (end.index() == 1)
+        co_return by_signal + std::get<1>(std::get<1>(end));
+    if (thrown)
+        std::rethrow_exception(thrown);
+    co_return std::get<0>(end);
 }
 
 int run(settings const& s, how_to_look const& how)

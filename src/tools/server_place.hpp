@@ -6,10 +6,10 @@ namespace redlock::tools {
 
 /// Where a server is, for its operators.
 struct server_place {
-    std::string host;    ///< empty: @ref socket
-    std::string port;
-    std::string socket;
-    std::string user;    ///< "default", if the address names none
+    std::string host{};    ///< empty: @ref socket
+    std::string port{};
+    std::string socket{};
+    std::string user{};    ///< "default", if the address names none
     int database = 0;
     bool has_tls = false;
 

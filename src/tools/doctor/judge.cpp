@@ -18,11 +18,18 @@ std::vector<std::span<check const>> groups()
     return {reach_checks(), permission_checks(), timing_checks(), service_checks(), memory_checks()};
 }
 
-// "CONFIG GET appendfsync" of "config|get": what somebody with more rights can ask.
-std::string by_hand(std::string_view command)
+// "CONFIG GET" of "config|get".
+std::string in_capitals(std::string_view command)
 {
     std::string words(command);
     std::ranges::transform(words, words.begin(), [](char c) { return c == '|' ? ' ' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
+    return words;
+}
+
+// What somebody with more rights can ask.
+std::string by_hand(std::string_view command)
+{
+    auto const words = in_capitals(command);
     if (command == "config|get")
         return words + " '*'";
     if (command == "pubsub|numsub")
@@ -39,7 +46,7 @@ findings examine(check const& c, node_facts const& f, demands const& d)
         return {unread(f, told, c.what, c.command)};
     if (!c.field.empty() && told.field(c.field).empty())
         return {{.level = level::unknown,
-                 .why = fmt::format("{} does not tell {}", by_hand(c.command), c.field),
+                 .why = fmt::format("{} does not tell {}", in_capitals(c.command), c.field),
                  .mend = fmt::format("{} {}", f.place.client(), by_hand(c.command))}};
     return c.judge(f, d);
 }
@@ -93,17 +100,16 @@ findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vect
 
 finding unread(node_facts const& f, reply const& refusal, std::string_view what, std::string_view command)
 {
-    auto const words = by_hand(command);
     auto const verb = refusal.what == reply::kind::silence ? "is not answered" : "is refused";
     return {.level = level::unknown,
             .what = std::string(what),
-            .why = fmt::format("{} {}: {}", words.substr(0, words.find(" '")), verb, printable(refusal.text)),
-            .mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command)) : fmt::format("{} {}", f.place.client(), words)};
+            .why = fmt::format("{} {}: {}", in_capitals(command), verb, printable(refusal.text)),
+            .mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command)) : fmt::format("{} {}", f.place.client(), by_hand(command))};
 }
 
 std::string allow(node_facts const& f, std::string_view rule)
 {
-    return fmt::format("{} ACL SETUSER {} {}", f.place.client(), quoted(f.place.user), rule);
+    return fmt::format("{} ACL SETUSER {} {}", f.place.client(), quoted(f.place.user), quoted(rule));
 }
 
 bool is_forbidden(reply const& r)

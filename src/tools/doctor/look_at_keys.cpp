@@ -114,7 +114,11 @@ asio::awaitable<key_facts> look_at_keys(server& s, node_facts const& f, demands 
             co_return k;
     } while (cursor != "0" && k.looked_at < d.keys_max);
     k.is_all = cursor == "0";
-    k.looked_at = std::max(k.found, std::min(k.looked_at, keys_in_database(f).value_or(k.is_all ? k.found : k.looked_at)));
+    if (auto const all = keys_in_database(f))  // a server looks at as many as it is asked to, more or less
+        k.looked_at = k.is_all ? *all : std::min(k.looked_at, *all);
+    else if (k.is_all)
+        k.looked_at = k.found;
+    k.looked_at = std::max(k.looked_at, k.found);
     co_await measure(s, k, std::move(counters));
     co_return k;
 }

@@ -30,7 +30,7 @@ findings refused_commands(node_facts const& f, demands const& d)
         if (is_about_keys(answer))
             return {{.level = level::critical,
                      .why = fmt::format("the user {} may not use keys that begin with {}", printable(f.place.user), printable(d.prefix)),
-                     .mend = allow(f, quoted('~' + pattern_of(d.prefix)))}};
+                     .mend = allow(f, '~' + pattern_of(d.prefix))}};
         all.push_back({.level = p.is_vital ? level::critical : level::warning,
                        .why = fmt::format("the user {} may not run {}, without which {}", printable(f.place.user), name, p.without),
                        .mend = allow(f, fmt::format("+{}", name))});
@@ -61,7 +61,7 @@ findings permissions_of(node_facts const& f, demands const& d)
     else if (failed && all.empty())
         all.push_back({.level = level::critical,
                        .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
-                       .mend = p.error == errc::permission_denied ? fmt::format("redlock acl --user {}  # what it must be allowed", quoted(f.place.user)) : ""});
+                       .mend = p.error == errc::permission_denied ? fmt::format("redlock acl --user {}  # what it must be allowed", quoted(f.place.user)) : "redlock -v doctor  # what the library tells meanwhile"});
     else if (!failed && all.empty())
         all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
     return all;

@@ -46,7 +46,7 @@ findings login(node_facts const& f, demands const&)
     auto const& words = f.hello.text;
     std::string mend = "redlock --password-file FILE doctor  # whose first line is the password";
     if (is_forbidden(f.hello))
-        mend = allow(f, "+hello");
+        mend = allow(f, words.find("select") == words.npos ? "+hello" : "+select");
     else if (words.find("max number of clients") != words.npos)
         mend = f.place.client() + " CONFIG SET maxclients 10000";
     else if (words.starts_with("DENIED"))

@@ -1,0 +1,537 @@
+// What the doctor makes of facts that are made up here: each check by itself.
+
+#include "tools/doctor/checks.hpp"
+#include "tools/doctor/releases.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::tools;
+using namespace redlock::tools::doctor;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(doctor_facts)
+
+namespace {
+
+constexpr auto today = std::chrono::sys_days(std::chrono::year(2026) / 6 / 1);
+
+reply text(std::string words)
+{
+    return {.what = reply::kind::text, .text = std::move(words)};
+}
+
+reply list(std::vector<reply> elements)
+{
+    return {.what = reply::kind::list, .elements = std::move(elements)};
+}
+
+reply words(std::vector<std::string> const& all)
+{
+    reply r{.what = reply::kind::list};
+    for (auto const& w : all)
+        r.elements.push_back(text(w));
+    return r;
+}
+
+reply error(std::string words)
+{
+    return {.what = reply::kind::error, .text = std::move(words)};
+}
+
+reply silence()
+{
+    return {.what = reply::kind::silence, .text = "it has not answered"};
+}
+
+// Sets a field of an INFO, or the value behind a name in a list.
+void set(reply& r, std::string const& name, std::string const& value)
+{
+    for (std::size_t i = 0; i + 1 < r.elements.size(); i += 2) {
+        if (r.elements[i].text == name)
+            r.elements[i + 1].text = value;
+    }
+    auto const at = r.text.find(name + ':');
+    if (at == r.text.npos)
+        r.text += name + ':' + value + "\r\n";
+    else
+        r.text.replace(at, r.text.find("\r\n", at) - at, name + ':' + value);
+}
+
+node_facts healthy(int number = 1)
+{
+    node_facts f{.name = fmt::format("redis://10.0.0.{}:6379", number)};
+    f.place = {.host = fmt::format("10.0.0.{}", number), .port = "6379", .user = "app"};
+    f.addresses = {f.place.host};
+    f.hello = words({"mode", "standalone", "role", "master"});
+    f.info = text(fmt::format("redis_version:7.4.1\r\nrun_id:{:040}\r\nuptime_in_seconds:100000\r\nconnected_clients:3\r\nmaxclients:100\r\nmaxmemory:0\r\n"
+                              "maxmemory_policy:noeviction\r\nused_memory:1000\r\nevicted_keys:0\r\nrejected_connections:0\r\nconnected_slaves:0\r\n"
+                              "aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\naof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
+                              number));
+    f.settings = words({"appendfsync", "always", "no-appendfsync-on-rewrite", "no", "timeout", "0", "slowlog-log-slower-than", "10000", "maxclients", "100"});
+    f.slow_log = list({});
+    f.sentinels = words({"__sentinel__:hello", "0"});
+    f.time = words({"1", "2"});
+    f.round_trips.assign(50, 300us);
+    f.first_time = clock_reading{.theirs = 1'000'000s, .ours = 1'000'000s, .running = 10s, .error = 100us};
+    f.last_time = clock_reading{.theirs = 1'000'001s, .ours = 1'000'001s, .running = 11s, .error = 100us};
+    f.trials = {{"set", text("OK")}, {"get", text("trial")}};
+    f.keys.is_all = true;
+    f.probe.done = {"acquired", "extended", "waited for", "released"};
+    return f;
+}
+
+std::vector<node_facts> healthy_set()
+{
+    return {healthy(1), healthy(2), healthy(3)};
+}
+
+demands usual()
+{
+    return {.now = today};
+}
+
+// What a check says of the first node, or of all of them.
+findings found(std::vector<node_facts> const& nodes, std::string_view what, demands const& d = usual())
+{
+    auto all = judge(nodes, d);
+    std::erase_if(all, [&](auto const& f) { return f.what != what || (!f.node.empty() && f.node != nodes.front().name); });
+    return all;
+}
+
+// A defect, and what is to be said of it.
+struct defect {
+    std::string_view what;
+    doctor::level level;
+    std::string_view why;   ///< a part of the sentence
+    std::string_view mend;  ///< a part of the line
+    std::function<void(node_facts&, demands&)> make;
+};
+
+void must_be_told(defect const& wrong)
+{
+    auto nodes = healthy_set();
+    auto d = usual();
+    wrong.make(nodes.front(), d);
+    auto const all = found(nodes, wrong.what, d);
+    BOOST_TEST_CONTEXT(wrong.what << ": " << wrong.why)
+    {
+        BOOST_TEST_REQUIRE(all.size() == 1u);
+        auto const& f = all.front();
+        BOOST_TEST(to_string(f.level) == to_string(wrong.level));
+        BOOST_TEST(f.why.find(wrong.why) != f.why.npos, f.why);
+        BOOST_TEST(f.mend.find(wrong.mend) != f.mend.npos, f.mend);
+        BOOST_TEST((f.level == level::ok || !f.mend.empty()), f.why);
+    }
+}
+
+constexpr std::string_view us = "redis-cli -h 10.0.0.1 -p 6379 ";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_healthy_set_of_three_is_well)
+{
+    auto const all = judge(healthy_set(), usual());
+
+    for (auto const& f : all)
+        BOOST_TEST((f.level == level::ok && f.mend.empty() && !f.why.empty()), f.what << ": " << f.why);
+    BOOST_TEST((worst(all) == level::ok));
+    BOOST_TEST(all.size() > 40u);
+}
+
+BOOST_AUTO_TEST_CASE(the_worst_decides_about_the_status)
+{
+    using enum level;
+    auto const of = [](std::initializer_list<level> levels) {
+        findings all;
+        for (auto const l : levels)
+            all.push_back({.level = l});
+        return exit_status_of(worst(all));
+    };
+    BOOST_TEST(of({}) == 0);
+    BOOST_TEST(of({ok, unknown, ok}) == 3);
+    BOOST_TEST(of({unknown, warning}) == 1);
+    BOOST_TEST(of({unknown, critical, warning}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
+{
+    auto nodes = healthy_set();
+    nodes.front() = {.name = nodes.front().name, .place = nodes.front().place, .hello = silence()};
+    auto all = judge(nodes, usual());
+    std::erase_if(all, [&](auto const& f) { return f.node != nodes.front().name; });
+
+    BOOST_TEST_REQUIRE(all.size() == 1u);
+    BOOST_TEST(all.front().what == "reachable");
+    BOOST_TEST((all.front().level == level::critical));
+    BOOST_TEST(all.front().mend == "systemctl restart redis-server  # on 10.0.0.1");
+    BOOST_TEST((found(nodes, "votes").front().level == level::warning));
+    BOOST_TEST((found(nodes, "same-server").front().level == level::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(connections_that_are_refused)
+{
+    using enum level;
+    must_be_told({"login", critical, "WRONGPASS", "--password-file", [](auto& f, auto&) { f.hello = error("WRONGPASS invalid username-password pair"); }});
+    must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +hello", [](auto& f, auto&) { f.hello = error("NOPERM this user has no permissions to run the 'hello' command"); }});
+    must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +select", [](auto& f, auto&) { f.hello = error("NOPERM User app has no permissions to run the 'select' command"); }});
+    must_be_told({"login", critical, "max number", "CONFIG SET maxclients", [](auto& f, auto&) { f.hello = error("ERR max number of clients reached"); }});
+    must_be_told({"login", critical, "DENIED", "ACL SETUSER default on '>PASSWORD'  # on 10.0.0.1", [](auto& f, auto&) { f.hello = error("DENIED Redis is running in protected mode"); }});
+}
+
+BOOST_AUTO_TEST_CASE(certificates)
+{
+    using enum level;
+    auto const shown = [](auto begins, auto ends, std::string complaint = {}) {
+        return [=](node_facts& f, demands&) { f.certificate = server_certificate{.begins = today + begins, .ends = today + ends, .complaint = complaint}; };
+    };
+    using std::chrono::days;
+    must_be_told({"certificate", ok, "ends in 90 days, on 2026-08-30", "", shown(-days(1), days(90))});
+    must_be_told({"certificate", warning, "ends in 29 days", "tls-cert-file", shown(-days(1), days(29))});
+    must_be_told({"certificate", critical, "ends in 6 days", "tls-cert-file", shown(-days(1), days(6))});
+    must_be_told({"certificate", critical, "has ended on 2026-05-31", "tls-cert-file", shown(-days(9), -days(1), "certificate has expired")});
+    must_be_told({"certificate", critical, "begins on 2026-06-02", "tls-cert-file", shown(days(1), days(90), "certificate is not yet valid")});
+    must_be_told({"certificate", critical, "not trusted", "--ca-file", shown(-days(1), days(90), "unable to get local issuer certificate")});
+    must_be_told({"certificate", unknown, "could not be read", "openssl s_client -connect 10.0.0.1:6379",
+                  [](auto& f, auto&) { f.certificate = server_certificate{.unread = "Connection refused"}; }});
+}
+
+BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
+{
+    using enum level;
+    must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", [](auto&, auto&) {}});
+    must_be_told({"round-trip", warning, "some votes come after node_timeout (50 ms)", "REDLOCK_NODE_TIMEOUT=280ms", [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
+    must_be_told({"round-trip", critical, "most votes", "REDLOCK_NODE_TIMEOUT=240ms", [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
+    must_be_told({"round-trip", warning, "a tenth of the ttl (200 ms)", "--ttl 600ms", [](auto& f, auto& d) {
+                      f.round_trips.assign(50, 30ms);
+                      d.ttl = 200ms;
+                  }});
+    must_be_told({"round-trip", unknown, "stopped answering", "--latency", [](auto& f, auto&) { f.round_trips.clear(); }});
+}
+
+BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
+{
+    using enum level;
+    must_be_told({"clock", critical, "gains 2.00 % within 1.0 s, more than drift_factor (1 %): two may hold a lock", "set-ntp true  # on 10.0.0.1", [](auto& f, auto&) { f.last_time->theirs += 20ms; }});
+    must_be_told({"clock", warning, "loses 2.00 %", "set-ntp", [](auto& f, auto&) { f.last_time->theirs -= 20ms; }});
+    must_be_told({"clock", ok, "runs as fast: +5000 ppm, give or take 200", "", [](auto& f, auto&) { f.last_time->theirs += 5ms; }});
+    must_be_told({"clock", unknown, "cannot be told", "--watch", [](auto& f, auto&) {
+                      f.last_time->theirs += 20ms;  // which may be our mistake
+                      f.last_time->error = 15ms;
+                  }});
+    must_be_told({"clock", warning, "90 s ahead of ours", "set-ntp", [](auto& f, auto&) {
+                      f.first_time->theirs += 90s;
+                      f.last_time->theirs += 90s;
+                  }});
+    must_be_told({"clock", warning, "90 s behind ours", "set-ntp", [](auto& f, auto&) {
+                      f.first_time->theirs -= 90s;
+                      f.last_time->theirs -= 90s;
+                  }});
+    must_be_told({"clock", unknown, "not seen twice", "--watch", [](auto& f, auto&) { f.last_time.reset(); }});
+}
+
+BOOST_AUTO_TEST_CASE(what_a_server_is)
+{
+    using enum level;
+    must_be_told({"role", critical, "a replica of 10.0.0.9:6380", "REPLICAOF NO ONE", [](auto& f, auto&) {
+                      set(f.hello, "role", "replica");
+                      set(f.info, "master_host", "10.0.0.9");
+                      set(f.info, "master_port", "6380");
+                  }});
+    must_be_told({"role", critical, "member of a cluster", "redis-cluster://10.0.0.1:6379", [](auto& f, auto&) { set(f.hello, "mode", "cluster"); }});
+    must_be_told({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME", [](auto& f, auto&) { set(f.hello, "mode", "sentinel"); }});
+    must_be_told({"replicas", warning, "a replica is attached", "REPLICAOF NO ONE", [](auto& f, auto&) { set(f.info, "connected_slaves", "1"); }});
+    must_be_told({"replicas", warning, "2 replicas are attached", "", [](auto& f, auto&) { set(f.info, "connected_slaves", "2"); }});
+    must_be_told({"sentinel", warning, "a Sentinel watches it", "redis-sentinel://", [](auto& f, auto&) { f.sentinels = words({"__sentinel__:hello", "1"}); }});
+    must_be_told({"sentinel", critical, "3 Sentinels watch it", "redis-sentinel://", [](auto& f, auto&) {
+                      f.sentinels = words({"__sentinel__:hello", "3"});
+                      set(f.info, "connected_slaves", "1");
+                  }});
+}
+
+BOOST_AUTO_TEST_CASE(versions_and_their_end)
+{
+    using enum level;
+    auto const is = [](std::string version) { return [=](node_facts& f, demands&) { set(f.info, "redis_version", version); }; };
+    must_be_told({"version", ok, "Redis 7.4.1 is corrected until 2026-11-30", "", is("7.4.1")});
+    must_be_told({"version", warning, "Redis 7.0.15 gets no corrections since 2024-07-29", "upgrade", is("7.0.15")});
+    must_be_told({"version", unknown, "99.1.0 is corrected is not known", "INFO server", is("99.1.0")});
+    must_be_told({"version", critical, "Redis 5.0.7 is too old", "upgrade", is("5.0.7")});
+    must_be_told({"version", critical, "fencing needs 6.2", "upgrade", [](auto& f, auto& d) {
+                      set(f.info, "redis_version", "6.0.16");
+                      d.used.fencing = true;
+                  }});
+    must_be_told({"version", ok, "Valkey 8.1.3", "", [](auto& f, auto&) { set(f.info, "valkey_version", "8.1.3"); }});
+    BOOST_TEST((end_of_life("redis", "7.2") == end_of_life("redis", "7.2.5")));
+    BOOST_TEST(!end_of_life("redis", "7"));
+    BOOST_TEST(!end_of_life("redis", "8.1"));  // which is Valkey's
+}
+
+BOOST_AUTO_TEST_CASE(how_busy_a_server_is)
+{
+    using enum level;
+    auto const used = [](std::string count) { return [=](node_facts& f, demands&) { set(f.info, "connected_clients", count); }; };
+    must_be_told({"clients", ok, "80 of 100", "", used("80")});
+    must_be_told({"clients", warning, "81 of 100", "CONFIG SET maxclients 200", used("81")});
+    must_be_told({"clients", critical, "96 of 100", "CONFIG SET maxclients 200", used("96")});
+    must_be_told({"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT", [](auto& f, auto&) { set(f.info, "rejected_connections", "2"); }});
+    must_be_told({"clients", unknown, "not told", "CONFIG GET maxclients", [](auto& f, auto&) {
+                      set(f.info, "maxclients", "");
+                      f.settings = error("ERR unknown command 'CONFIG'");
+                  }});
+    must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", [](auto& f, auto&) { set(f.settings, "timeout", "2"); }});
+    must_be_told({"timeout", ok, "idle for 300 s", "", [](auto& f, auto&) { set(f.settings, "timeout", "300"); }});
+    must_be_told({"timeout", unknown, "does not tell timeout", us, [](auto& f, auto&) { f.settings = words({"appendfsync", "always"}); }});
+}
+
+BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
+{
+    using enum level;
+    auto const entry = [](std::string when, std::string took, std::string command) {
+        return list({text("7"), text(when), text(took), words({command, "secret"}), text("127.0.0.1:1"), text("")});
+    };
+    auto const logged = [=](std::vector<reply> entries) { return [=](node_facts& f, demands&) { f.slow_log = list(entries); }; };
+    must_be_told({"slow-log", ok, "no command", "", logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
+    must_be_told({"slow-log", warning, "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody votes; the slowest, KEYS, 80 ms", "SLOWLOG GET",
+                  logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"), entry("900000", "900000", "SAVE")})});
+    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 10000", [](auto& f, auto&) { set(f.settings, "slowlog-log-slower-than", "60000"); }});
+    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 5000", [](auto& f, auto& d) {
+                      set(f.settings, "slowlog-log-slower-than", "-1");
+                      d.node_timeout = 5ms;
+                  }});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_evicted)
+{
+    using enum level;
+    auto const memory = [](std::string policy, std::string limit, std::string used, std::string evicted = "0") {
+        return [=](node_facts& f, demands&) {
+            set(f.info, "maxmemory_policy", policy);
+            set(f.info, "maxmemory", limit);
+            set(f.info, "used_memory", used);
+            set(f.info, "evicted_keys", evicted);
+        };
+    };
+    must_be_told({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction", memory("allkeys-lru", "1048576", "9")});
+    must_be_told({"eviction", ok, "no maxmemory", "", memory("volatile-ttl", "0", "9")});
+    must_be_told({"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
+    must_be_told({"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
+    must_be_told({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
+    must_be_told({"eviction", unknown, "does not tell maxmemory_policy", "INFO", [](auto& f, auto&) { set(f.info, "maxmemory_policy", ""); }});
+}
+
+BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
+{
+    using enum level;
+    auto const says = [](std::string name, std::string value) { return [=](node_facts& f, demands&) { set(f.info, name, value); }; };
+    auto const has = [](std::string name, std::string value) { return [=](node_facts& f, demands&) { set(f.settings, name, value); }; };
+    must_be_told({"durability", ok, "votes at once", "", [](auto&, auto&) {}});
+    must_be_told({"durability", warning, "does not vote for 60 s (max_ttl)", "CONFIG SET appendonly yes", says("aof_enabled", "0")});
+    must_be_told({"durability", critical, "last write", "df -h", says("aof_last_write_status", "err")});
+    must_be_told({"durability", warning, "appendfsync is everysec", "CONFIG SET appendfsync always", has("appendfsync", "everysec")});
+    must_be_told({"durability", warning, "no-appendfsync-on-rewrite is yes", "no-appendfsync-on-rewrite no", has("no-appendfsync-on-rewrite", "yes")});
+    must_be_told({"durability", warning, "being rewritten", "INFO persistence", says("aof_rewrite_in_progress", "1")});
+    must_be_told({"durability", warning, "being rewritten", "INFO persistence", says("aof_rewrite_scheduled", "1")});
+    must_be_told({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'", [](auto& f, auto&) { f.settings = error("NOPERM no"); }});
+}
+
+BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
+{
+    using enum level;
+    must_be_told({"keys", ok, "7 keys looked at, 5 with the prefix lock:", "", [](auto& f, auto&) {
+                      f.keys.looked_at = 7;
+                      f.keys.found = 5;
+                  }});
+    must_be_told({"keys", warning, "1 key without an end, which nobody gives back: lock:a b", "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
+                      f.place.database = 3;
+                      f.keys.endless.add("lock:a b", "string");
+                  }});
+    must_be_told({"keys", warning, "lock:x (list)", "RENAME lock:x no-lock:x", [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_be_told({"keys", warning, "9 keys of another type", "", [](auto& f, auto&) {
+                      for (int i = 0; i < 9; ++i)
+                          f.keys.foreign.add(fmt::format("lock:{}", i), "list");
+                  }});
+    must_be_told({"keys", warning, "lock:4 (list) and 4 more", "", [](auto& f, auto&) {
+                      for (int i = 0; i < 9; ++i)
+                          f.keys.foreign.add(fmt::format("lock:{}", i), "list");
+                  }});
+    must_be_told({"keys", ok, "others are there (--keys)", "", [](auto& f, auto&) { f.keys.is_all = false; }});
+    must_be_told({"keys", unknown, "SCAN is refused", "ACL SETUSER app +scan", [](auto& f, auto&) {
+                      f.keys.refusal = error("NOPERM no");
+                      f.keys.refused = "scan";
+                  }});
+}
+
+BOOST_AUTO_TEST_CASE(counters_and_their_memory)
+{
+    using enum level;
+    auto const counted = [](std::size_t count) {
+        return [=](node_facts& f, demands&) {
+            f.keys.counters = count;
+            f.keys.measured = 10;
+            f.keys.measured_bytes = 1024;
+        };
+    };
+    must_be_told({"counters", ok, "no fencing counters", "", counted(0)});
+    must_be_told({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB", "", counted(1000)});
+    must_be_told({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory", [=](auto& f, auto& d) {
+                      counted(1000)(f, d);
+                      set(f.info, "maxmemory", "204799");
+                  }});
+    must_be_told({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage", [=](auto& f, auto& d) {
+                      counted(1)(f, d);
+                      f.keys.unmeasured = error("NOPERM no");
+                  }});
+}
+
+BOOST_AUTO_TEST_CASE(permissions_by_what_was_tried)
+{
+    using enum level;
+    must_be_told({"permissions", ok, "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, --shared, --sets was not tried)", "", [](auto&, auto&) {}});
+    must_be_told({"permissions", critical, "may not run pexpire, without which nothing is extended", "ACL SETUSER app +pexpire", [](auto& f, auto&) {
+                      f.trials.emplace_back("pexpire", error("NOPERM this user has no permissions to run the 'pexpire' command"));
+                      f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::permission_denied, .message = "refused"};
+                  }});
+    must_be_told({"permissions", warning, "may not run config|get", "ACL SETUSER app '+config|get'", [](auto& f, auto&) { f.trials.emplace_back("config|get", error("NOPERM no")); }});
+    must_be_told({"permissions", critical, "may not use keys that begin with my lock:", "ACL SETUSER app '~my lock:*'", [](auto& f, auto& d) {
+                      d.prefix = "my lock:";
+                      f.trials.front().second = error("NOPERM No permissions to access a key");
+                  }});
+    must_be_told({"permissions", critical, "a lock was acquired, but it could not be extended: ran out", "", [](auto& f, auto&) {
+                      f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::lost, .message = "ran out"};
+                      f.place.user = "app";
+                  }});
+    must_be_told({"permissions", unknown, "held by somebody else", "--probe NAME", [](auto& f, auto&) {
+                      f.probe = {.failed_at = "acquired", .error = errc::contended, .message = "contended", .is_taken = true};
+                  }});
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_unknown_with_the_line_to_run)
+{
+    using enum level;
+    for (auto const what : {"replicas", "version", "clients", "eviction", "durability"}) {
+        must_be_told({what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", [](auto& f, auto&) { f.info = error("NOPERM no"); }});
+        must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO", [](auto& f, auto&) { f.info = silence(); }});
+    }
+    must_be_told({"clock", unknown, "TIME is refused", "+time", [](auto& f, auto&) { f.time = error("NOPERM no"); }});
+    must_be_told({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "CONFIG GET '*'", [](auto& f, auto&) { f.settings = error("ERR unknown command 'CONFIG'"); }});
+    must_be_told({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", [](auto& f, auto&) { f.sentinels = error("NOPERM no"); }});
+    must_be_told({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", [](auto& f, auto&) { f.slow_log = error("NOPERM no"); }});
+}
+
+BOOST_AUTO_TEST_CASE(how_many_nodes_there_are)
+{
+    auto const of = [](int count) {
+        std::vector<node_facts> nodes;
+        for (int i = 1; i <= count; ++i)
+            nodes.push_back(healthy(i));
+        return found(nodes, "nodes").front();
+    };
+    BOOST_TEST((of(1).level == level::warning));
+    BOOST_TEST(of(1).why.find("as good as that server's memory") != std::string::npos);
+    BOOST_TEST((of(2).level == level::warning));
+    BOOST_TEST((of(4).level == level::warning));
+    BOOST_TEST(of(4).why.find("4 nodes survive the failure of 1, as 3 do") != std::string::npos);
+    BOOST_TEST((of(5).level == level::ok));
+    BOOST_TEST(of(5).why == "of 5 nodes 2 may fail");
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_are_one_or_that_fail_together)
+{
+    auto nodes = healthy_set();
+    set(nodes[1].info, "run_id", nodes[0].info.field("run_id"));
+    auto const same = found(nodes, "same-server");
+    BOOST_TEST_REQUIRE(same.size() == 1u);
+    BOOST_TEST((same.front().level == level::critical));
+    BOOST_TEST(same.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.2:6379 are one server") == 0u);
+
+    nodes[2].addresses = {"fe80::1", nodes[0].addresses.front()};
+    auto const together = found(nodes, "same-host");
+    BOOST_TEST_REQUIRE(together.size() == 1u);
+    BOOST_TEST((together.front().level == level::warning));
+    BOOST_TEST(together.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.3:6379 are on one host (10.0.0.1)") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
+{
+    auto nodes = healthy_set();
+    auto const level_now = [&] { return found(nodes, "votes").front().level; };
+    BOOST_TEST((level_now() == level::ok));
+    nodes[0].probe = {.failed_at = "acquired", .error = errc::permission_denied};
+    BOOST_TEST((level_now() == level::warning));
+    BOOST_TEST(found(nodes, "votes").front().mend.find("0 more may fail") != std::string::npos);
+    nodes[1].probe = nodes[0].probe;
+    BOOST_TEST((level_now() == level::critical));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_restart_guard_makes_of_young_servers)
+{
+    auto nodes = healthy_set();
+    auto const make_young = [&](std::size_t i, bool has_log) {
+        set(nodes[i].info, "uptime_in_seconds", "21");
+        set(nodes[i].info, "aof_enabled", has_log ? "1" : "0");
+    };
+    auto const now = [&] { return found(nodes, "restart-guard").front(); };
+    BOOST_TEST(now().why == "all vote; 3 of 3 would at once after a restart, the others after 60 s (max_ttl)");
+
+    make_young(0, true);
+    BOOST_TEST((now().level == level::ok));
+    make_young(0, false);
+    BOOST_TEST((now().level == level::warning));
+    BOOST_TEST(now().why.find("1 of 3 nodes have restarted") == 0u);
+    make_young(1, false);
+    BOOST_TEST((now().level == level::ok));  // a majority is young, so the set is new
+    BOOST_TEST(now().why.find("with restart_guard::strict there is no lock for 40 s") != std::string::npos);
+
+    make_young(1, true);
+    nodes.pop_back();  // of two, both are needed
+    BOOST_TEST((now().level == level::critical));
+    BOOST_TEST(now().mend.find("sleep 40") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_lately_does_not_make_a_young_server_vote)
+{
+    auto nodes = healthy_set();
+    set(nodes[0].info, "uptime_in_seconds", "21");
+    set(nodes[0].info, "aof_last_rewrite_time_sec", "0");
+    BOOST_TEST((found(nodes, "restart-guard").front().level == level::warning));
+}
+
+BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
+{
+    auto nodes = healthy_set();
+    nodes[0] = {.name = "etcd://10.0.0.1", .is_server = false};
+    nodes[0].probe.done = {"acquired", "released"};
+    auto all = judge(nodes, usual());
+    std::erase_if(all, [](auto const& f) { return f.node != "etcd://10.0.0.1"; });
+
+    BOOST_TEST_REQUIRE(all.size() == 3u);
+    BOOST_TEST((all[0].what == "reachable" && all[0].level == level::ok));
+    BOOST_TEST((all[1].what == "permissions" && all[1].level == level::ok));
+    BOOST_TEST((all[2].what == "settings" && all[2].level == level::unknown));
+    BOOST_TEST((worst(judge(nodes, usual(), {"settings"})) == level::ok));
+
+    nodes[0].probe = {.failed_at = "acquired", .error = errc::node_unreachable, .message = "Connection refused"};
+    BOOST_TEST((found(nodes, "reachable").front().level == level::critical));
+}
+
+BOOST_AUTO_TEST_CASE(checks_are_named_once_and_can_be_skipped)
+{
+    auto names = names_of_checks();
+    auto const all = judge(healthy_set(), usual());
+    for (auto const& name : names) {
+        auto const left = judge(healthy_set(), usual(), {std::string(name)});
+        BOOST_TEST(std::ranges::none_of(left, [&](auto const& f) { return f.what == name; }), name);
+        BOOST_TEST(std::ranges::count(names, name) == 1, name);
+    }
+    BOOST_TEST(std::ranges::all_of(all, [&](auto const& f) { return std::ranges::find(names, f.what) != names.end(); }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
