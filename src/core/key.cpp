@@ -36,12 +36,15 @@ std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view o
     return token;
 }
 
+bool is_token(std::string_view value) noexcept
+{
+    auto const digits = value.substr(0, random_digits);
+    return value.size() > random_digits && value[random_digits] == ':' && std::all_of(digits.begin(), digits.end(), is_digit);
+}
+
 std::string_view owner_in(std::string_view token) noexcept
 {
-    if (token.size() <= random_digits || token[random_digits] != ':')
-        return {};
-    auto const digits = token.substr(0, random_digits);
-    return std::all_of(digits.begin(), digits.end(), is_digit) ? token.substr(random_digits + 1) : std::string_view{};
+    return is_token(token) ? token.substr(random_digits + 1) : std::string_view{};
 }
 
 namespace {

@@ -14,6 +14,9 @@ std::array<char, 16> in_hex(std::uint64_t bits) noexcept;
 /// A lock's value on the servers: 128 random bits, which make it unique, and a label for operators.
 std::string make_token(std::uint64_t high, std::uint64_t low, std::string_view owner);
 
+/// Whether it has the form of @ref make_token; otherwise a client of another kind wrote it.
+bool is_token(std::string_view) noexcept;
+
 /// The label in @p token, or nothing if a client of another kind wrote it.
 std::string_view owner_in(std::string_view token) noexcept;
 

@@ -1,7 +1,9 @@
 #include "tools/command_line.hpp"
 
+#include "core/key.hpp"
 #include "testbed/early_exit.hpp"
 #include "testbed/node_urls.hpp"
+#include "tools/description.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
 #include "tools/stores.hpp"
@@ -22,6 +24,8 @@ namespace redlock::tools {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr std::size_t longest_name = 512;
 
 struct global_option {
     std::string_view name, short_name;
@@ -46,17 +50,6 @@ constexpr std::array<global_option, 15> global_options{{
     {"--quiet", "-q", false},
 }};
 
-// REDLOCK_NODE_TIMEOUT of --node-timeout. Several URLs have a name of their own.
-std::string variable_of(std::string_view option)
-{
-    if (option == "--url")
-        return "REDLOCK_URLS";
-    std::string name = "REDLOCK_";
-    for (char const c : option.substr(2))
-        name += c == '-' ? '_' : static_cast<char>(c - ('a' <= c && c <= 'z' ? 'a' - 'A' : 0));
-    return name;
-}
-
 std::string text_of(char const* variable)
 {
     auto const* const text = std::getenv(variable);
@@ -80,6 +73,16 @@ std::string first_line_of(std::string const& path)
 
 }  // namespace
 
+std::string variable_of(std::string_view option)
+{
+    if (option == "--url")
+        return "REDLOCK_URLS";  // as it holds several
+    std::string name = "REDLOCK_";
+    for (char const c : option.substr(2))
+        name += c == '-' ? '_' : static_cast<char>(c - ('a' <= c && c <= 'z' ? 'a' - 'A' : 0));
+    return name;
+}
+
 bool takes_value(std::string_view option)
 {
     return std::ranges::any_of(global_options, [=](auto const& o) { return o.takes_value && (o.name == option || o.short_name == option); });
@@ -89,7 +92,7 @@ command_line::command_line(std::string const& command, std::string about, std::s
     : testbed::command_line("redlock " + command, std::move(about), std::move(notes))
 {
     auto& c = settings_.locks;
-    option_defaults()->group("Options of all commands");
+    option_defaults()->group(global_group);
     add_option("--url,-u", urls_,
                "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others; or, with commas between "
                "them, in $REDLOCK_URLS. All users of a machine can read the arguments of a process, so passwords belong into the environment "
@@ -126,11 +129,25 @@ void command_line::may_do_without_nodes()
     needs_nodes_ = false;
 }
 
+void command_line::add_key(std::string& into)
+{
+    key_ = &into;
+    add_option("KEY", into, "a lock's name")->required();
+}
+
 settings command_line::read(std::vector<std::string> arguments)
 {
+    if (arguments == std::vector<std::string>{describe_option}) {
+        set_help_flag("--help,-h", "the options");
+        throw tools::description(*this);
+    }
     auto all = defaults(arguments);
     std::ranges::move(arguments, std::back_inserter(all));
     testbed::command_line::read(std::move(all));
+    if (key_ && (key_->empty() || key_->size() > longest_name))
+        refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
+    if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
+        refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
     settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
     settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
     choose_nodes();

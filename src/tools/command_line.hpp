@@ -25,6 +25,9 @@ public:
     /// Names of locks, one at least.
     void add_keys(std::vector<std::string>& into);
 
+    /// The name of one lock.
+    void add_key(std::string& into);
+
     /// Otherwise it is an error if none is named.
     void may_do_without_nodes();
 
@@ -41,7 +44,14 @@ private:
     bool needs_nodes_ = true;
     std::vector<std::string> urls_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
+    std::string const* key_ = nullptr;
 };
+
+/// The heading of the options that all commands have.
+inline constexpr char global_group[] = "Options of all commands";
+
+/// Where such an option may stand in the environment: REDLOCK_NODE_TIMEOUT for "--node-timeout".
+std::string variable_of(std::string_view global_option);
 
 /// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them must be known.
 bool takes_value(std::string_view global_option);

@@ -12,8 +12,17 @@ constexpr std::array all{
     command{"acquire", "KEY…", "acquires locks for a script, and prints their token", acquire},
     command{"renew", "KEY… TOKEN", "renews them", renew},
     command{"release", "KEY… TOKEN", "gives them back", release},
+    command{"status", "KEY", "tells who has a lock", status},
+    command{"list", "[GLOB]", "lists the locks that are there", list},
+    command{"break", "KEY", "takes a lock away from whoever has it", break_lock},
+    command{"top", "[GLOB]", "shows nodes and locks, again and again", top},
     command{"doctor", "", "says what is wrong with the servers, and what mends it", doctor_command},
     command{"acl", "", "prints what a user of locks must be allowed", acl},
+    command{"demo", "[ARG…]", "a flash sale on servers that fail, without and with the lock", demo},
+    command{"bench", "[ARG…]", "measures the library on this machine", bench},
+    command{"completion", "bash|zsh|fish", "prints what completes its words in a shell", completion},
+    command{"version", "", "prints the version", version},
+    command{"man", "[COMMAND]", "", man},
 };
 
 }  // namespace

@@ -25,6 +25,35 @@ std::size_t width_of(std::string_view text)
     return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+struct character {
+    std::size_t size;  // in bytes; 0: it is none of UTF-8
+    char32_t code;
+};
+
+// What @p text, which is not empty, begins with.
+character character_at(std::string_view text)
+{
+    auto const first = static_cast<unsigned char>(text.front());
+    std::size_t const size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (size == 0 || size > text.size())
+        return {};
+    char32_t code = size == 1 ? first : first & (0x7fu >> size);
+    for (char const c : text.substr(1, size - 1)) {
+        if ((c & 0xc0) != 0x80)
+            return {};
+        code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
+    }
+    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);  // its shortest form alone counts
+    bool const is_none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
+    return is_short || is_none ? character() : character{size, code};
+}
+
+// Controls, and what changes the direction of what stands behind it.
+bool acts_on_a_terminal(char32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 }  // namespace
 
 table::table(std::vector<std::string> header)
@@ -39,28 +68,39 @@ void table::add(std::vector<std::string> line)
 
 std::string table::text(bool bold) const
 {
-    std::vector<std::size_t> widths;
+    return table(*this).take_text(bold);
+}
+
+std::string table::take_text(bool bold)
+{
     for (auto const& line : lines_) {
-        widths.resize(std::max(widths.size(), line.size()));
+        widths_.resize(std::max(widths_.size(), line.size()));
         for (std::size_t i = 0; i < line.size(); ++i)
-            widths[i] = std::max(widths[i], width_of(line[i]));
+            widths_[i] = std::max(widths_[i], width_of(line[i]));
     }
     std::string all;
     for (auto const& line : lines_) {
         std::string row;
         for (std::size_t i = 0; i < line.size(); ++i)
-            row += fmt::format("{}{:{}}", line[i], "", i + 1 == line.size() ? 0 : widths[i] - width_of(line[i]) + 2);
+            row += fmt::format("{}{:{}}", line[i], "", i + 1 == line.size() ? 0 : widths_[i] - width_of(line[i]) + 2);
         row.erase(row.find_last_not_of(' ') + 1);
-        all += bold && &line == &lines_.front() ? fmt::format("\033[1m{}\033[0m\n", row) : row + '\n';
+        all += bold && std::exchange(has_header_, false) ? fmt::format("\033[1m{}\033[0m\n", row) : row + '\n';
     }
+    lines_.clear();
+    has_header_ = false;
     return all;
+}
+
+std::string json_line(boost::json::object const& fields)
+{
+    boost::json::object document{{"schema", 1}};
+    document.insert(fields.begin(), fields.end());
+    return boost::json::serialize(document) + '\n';
 }
 
 void print_json(boost::json::object const& fields)
 {
-    boost::json::object document{{"schema", 1}};
-    document.insert(fields.begin(), fields.end());
-    print(boost::json::serialize(document) + '\n');
+    print(json_line(fields));
 }
 
 std::string in_words(std::chrono::milliseconds t)
@@ -76,9 +116,15 @@ std::string in_words(std::chrono::milliseconds t)
 std::string printable(std::string_view text)
 {
     std::string shown;
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        shown += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+    while (!text.empty()) {
+        auto const [size, code] = character_at(text);
+        auto const bytes = text.substr(0, std::max<std::size_t>(size, 1));
+        if (size > 0 && !acts_on_a_terminal(code))
+            shown += bytes;
+        else
+            for (unsigned char const byte : bytes)
+                shown += fmt::format("\\x{:02x}", byte);
+        text.remove_prefix(bytes.size());
     }
     return shown;
 }
@@ -91,6 +137,17 @@ void say(std::string_view line) noexcept
     pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
     if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
         [[maybe_unused]] auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
+}
+
+std::string valid_utf8(std::string_view text)
+{
+    std::string valid;
+    while (!text.empty()) {
+        auto const size = character_at(text).size;
+        valid += size > 0 ? text.substr(0, size) : "\xef\xbf\xbd";
+        text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return valid;
 }
 
 void print(std::string const& text)

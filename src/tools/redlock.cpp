@@ -15,6 +15,7 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace {
@@ -26,7 +27,7 @@ std::string help()
 {
     std::string text = "usage: redlock [OPTION]… COMMAND …\n\nDistributed locks from the command line.\n\n";
     for (auto const& c : commands())
-        text += fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
+        text += c.about.empty() ? "" : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
     return text + "\nredlock COMMAND --help: its options, and those of all commands.";
 }
 
@@ -56,6 +57,11 @@ int main(int count, char** words)
         return run_command(arguments(words + std::min(count, 1), words + count));
     } catch (early_exit const& e) {
         return e.tell();
+    } catch (std::system_error const& e) {
+        if (e.code() == std::errc::broken_pipe)
+            return by_signal + SIGPIPE;  // whoever reads has seen enough
+        fmt::print(stderr, "redlock: {}\n", e.what());
+        return failed;
     } catch (std::exception const& e) {
         say(std::string("redlock: ") + e.what());
         return failed;

@@ -20,14 +20,15 @@ BOOST_AUTO_TEST_CASE(the_owner_is_found_again)
 {
     BOOST_TEST(owner_in(make_token(1, 2, "host:42")) == "host:42");
     BOOST_TEST(owner_in(make_token(1, 2, "")) == "");
+    BOOST_TEST(is_token(make_token(1, 2, "")));
 }
 
 BOOST_AUTO_TEST_CASE(foreign_values_have_no_owner)
 {
-    BOOST_TEST(owner_in("") == "");
-    BOOST_TEST(owner_in("some-uuid-of-another-client-0123:456") == "");
-    BOOST_TEST(owner_in(std::string(32, '0')) == "");
-    BOOST_TEST(owner_in(std::string(32, 'G') + ":x") == "");
+    for (auto const& value : {std::string(), std::string("some-uuid-of-another-client-0123:456"), std::string(32, '0'), std::string(32, 'G') + ":x"}) {
+        BOOST_TEST(!is_token(value));
+        BOOST_TEST(owner_in(value) == "");
+    }
 }
 
 namespace {

@@ -1,0 +1,91 @@
+#include "tools/servers.hpp"
+
+#include "testbed/early_exit.hpp"
+#include "tools/exit_status.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+asio::awaitable<answers> ask_one(server& s, questions what, std::chrono::milliseconds limit)
+{
+    if (what.empty())
+        co_return answers();
+    auto const sent = std::chrono::steady_clock::now();
+    auto replies = co_await s.ask_all(std::move(what), limit);
+    co_return answers{std::move(replies), std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - sent)};
+}
+
+}  // namespace
+
+servers::servers(asio::any_io_executor executor, settings const& s, std::string_view command)
+{
+    for (auto const& url : s.locks.nodes) {
+        if (!is_server(url))
+            throw testbed::early_exit(wrong_configuration, fmt::format("redlock {}: asks Redis and Valkey servers themselves, and {} is none", command, name_of(url)));
+        try {
+            all_.push_back(std::make_unique<server>(executor, url, s.locks));
+        } catch (std::invalid_argument const& e) {
+            throw testbed::early_exit(wrong_configuration, fmt::format("redlock {}: {}", command, e.what()));
+        }
+    }
+}
+
+asio::awaitable<std::vector<answers>> servers::ask(std::vector<questions> each, std::chrono::milliseconds limit)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    std::vector<decltype(asio::co_spawn(executor, ask_one(*all_.front(), questions(), limit), asio::deferred))> asked;
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        asked.push_back(asio::co_spawn(executor, ask_one(*all_[i], std::move(each[i]), limit), asio::deferred));
+    auto [order, failures, all] = co_await asio::experimental::make_parallel_group(std::move(asked))
+                                      .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    for (auto const& failure : failures) {
+        if (failure)
+            std::rethrow_exception(failure);
+    }
+    co_return std::move(all);
+}
+
+asio::awaitable<std::vector<answers>> servers::ask_all(questions what, std::chrono::milliseconds limit)
+{
+    return ask(std::vector<questions>(all_.size(), what), limit);
+}
+
+bool are_servers(settings const& s)
+{
+    return std::ranges::all_of(s.locks.nodes, is_server);
+}
+
+int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)
+{
+    asio::io_context context(1);
+    int status = failed;
+    std::exception_ptr thrown;
+    {
+        servers all(context.get_executor(), s, command);
+        asio::co_spawn(context, body(all), [&](std::exception_ptr e, int of_the_body) {
+            thrown = e;
+            status = of_the_body;
+            context.stop();
+        });
+        context.run();
+    }
+    if (thrown)
+        std::rethrow_exception(thrown);
+    return status;
+}
+
+}  // namespace redlock::tools

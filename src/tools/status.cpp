@@ -1,0 +1,72 @@
+// redlock status: who has a lock.
+
+#include "testbed/early_exit.hpp"
+#include "tools/command_line.hpp"
+#include "tools/commands.hpp"
+#include "tools/exit_status.hpp"
+#include "tools/lock_question.hpp"
+#include "tools/lock_report.hpp"
+#include "tools/output.hpp"
+#include "tools/with_locks.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::tools {
+
+namespace {
+
+struct question {
+    std::string key{};
+    bool tokens = false;
+};
+
+int tell(lock_answer const& answer, question const& q, settings const& s, bool is_refused)
+{
+    if (s.output == format::table)
+        print(text_of(answer, s, q.tokens));
+    else
+        print_json(json_of(answer, q.tokens));
+    if (answer.lock.state != lock_state::unknown)
+        return answer.lock.state == lock_state::free || answer.lock.state == lock_state::partial ? no : done;
+    return is_refused ? no_permission : no_quorum;
+}
+
+// Of what is no server by itself the library asks. It cannot tell who shares a lock, and who waits.
+asio::awaitable<int> inspect(lock_manager& locks, question const& q, settings const& s)
+{
+    auto [ec, info] = co_await locks.async_inspect(q.key, asio::as_tuple(asio::use_awaitable));
+    if (ec && ec != errc::no_quorum)
+        throw testbed::early_exit(status_of(ec), "redlock status: " + ec.message());
+    auto const is_refused = [](auto const& n) { return n.error == errc::authentication_failed || n.error == errc::permission_denied; };
+    co_return tell({.lock = view_of(info)}, q, s, std::ranges::any_of(info.nodes, is_refused));
+}
+
+asio::awaitable<int> ask(servers& all, question const& q, settings const& s)
+{
+    auto const answer = co_await ask_about(all, s.locks.prefix, q.key);
+    co_return tell(answer, q, s, is_refused(answer.lock));
+}
+
+}  // namespace
+
+int status(arguments given)
+{
+    command_line line("status", "Tells who has a lock, for how long if nobody extends it, what each node says, who shares it, and how many processes wait for it.",
+                      "Since when it is held is stored nowhere, so nobody can tell. Waiting are the processes that were denied it lately.\n"
+                      "Redis and Valkey servers are only read. It may have changed when you read this: to decide by it whether to work would be wrong.\n"
+                      "Status: 0 it is held, by one or by readers; 1 it is free, or some nodes have it and no majority; 69 too few nodes have answered to "
+                      "tell; 77 as they refuse.");
+    question q;
+    line.add_key(q.key);
+    line.add_flag("--tokens", q.tokens, "show the holders' tokens, too, by which a lock can be released or broken");
+    auto const s = line.read(std::move(given));
+    if (are_servers(s))
+        return with_servers(s, "status", [&](servers& all) { return ask(all, q, s); });
+    return with_locks(s, [&](lock_manager& locks) { return inspect(locks, q, s); });
+}
+
+}  // namespace redlock::tools
