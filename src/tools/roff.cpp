@@ -102,8 +102,12 @@ std::string notes(std::string_view all, bool status)
     return text;
 }
 
-std::string section(std::string_view title, std::string const& text)
+// Its first paragraph begins by itself.
+std::string section(std::string_view title, std::string_view text)
 {
+    constexpr std::string_view paragraph = ".PP\n";
+    if (text.starts_with(paragraph))
+        text.remove_prefix(paragraph.size());
     return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
 

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_timer_that_wins_cancels_the_acquisition)
     BOOST_TEST(m.keys() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor)
+BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     asio::io_context manager_context, user_context;
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(the_associated_allocator_is_used)
     BOOST_TEST(memory.blocks == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
+BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     std::atomic<int> inside{0}, acquired{0}, failed{0};
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_manager_is_used_from_all_threads_of_a_pool)
     }
 }
 
-BOOST_AUTO_TEST_CASE(cancellation_may_come_from_another_thread_than_the_managers)
+BOOST_AUTO_TEST_CASE(cancellation_may_come_from_another_thread_than_the_managers, *boost::unit_test::label("threads"))
 {
     memory_servers m;
     asio::thread_pool manager_pool(2);

@@ -973,7 +973,7 @@ BOOST_AUTO_TEST_CASE(pauses_go_by_the_clock_of_the_test)
 }
 
 // Under the thread sanitizer this shows that observer, body and pauses do not meet each other on the caller's threads.
-BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
+BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_test::label("threads"))
 {
     auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
     asio::thread_pool pool(4);
@@ -1005,7 +1005,7 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
 }
 
 // The end of the body and the strand of the manager are on different threads, or seem so.
-BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too)
+BOOST_AUTO_TEST_CASE(what_is_kept_for_at_least_so_long_is_kept_on_other_threads_too, *boost::unit_test::label("threads"))
 {
     auto const server = memory_server::at("at-least");
     asio::thread_pool bodies(1), pool(1);

@@ -917,7 +917,7 @@ BOOST_AUTO_TEST_CASE(the_execution_context_may_go_at_any_moment)
 }
 
 // Branches of one scope on many threads.
-BOOST_AUTO_TEST_CASE(any_thread_may_ask)
+BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
 {
     asio::thread_pool context(2);
     lock_manager locks(context, {.nodes = {"memory://scope-threads"}});

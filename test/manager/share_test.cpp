@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(the_lock_stays_as_long_as_one_handle_outlives_the_manage
 }
 
 // Handles that are made and given back on many threads: the lock goes with the last, once.
-BOOST_AUTO_TEST_CASE(any_thread_may_share_and_give_back)
+BOOST_AUTO_TEST_CASE(any_thread_may_share_and_give_back, *boost::unit_test::label("threads"))
 {
     asio::thread_pool context(2);
     lock_manager locks(context, {.nodes = {"memory://share"}});

@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told
 }
 
 // The thread sanitizer and the address sanitizer look.
-BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed)
+BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_destroyed, *boost::unit_test::label("threads"))
 {
     for (int round = 0; round < 200; ++round) {
         auto const name = "dying-" + std::to_string(round);
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(a_fork_may_destroy_what_its_parent_made_in_every_order)
     }
 }
 
-BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed)
+BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed, *boost::unit_test::label("threads"))
 {
     for (int threads : {1, 4}) {
         for (int i = 0; i < 20; ++i) {
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(no_line_is_logged_once_the_shutdown_has_completed)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_body_that_can_not_begin_is_refused_by_the_callers_thread)
+BOOST_AUTO_TEST_CASE(a_body_that_can_not_begin_is_refused_by_the_callers_thread, *boost::unit_test::label("threads"))
 {
     auto context = std::make_unique<asio::io_context>();
     lock_manager locks(*context, {.nodes = {"memory://gone"}});

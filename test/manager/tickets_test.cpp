@@ -318,7 +318,7 @@ BOOST_FIXTURE_TEST_CASE(the_context_may_go_right_behind_it, detached_lock<3>)
 }
 
 // Who is detached and who is given back on other threads is decided once.
-BOOST_AUTO_TEST_CASE(threads_may_detach_release_and_share_at_once)
+BOOST_AUTO_TEST_CASE(threads_may_detach_release_and_share_at_once, *boost::unit_test::label("threads"))
 {
     asio::io_context context;
     auto const busy = asio::make_work_guard(context);

@@ -142,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(a_callback_may_return_and_take_what_it_likes, fresh_serv
     BOOST_TEST(calls == 6);
 }
 
-BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread)
+BOOST_AUTO_TEST_CASE(a_callback_on_an_empty_lock_is_called_by_the_callers_thread, *boost::unit_test::label("threads"))
 {
     lock empty;
     BOOST_TEST(empty.empty());

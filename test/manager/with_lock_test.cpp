@@ -200,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_the_operation_begins, manager_
 }
 
 // Under the thread sanitizer this shows that a loss reaches a body that is running on another thread.
-BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads)
+BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_test::label("threads"))
 {
     auto const nodes = {memory_server::at("pool1"), memory_server::at("pool2"), memory_server::at("pool3")};
     asio::thread_pool pool(4);

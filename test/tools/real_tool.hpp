@@ -1,35 +1,13 @@
 #pragma once
 
-#include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
+#include "tools/started_tool.hpp"
 
-#include <boost/json.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace redlock::test {
-
-/// How a run of the tool has ended.
-struct tool_run {
-    int status = 0;         ///< -1: by a signal
-    std::string out{};
-    std::string err{};
-
-    /// Each line of what it printed, which must be JSON.
-    std::vector<boost::json::object> documents() const
-    {
-        std::vector<boost::json::object> all;
-        std::istringstream lines(out);
-        for (std::string line; std::getline(lines, line);)
-            all.push_back(boost::json::parse(line).as_object());
-        return all;
-    }
-};
 
 /// The program `redlock` as it was built, in an environment that names no nodes.
 class real_tool {
@@ -42,16 +20,7 @@ public:
     }
 
     /// Runs it to its end.
-    tool_run run(std::vector<std::string> arguments) const
-    {
-        testbed::temporary_folder const folder;
-        auto const out = folder.path + "/out", err = folder.path + "/err";
-        std::vector<std::string> words{"/bin/sh", "-c", "exec \"$@\" >" + out + " 2>" + err + " </dev/null", "sh", REDLOCK_TOOL};
-        words.insert(words.end(), arguments.begin(), arguments.end());
-        testbed::process program(words, {.environment = environment_});
-        auto const end = program.wait();
-        return {.status = end.code(), .out = content(out), .err = content(err)};
-    }
+    tool_run run(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment_).wait(); }
 
     /// Starts it; what it prints is for process::read.
     testbed::process start(std::vector<std::string> arguments) const
@@ -61,12 +30,6 @@ public:
     }
 
 private:
-    static std::string content(std::string const& path)
-    {
-        std::ifstream file(path);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-
     std::vector<std::string> environment_;
 };
 

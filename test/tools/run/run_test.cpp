@@ -1,6 +1,8 @@
 // redlock run: real servers and real commands, seen from outside.
 
-#include "tools/run/started_tool.hpp"
+#include "testbed/local_server.hpp"
+#include "tools/started_tool.hpp"
+#include "tools/terminal.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
@@ -30,7 +32,7 @@ struct servers {
         return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
     }
 
-    ended_tool run(std::vector<std::string> arguments, std::string const& redirection = "") const
+    tool_run run(std::vector<std::string> arguments, std::string const& redirection = "") const
     {
         arguments.insert(arguments.begin(), "run");
         return started_tool(std::move(arguments), environment(), redirection).wait();
@@ -54,63 +56,6 @@ boost::json::value last_word(std::string const& text)
 {
     return boost::json::parse(text);
 }
-
-// A terminal with a program on it.
-class terminal {
-public:
-    terminal(std::vector<std::string> words, std::vector<std::string> const& environment)
-    {
-        pid_ = ::forkpty(&master_, nullptr, nullptr, nullptr);
-        if (pid_ == 0) {
-            for (auto const& e : environment)
-                ::putenv(::strdup(e.c_str()));
-            std::vector<char*> argv;
-            for (auto& w : words)
-                argv.push_back(w.data());
-            argv.push_back(nullptr);
-            ::execvp(argv[0], argv.data());
-            ::_exit(127);
-        }
-        BOOST_REQUIRE(pid_ > 0);
-        ::fcntl(master_, F_SETFL, O_NONBLOCK);
-    }
-    ~terminal()
-    {
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-        ::close(master_);
-    }
-
-    void type(std::string const& text) { BOOST_REQUIRE(::write(master_, text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
-
-    bool shows(std::string const& text)
-    {
-        auto const found = comes_true([&] {
-            char more[4096];
-            for (ssize_t n; (n = ::read(master_, more, sizeof more)) > 0;)
-                shown_.append(more, static_cast<std::size_t>(n));
-            return shown_.find(text, seen_) != std::string::npos;
-        });
-        if (found)
-            seen_ = shown_.find(text, seen_) + text.size();
-        else
-            BOOST_TEST_MESSAGE(shown_);
-        return found;
-    }
-
-    int wait()
-    {
-        int status = 0;
-        BOOST_REQUIRE(comes_true([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }));
-        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    }
-
-private:
-    int master_ = -1;
-    pid_t pid_ = -1;
-    std::string shown_;
-    std::size_t seen_ = 0;
-};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // redlock acquire, renew, release: from process to process.
 
-#include "tools/run/started_tool.hpp"
+#include "testbed/local_server.hpp"
+#include "tools/started_tool.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,13 +13,13 @@ namespace {
 
 struct one_server {
     std::vector<std::string> environment() const { return {"REDLOCK_URLS=" + server.url(), "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL}; }
-    ended_tool tool(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment()).wait(); }
+    tool_run tool(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment()).wait(); }
     std::string token(std::vector<std::string> arguments) const
     {
         arguments.insert(arguments.begin(), {"-o", "json", "acquire"});
         auto const e = tool(std::move(arguments));
         BOOST_REQUIRE_MESSAGE(e.status == 0, e.err);
-        return std::string(boost::json::parse(e.out).at("token").as_string());
+        return std::string(e.json().at("token").as_string());
     }
     std::string ask(std::vector<std::string> command) const { return server.ask(std::move(command)); }
 

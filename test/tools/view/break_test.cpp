@@ -1,5 +1,6 @@
 // redlock break, driven from outside.
 
+#include "tools/terminal.hpp"
 #include "tools/view/tool.hpp"
 
 #include <boost/json/array.hpp>

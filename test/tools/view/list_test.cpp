@@ -1,5 +1,6 @@
 // redlock list, driven from outside.
 
+#include "tools/terminal.hpp"
 #include "tools/view/tool.hpp"
 
 #include <boost/json/array.hpp>
@@ -31,7 +32,7 @@ std::vector<boost::json::object> documents_in(std::string const& text)
 }
 
 // By key.
-std::map<std::string, boost::json::object> locks_in(outcome const& o)
+std::map<std::string, boost::json::object> locks_in(tool_run const& o)
 {
     std::map<std::string, boost::json::object> all;
     for (auto const& l : documents_in(o.out)) {
@@ -45,7 +46,7 @@ std::map<std::string, boost::json::object> locks_in(outcome const& o)
 // Kilobytes of memory that a process has had at most.
 long peak_of(pid_t pid)
 {
-    std::istringstream status(text_in("/proc/" + std::to_string(pid) + "/status"));
+    std::istringstream status(text_of("/proc/" + std::to_string(pid) + "/status"));
     for (std::string line; std::getline(status, line);) {
         if (line.starts_with("VmHWM:"))
             return std::stol(line.substr(6));

@@ -1,5 +1,6 @@
 // redlock top, driven from outside.
 
+#include "tools/terminal.hpp"
 #include "tools/view/tool.hpp"
 
 #include <boost/json/array.hpp>
@@ -118,7 +119,7 @@ BOOST_AUTO_TEST_CASE(it_ends_at_once_while_it_waits_for_a_server_that_hangs)
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--connect-timeout", "60s"}, t.environment());
     BOOST_TEST(screen.shows("locks: "));
     t[0].pause();
-    screen.shown.clear();
+    screen.forget();
 
     screen.type("q");
 
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_small_terminal_is_filled_and_not_more)
 
     BOOST_TEST(std::count(drawn.begin(), drawn.end(), '\n') == 7);
     BOOST_TEST(!has(drawn, std::string(31, 'w')));
-    screen.shown.clear();
+    screen.forget();
     screen.resize(24, 100);
     BOOST_TEST(screen.shows("WAITING"));
     screen.type("q");
@@ -149,11 +150,11 @@ BOOST_AUTO_TEST_CASE(what_stops_it_gets_the_terminal_back_until_it_goes_on)
     tool t(1);
     terminal screen({REDLOCK_TOOL, "top", "--interval", "60s"}, t.environment());
     BOOST_TEST(screen.shows("locks: "));
-    screen.shown.clear();
+    screen.forget();
 
     screen.signal(SIGTSTP);
     BOOST_TEST(screen.shows(own_screen));
-    screen.shown.clear();
+    screen.forget();
     screen.signal(SIGCONT);
 
     BOOST_TEST(screen.shows("locks: "));

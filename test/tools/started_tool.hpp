@@ -3,12 +3,16 @@
 #include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
 
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
+#include <sstream>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -41,10 +45,22 @@ inline std::string one_of(std::vector<std::string> const& urls, std::string cons
     return all;
 }
 
-/// How the tool has ended.
-struct ended_tool {
-    int status;  ///< as the shell has it: 128 and the signal
-    std::string out, err;
+/// How the tool has ended, and what it has said.
+struct tool_run {
+    int status = -1;  ///< as the shell has it: 128 and the signal
+    std::string out{}, err{};
+
+    boost::json::object json() const { return boost::json::parse(out).as_object(); }
+
+    /// Each line, which must be JSON.
+    std::vector<boost::json::object> documents() const
+    {
+        std::vector<boost::json::object> all;
+        std::istringstream lines(out);
+        for (std::string line; std::getline(lines, line);)
+            all.push_back(boost::json::parse(line).as_object());
+        return all;
+    }
 };
 
 /// The tool, with a folder for what it and its command say.
@@ -69,7 +85,7 @@ public:
         return comes_true([&] { return err().find(text) != std::string::npos; });
     }
 
-    ended_tool wait()
+    tool_run wait()
     {
         auto const e = process_.wait();
         return {WIFSIGNALED(e.status) ? 128 + WTERMSIG(e.status) : e.code(), out(), err()};
