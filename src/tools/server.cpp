@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -89,16 +88,16 @@ struct server::connection {
         return c;
     }
 
-    // @return how many answers come before those to what is asked
-    std::size_t greet(boost::redis::request& r) const
+    boost::redis::request greeting() const
     {
+        boost::redis::request r;
         if (where.password.empty())
             r.push("HELLO", "3", "SETNAME", "redlock");
         else
             r.push("HELLO", "3", "AUTH", where.user.empty() ? "default" : where.user, where.password, "SETNAME", "redlock");
         if (where.database != 0)
             r.push("SELECT", std::to_string(where.database));
-        return r.get_commands();
+        return r;
     }
 
     // Each time a new one: what a connection has failed with is told by its run, which ends then.
@@ -111,6 +110,38 @@ struct server::connection {
                 *told = ec ? ec : asio::error::eof;
             keep->cancel(boost::redis::operation::exec);  // who asks would wait for another connection
         });
+    }
+
+    void close(error_code ec)
+    {
+        socket->cancel();
+        *why = ec;
+    }
+
+    // @return as many answers as there are commands; where there are none, silence to each
+    asio::awaitable<std::vector<reply>> exchange(boost::redis::request request, std::chrono::milliseconds limit)
+    {
+        std::vector<resp_node> nodes;
+        // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
+        auto const collect = [&nodes](auto event, boost::redis::resp3::node_view const& n, error_code&) {
+            if (event == boost::redis::any_adapter::parse_event::node)
+                nodes.push_back({n.data_type, n.aggregate_size, n.depth, std::string(n.value)});
+        };
+        auto const all = 3 * connect_timeout + limit;
+        auto [ec, size] = co_await socket->async_exec(request, boost::redis::any_adapter(boost::redis::any_adapter::impl_t(collect)),
+                                                      asio::cancel_after(all, asio::as_tuple(asio::deferred)));
+        if (ec) {
+            auto const told = *why ? why->message() : "it has not answered";
+            close(ec);
+            co_return std::vector<reply>(request.get_commands(), reply{reply::kind::silence, told, {}});
+        }
+        std::vector<reply> answers;
+        for (std::span<resp_node const> rest(nodes); !rest.empty();) {
+            answers.push_back(take(rest));
+            if (answers.back().failed())  // it may quote what we have said; elsewhere a short password may be a part of any word
+                answers.back().text = redis::without(std::move(answers.back().text), where.password);
+        }
+        co_return answers;
     }
 
     asio::any_io_executor const executor;
@@ -149,48 +180,24 @@ asio::awaitable<reply> server::ask(std::vector<std::string> words, std::chrono::
 asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions, std::chrono::milliseconds limit)
 {
     auto const c = connection_;
-    boost::redis::request request;
-    std::size_t greetings = 0;
     if (!c->socket || *c->why) {
         c->open();
-        greetings = c->greet(request);
+        // By itself: a server that refuses the user would answer what follows as to the default one.
+        auto const greeted = co_await c->exchange(c->greeting(), limit);
+        auto const refused = std::ranges::find_if(greeted, &reply::failed);
+        if (refused != greeted.end()) {
+            c->close(asio::error::access_denied);
+            co_return std::vector<reply>(questions.size(), *refused);
+        }
     }
+    boost::redis::request request;
     for (auto const& words : questions) {
         if (words.size() == 1)
             request.push(words.front());
         else  // which leaves out a command that nothing follows
             request.push_range(words.front(), words.begin() + 1, words.end());
     }
-
-    std::vector<resp_node> nodes;
-    // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
-    auto const collect = [&nodes](auto event, boost::redis::resp3::node_view const& n, error_code&) {
-        if (event == boost::redis::any_adapter::parse_event::node)
-            nodes.push_back({n.data_type, n.aggregate_size, n.depth, std::string(n.value)});
-    };
-    auto const all = 3 * c->connect_timeout + limit;
-    auto [ec, size] = co_await c->socket->async_exec(request, boost::redis::any_adapter(boost::redis::any_adapter::impl_t(collect)),
-                                                     asio::cancel_after(all, asio::as_tuple(asio::deferred)));
-    if (ec) {
-        auto const why = *c->why ? c->why->message() : "it has not answered";
-        c->socket->cancel();
-        *c->why = ec;
-        co_return std::vector<reply>(questions.size(), reply{reply::kind::silence, why, {}});
-    }
-    std::vector<reply> answers;
-    for (std::span<resp_node const> rest(nodes); !rest.empty();) {
-        answers.push_back(take(rest));
-        if (answers.back().failed())  // it may quote what we have said; elsewhere a short password may be a part of any word
-            answers.back().text = redis::without(std::move(answers.back().text), c->where.password);
-    }
-    auto const refused = std::find_if(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(greetings), std::mem_fn(&reply::failed));
-    if (refused != answers.begin() + static_cast<std::ptrdiff_t>(greetings)) {
-        c->socket->cancel();
-        *c->why = asio::error::access_denied;
-        co_return std::vector<reply>(questions.size(), *refused);
-    }
-    answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(greetings));
-    co_return answers;
+    co_return co_await c->exchange(std::move(request), limit);
 }
 
 bool is_server(std::string const& url)

@@ -32,7 +32,7 @@ public:
     /// Its address, without user and password.
     std::string const& name() const noexcept;
 
-    /// One question at a time. It takes at most three times `config::connect_timeout` and @p limit.
+    /// One question at a time. It takes at most three times `config::connect_timeout` and @p limit; twice that if it connects.
     asio::awaitable<reply> ask(std::vector<std::string> words, std::chrono::milliseconds limit = std::chrono::seconds(5));
 
     /// Several at once, on one trip: as many answers.

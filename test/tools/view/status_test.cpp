@@ -210,6 +210,28 @@ BOOST_AUTO_TEST_CASE(servers_that_refuse_the_password_are_told_from_those_that_a
     BOOST_TEST(!has(wrong.out + wrong.err, "wr0ng"));
 }
 
+BOOST_AUTO_TEST_CASE(a_user_that_is_refused_is_told_so_where_others_need_no_password)
+{
+    tool t(1);
+
+    auto const o = t.run({"status", "x", "-u", "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[0].port())});
+
+    BOOST_TEST(o.status == 77);
+    BOOST_TEST(has(o.out, "WRONGPASS"), o.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_without_an_end_is_told_with_a_number)
+{
+    tool t(1);
+    t.set("lock:x", ":=shared");
+    t.ask({"ZADD", "lock:x:=shared:{lock:x}", "inf", "somebody"});
+
+    auto const readers = t.run({"status", "x", "-o", "json"}).json().at("readers").as_array();
+
+    BOOST_TEST_REQUIRE(readers.size() == 1u);
+    BOOST_TEST(readers[0].at("ttl_ms").as_int64() < 1'000'000'000'000'000);
+}
+
 BOOST_AUTO_TEST_CASE(a_password_may_come_from_a_file)
 {
     tool t(1, {"--requirepass", "pass word/@"});
