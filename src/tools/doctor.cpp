@@ -8,6 +8,7 @@
 #include "tools/exit_status.hpp"
 
 #include "testbed/early_exit.hpp"
+#include "testbed/node_urls.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -129,7 +130,7 @@ void check_names(command_line const& line, std::vector<std::string> const& skipp
     auto const names = doctor::names_of_checks();
     for (auto const& name : skipped) {
         if (std::ranges::find(names, name) == names.end())
-            line.refuse(fmt::format("there is no check \"{}\"; there are {}", name, fmt::join(names, ", ")));
+            line.refuse(fmt::format("there is no check \"{}\"; there are {}", testbed::without_urls(name), fmt::join(names, ", ")));
     }
 }
 
@@ -146,7 +147,7 @@ int doctor_command(arguments given)
     line.add_duration("--watch", how.pause, 100ms, 24h, "look again and again, with such a pause; 10s if there is none");
     line.add_list("--skip", "CHECK", how.skipped, "leave these out");
     line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at so many keys of each server");
-    line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor)");
+    line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor); its counters of fencing tokens stay unless it begins like that");
     complete_watch(given);
     auto const s = line.read(std::move(given));
     check_names(line, how.skipped);

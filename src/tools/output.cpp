@@ -95,7 +95,7 @@ std::string json_line(boost::json::object const& fields)
 {
     boost::json::object document{{"schema", 1}};
     document.insert(fields.begin(), fields.end());
-    return boost::json::serialize(document) + '\n';
+    return valid_utf8(boost::json::serialize(document)) + '\n';
 }
 
 void print_json(boost::json::object const& fields)
@@ -137,6 +137,11 @@ void say(std::string_view line) noexcept
     pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
     if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
         [[maybe_unused]] auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
+}
+
+void remark(std::string_view text) noexcept
+{
+    std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 std::string valid_utf8(std::string_view text)

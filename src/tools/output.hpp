@@ -38,12 +38,15 @@ std::string in_words(std::chrono::milliseconds);
 /// What a server or a user has written, for a terminal: what is not printable, and what is no UTF-8, is escaped.
 std::string printable(std::string_view text);
 
+/// The same for JSON: what is no UTF-8 is replaced by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
 /// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock is renewed, and a
 /// command stopped, by the thread that says so: what does not fit into a full pipe is left out.
 void say(std::string_view line) noexcept;
 
-/// The same for JSON: what is no UTF-8 is replaced by U+FFFD.
-std::string valid_utf8(std::string_view text);
+/// What is said to people beside what is printed, and may be of any length. Where it cannot be written, what is under way goes on all the same.
+void remark(std::string_view text) noexcept;
 
 /// Prints what has been found.
 /// @throws std::system_error if it cannot be written

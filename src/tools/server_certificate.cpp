@@ -10,11 +10,14 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 
+#include <array>
+#include <cstring>
 #include <ctime>
 #include <memory>
 
@@ -67,7 +70,12 @@ asio::awaitable<server_certificate> certificate_of(std::string url, redlock::con
     auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::client, asio::cancel_after(limit, as_result));
     if (refused)
         co_return server_certificate{.unread = refused.message()};
-    co_return read(stream.native_handle());
+    auto const seen = read(stream.native_handle());
+    // A server that is left before it has taken us in may count us as refused: whether it answers does not matter.
+    std::array<char, 64> bytes{"QUIT\r\n"};
+    co_await asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), asio::cancel_after(limit, as_result));
+    co_await stream.async_read_some(asio::buffer(bytes), asio::cancel_after(limit, as_result));
+    co_return seen;
 }
 
 }  // namespace redlock::tools

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <redlock/config.hpp>
+
 #include <string>
 
 namespace redlock::tools {
@@ -12,12 +14,13 @@ struct server_place {
     std::string user{};    ///< "default", if the address names none
     int database = 0;
     bool has_tls = false;
+    tls_options tls{};       ///< the files that this takes
 
     /// "redis-cli -h 10.0.0.1 -p 6379", to put a command behind it.
     std::string client() const;
 };
 
 /// @param url  one of `config::nodes` that leads to a server: see @ref is_server
-server_place place_of(std::string const& url);
+server_place place_of(std::string const& url, tls_options const& tls = {});
 
 }  // namespace redlock::tools

@@ -342,6 +342,15 @@ BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
     must_be_told({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'", [](auto& f, auto&) { f.settings = error("NOPERM no"); }});
 }
 
+BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
+{
+    using tools::server_place;
+    BOOST_TEST((server_place{.host = "a", .port = "1", .has_tls = true, .tls = {.ca_file = "our ca.pem", .certificate_file = "c.pem", .private_key_file = "k.pem"}}.client())
+               == "redis-cli -h a -p 1 --tls --cacert 'our ca.pem' --cert c.pem --key k.pem");
+    BOOST_TEST((server_place{.host = "a;b", .port = "1"}.client()) == "redis-cli -h 'a;b' -p 1");
+    BOOST_TEST((server_place{.socket = "/run/a b"}.client()) == "redis-cli -s '/run/a b'");
+}
+
 BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
 {
     using enum level;
@@ -353,7 +362,9 @@ BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
                       f.place.database = 3;
                       f.keys.endless.add("lock:a b", "string");
                   }});
-    must_be_told({"keys", warning, "lock:x (list)", "RENAME lock:x no-lock:x", [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_be_told({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x", [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
+    must_be_told({"keys", warning, "lock:\\x1bit's\\x0a", R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
+                  [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
     must_be_told({"keys", warning, "9 keys of another type", "", [](auto& f, auto&) {
                       for (int i = 0; i < 9; ++i)
                           f.keys.foreign.add(fmt::format("lock:{}", i), "list");

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 
@@ -198,6 +199,41 @@ BOOST_AUTO_TEST_CASE(keys_without_an_end_or_of_a_foreign_type)
     BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_any_bytes_do_nothing_to_the_terminal_and_can_be_mended)
+{
+    local_server s;
+    using namespace std::string_literals;
+    auto const evil = "\x1b]0;x\x07'%s\\\n\xff\0\"$(false)"s;
+    s.ask({"SET", "lock:" + evil, "somebody"});
+    s.ask({"RPUSH", "lock:list" + evil, "a"});
+
+    auto const table = real_tool().run({"-u", s.url(), "doctor"});
+    BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }), table.out);
+
+    auto const seen = look({s.url()});
+    for (auto const& k : seen.all_of("keys"))
+        run_line(k.mend);
+    BOOST_TEST(look({s.url()}).of("keys").level == "OK");
+    BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(the_locks_and_counters_of_others_are_left_as_they_are)
+{
+    local_server s;
+    s.ask({"SET", "lock:jobs:trial", "somebody", "PX", "3600000"});
+    s.ask({"ZADD", "lock:jobs:=fence:{lock:jobs}", "500", "token"});
+
+    auto const seen = look({s.url()}, {"--probe", "jobs", "--fencing"});
+
+    BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
+    BOOST_TEST(s.ask({"GET", "lock:jobs:trial"}) == "somebody");
+    BOOST_TEST(s.ask({"EXISTS", "lock:jobs:=fence:{lock:jobs}"}) == "1", "its tokens would begin anew");
+
+    s.ask({"FLUSHALL"});
+    look({s.url()}, {"--probe", "=doctor of the night", "--fencing"});
+    BOOST_TEST(s.ask({"KEYS", "*=fence*"}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(no_more_keys_are_looked_at_than_was_said)
 {
     local_server s;
@@ -273,6 +309,8 @@ BOOST_AUTO_TEST_CASE(certificates_that_end_have_ended_or_are_not_trusted)
     BOOST_TEST(soon.of("reachable").level == "OK");
     BOOST_TEST(soon.of("certificate").level == "CRIT");
     BOOST_TEST(soon.of("certificate").why.find("ends in 1 day,") != std::string::npos, soon.of("certificate").why);
+
+    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);  // the look at the certificate is no client that was refused
 
     auto const unknown = look_at("server");
     BOOST_TEST(unknown.of("reachable").level == "CRIT");

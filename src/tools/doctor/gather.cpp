@@ -18,9 +18,12 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <random>
 #include <tuple>
 #include <utility>
 
@@ -111,7 +114,8 @@ asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& 
 // Nothing but the first is tried without it: the others would write something else than into the key of the trial.
 asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d)
 {
-    auto const key = d.prefix + d.probe + ":trial";
+    std::random_device random;
+    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());  // nobody else's, whatever the name of the probe is
     std::vector<std::vector<std::string>> questions;
     std::vector<std::string> names;
     for (auto const& p : permissions()) {
@@ -147,8 +151,8 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     co_await try_permissions(s, f, d);
     f.keys = co_await look_at_keys(s, f, d);
     f.probe = co_await probe(url, c, d);
-    if (d.used.fencing)  // or the counters of the probe would stay
-        co_await s.ask_all(delete_counters(d));
+    if (auto counters = delete_counters(d); !counters.empty())
+        co_await s.ask_all(std::move(counters));
     co_await second_look.async_wait(as_result);
     f.last_time = co_await read_clock(s, f);
 }
@@ -160,7 +164,7 @@ asio::awaitable<node_facts> look_at(std::string url, redlock::config c, demands 
         f.probe = co_await probe(url, c, d);
         co_return f;
     }
-    f.place = place_of(url);
+    f.place = place_of(url, c.tls);
     d.used.database = f.place.database != 0;
     server s(co_await asio::this_coro::executor, url, c);
     f.addresses = co_await addresses_of(f.place, c.connect_timeout);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace redlock::tools::doctor {
 
@@ -83,6 +85,22 @@ findings durability(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
+// For a shell. What cannot be copied from a terminal goes to the prompt of the client, which reads bytes by their numbers.
+std::string line_for(std::string const& client, std::vector<std::string> const& words)
+{
+    std::string line = client, prompt;
+    for (auto const& word : words) {
+        line += ' ' + quoted(word);
+        prompt += prompt.empty() ? "\"" : " \"";
+        for (unsigned char const c : word) {
+            bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' || c == '-';
+            prompt += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{:02x}", c);
+        }
+        prompt += '"';
+    }
+    return printable(line) == line ? line : fmt::format("printf '%s\\n' '{}' | {}", prompt, client);
+}
+
 std::string listed(key_facts::named const& keys, bool with_types)
 {
     std::string all;
@@ -109,14 +127,14 @@ findings keys(node_facts const& f, demands const& d)
         all.push_back({.level = level::warning,
                        .why = fmt::format("{} without an end, which nobody gives back: {}; {}", counted(static_cast<std::int64_t>(k.endless.count), "key"), listed(k.endless, false),
                                           looked_at(f, d)),
-                       .mend = fmt::format("{} PEXPIRE {} {}", in_database, quoted(k.endless.first.front().first), d.max_ttl.count()),
+                       .mend = line_for(in_database, {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
                        .values = {{"endless_keys", k.endless.count}}});
     if (k.foreign.count > 0) {
         auto const& key = k.foreign.first.front().first;
         all.push_back({.level = level::warning,
                        .why = fmt::format("{} of another type than those of locks, which nobody ever gets: {}; {}", counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
-                       .mend = fmt::format("{} RENAME {} {}  # or lock with another --prefix", in_database, quoted(key), quoted("no-" + key)),
+                       .mend = line_for(in_database, {"RENAMENX", key, "no-" + key}) + "  # or lock with another --prefix",
                        .values = {{"foreign_keys", k.foreign.count}}});
     }
     if (all.empty())

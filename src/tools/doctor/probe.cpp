@@ -164,6 +164,8 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
 std::vector<std::vector<std::string>> delete_counters(demands const& d)
 {
     std::vector<std::vector<std::string>> commands;
+    if (!d.used.fencing || !d.probe.starts_with(demands().probe))
+        return commands;
     for (auto const* end : {"", ":1", ":2"})
         commands.push_back({"DEL", core::fence_key(d.prefix + d.probe + end)});
     return commands;

@@ -83,9 +83,9 @@ void print_table(findings const& shown, std::string const& end, bool in_color)
 {
     table t({"LEVEL", "NODE", "CHECK", "FINDING"});
     for (auto const& f : shown) {
-        t.add({std::string(to_string(f.level)), f.node.empty() ? "all" : f.node, f.what, f.why});
+        t.add({std::string(to_string(f.level)), f.node.empty() ? "all" : printable(f.node), f.what, printable(f.why)});
         if (!f.mend.empty())
-            t.add({"", "", "", "$ " + f.mend});
+            t.add({"", "", "", "$ " + printable(f.mend)});
     }
     auto const text = shown.empty() ? std::string() : t.text(in_color);
     print((in_color ? colored(text) : text) + end + '\n');
