@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ struct order {
     bool force = false;
     bool yes = false;
 };
+
+constexpr std::int64_t no_key = -2;  // as PTTL tells it, which a client of the library may ask, unlike EXISTS
 
 /// What has become of it on one node.
 struct deletion {
@@ -65,7 +68,7 @@ questions to_delete(std::vector<std::string> const& tokens, std::string const& a
     auto const& script = redis::release_shared_script;
     questions all;
     all.push_back({"SCRIPT", "LOAD", std::string(script.source)});
-    all.push_back({"EXISTS", at});
+    all.push_back({"PTTL", at});
     for (auto const& token : tokens) {
         auto& words = all.emplace_back();
         if (core::is_token(token))
@@ -74,7 +77,7 @@ questions to_delete(std::vector<std::string> const& tokens, std::string const& a
         else
             words = {"EVALSHA", std::string(script.sha1), "2", at, core::readers_key(at), token};
     }
-    all.push_back({"EXISTS", at});
+    all.push_back({"PTTL", at});
     return all;
 }
 
@@ -86,7 +89,7 @@ asio::awaitable<std::vector<deletion>> delete_seen(servers& all, std::vector<std
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto& d = deletions.emplace_back(deletion{.name = all.name(i), .answered = true});
         auto const replies = std::span(told[i].replies).subspan(1);  // behind that which loads the script
-        d.deleted = was_nobodys && replies.front().number() == 1 && replies.back().number() == 0;
+        d.deleted = was_nobodys && replies.front().number().value_or(no_key) != no_key && replies.back().number() == no_key;
         for (auto const& reply : replies.subspan(1, replies.size() - 2)) {
             d.deleted = d.deleted || reply.number() == 1;
             if (!reply.number()) {
@@ -107,10 +110,16 @@ bool may_break(order const& o)
         throw testbed::early_exit(wrong_usage, "redlock break: nothing was deleted. Name the holder that is to lose it with --token, or say --force --yes");
     if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO))
         throw testbed::early_exit(wrong_usage, "redlock break: nothing was deleted. Nobody can be asked here: say --force --yes");
-    fmt::print(stderr, "\nThe holder goes on until it notices. Break the lock? [y/N] ");
+    remark("\nThe holder goes on until it notices. Break the lock? [y/N] ");
     std::string answer;
     std::getline(std::cin, answer);
     return answer == "y" || answer == "yes";
+}
+
+// Whether as many have answered as decide.
+bool is_known(std::vector<deletion> const& deletions)
+{
+    return static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered)) >= deletions.size() / 2 + 1;
 }
 
 void tell(std::vector<deletion> const& deletions, lock_answer const& seen, settings const& s)
@@ -136,28 +145,35 @@ void tell(std::vector<deletion> const& deletions, lock_answer const& seen, setti
         return;
     for (auto const& d : deletions) {
         if (!d.error.empty())
-            fmt::print(stderr, "redlock break: {}: {}\n", printable(d.name), printable(d.error));
+            remark(fmt::format("redlock break: {}: {}\n", printable(d.name), printable(d.error)));
     }
     if (deleted > 0)
-        fmt::print(stderr, "redlock break: whoever had it goes on until it notices: at its next renewal, about a third of its ttl from now; without renewal, never.\n"
-                           "Until then two may be at work. Only a resource that refuses old fencing tokens is safe from the first one.\n");
-    else
-        fmt::print(stderr, "redlock break: nobody has what was to be deleted: the lock has ended, or has changed hands\n");
+        remark("redlock break: whoever had it goes on until it notices: at its next renewal, about a third of its ttl from now; without renewal, never.\n"
+               "Until then two may be at work. Only a resource that refuses old fencing tokens is safe from the first one.\n");
+    else if (is_known(deletions))
+        remark("redlock break: nobody has what was to be deleted: the lock has ended, or has changed hands\n");
 }
 
 int status_of(std::vector<deletion> const& deletions)
 {
-    auto const answered = static_cast<std::size_t>(std::ranges::count(deletions, true, &deletion::answered));
-    if (answered < deletions.size() / 2 + 1)
+    if (!is_known(deletions))
         return std::ranges::any_of(deletions, [](auto const& d) { return is_refused(d.error); }) ? no_permission : no_quorum;
     return std::ranges::any_of(deletions, &deletion::deleted) ? done : no;
+}
+
+// While somebody thought about the answer servers may have closed their connections: the question that finds out is not answered.
+asio::awaitable<void> wake(servers& all, std::string at)
+{
+    questions ttl;
+    ttl.push_back({"PTTL", std::move(at)});
+    co_await all.ask_all(std::move(ttl));
 }
 
 asio::awaitable<int> look_and_break(servers& all, order const& o, settings const& s)
 {
     auto const seen = co_await ask_about(all, s.locks.prefix, o.key);
     if (!s.quiet)
-        fmt::print(stderr, "{}", text_of(seen, s, false));
+        remark(text_of(seen, s, false));
     if (!seen.lock.is_there())
         co_return seen.lock.state == lock_state::free ? no : is_refused(seen.lock) ? no_permission : no_quorum;
     if (std::ranges::none_of(seen.lock.nodes, [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
@@ -167,6 +183,8 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
                                   "redlock break: nothing was deleted, as it cannot be seen who shares it: " + printable(seen.readers_hidden));
     if (!may_break(o))
         throw testbed::early_exit(no, "redlock break: nothing was deleted");
+    if (o.token.empty() && !o.yes)
+        co_await wake(all, s.locks.prefix + o.key);
     auto const tokens = o.token.empty() ? seen_in(seen) : std::vector<std::string>(1, o.token);
     auto const deletions = co_await delete_seen(all, tokens, s.locks.prefix + o.key);
     tell(deletions, seen, s);

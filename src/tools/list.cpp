@@ -49,7 +49,7 @@ public:
                 node["error"] = valid_utf8(scan.trouble(i));
             nodes.push_back(std::move(node));
         }
-        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_, boost::json::serialize(nodes)));
+        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_, valid_utf8(boost::json::serialize(nodes))));
     }
 
 private:
@@ -91,7 +91,7 @@ int status_of(lock_scan const& scan, servers const& all, settings const& s)
     for (std::size_t i = 0; i < all.size(); ++i) {
         refused = refused || is_refused(scan.trouble(i));
         if (!scan.trouble(i).empty() && !s.quiet)
-            fmt::print(stderr, "redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)), printable(scan.trouble(i)));
+            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)), printable(scan.trouble(i))));
     }
     if (scan.complete() >= all.size() / 2 + 1)  // every lock that a majority has is on one of them
         return done;

@@ -1,5 +1,6 @@
 // redlock man: the manual pages, as roff. They are made when the tool is installed.
 
+#include "testbed/node_urls.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
@@ -34,7 +35,7 @@ int man(arguments given)
     }
     auto const known = std::ranges::find(all, name, &command_text::name);
     if (!name.empty() && known == all.end())
-        line.refuse(fmt::format("there is no command \"{}\"", name));
+        line.refuse(fmt::format("there is no command \"{}\"", testbed::without_urls(name)));
     print(name.empty() ? manual_page(all) : manual_page(*known));
     return done;
 }

@@ -1,6 +1,7 @@
 // redlock: locks from the command line.
 
 #include "testbed/early_exit.hpp"
+#include "testbed/node_urls.hpp"
 #include "tools/child.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
@@ -42,7 +43,7 @@ int run_command(arguments given)
     auto const name = *word == "--version" ? std::string("version") : *word;
     auto const known = std::ranges::find(commands(), name, &command::name);
     if (known == commands().end())
-        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them", name));
+        throw early_exit(wrong_usage, fmt::format("redlock: there is no command \"{}\"; redlock --help lists them", redlock::testbed::without_urls(name)));
     given.erase(word);
     return known->run(std::move(given));
 }
@@ -60,7 +61,7 @@ int main(int count, char** words)
     } catch (std::system_error const& e) {
         if (e.code() == std::errc::broken_pipe)
             return by_signal + SIGPIPE;  // whoever reads has seen enough
-        fmt::print(stderr, "redlock: {}\n", e.what());
+        say(std::string("redlock: ") + e.what());
         return failed;
     } catch (std::exception const& e) {
         say(std::string("redlock: ") + e.what());

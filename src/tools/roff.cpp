@@ -97,7 +97,7 @@ std::string notes(std::string_view all, bool status)
     for (; !all.empty(); all.remove_prefix(std::min(all.find('\n'), all.size() - 1) + 1)) {
         auto const line = all.substr(0, all.find('\n'));
         if (line.starts_with(of_status) == status && !line.empty())
-            text += fmt::format(".PP\n{}\n", roff(status ? line.substr(of_status.size()) : line));
+            text += status ? roff(line.substr(of_status.size())) + '\n' : fmt::format(".PP\n{}\n", roff(line));
     }
     return text;
 }

@@ -6,6 +6,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include <sstream>
+
 using namespace redlock::test;
 
 namespace {
@@ -141,6 +143,57 @@ BOOST_AUTO_TEST_CASE(who_has_the_lock_by_the_time_of_the_answer_keeps_it)
     BOOST_TEST(nodes_with(t, "lock:x") == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(connections_that_end_while_the_answer_is_thought_about_are_opened_again)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+
+    terminal screen({REDLOCK_TOOL, "break", "x", "--force"}, t.environment());
+    BOOST_TEST(screen.shows("[y/N]"));
+    t.ask({"CLIENT", "KILL", "TYPE", "normal"});
+    screen.type("y\n");
+
+    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(of_servers_that_have_gone_meanwhile_nothing_is_claimed)
+{
+    tool t(1);
+    t.set("lock:x", token_of("web"));
+
+    terminal screen({REDLOCK_TOOL, "break", "x", "--force"}, t.environment());
+    BOOST_TEST(screen.shows("[y/N]"));
+    t[0].kill();
+    screen.type("y\n");
+
+    BOOST_TEST(screen.wait() == 69);
+    BOOST_TEST(!has(screen.shown, "has changed hands"), screen.shown);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_deleted_where_the_user_is_refused)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    auto const refused = "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[2].port());
+
+    auto const o = t.run({"break", "x", "--force", "--yes", "-u", t[0].url(), "-u", t[1].url(), "-u", refused});
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.err, "WRONGPASS"), o.err);
+    BOOST_TEST(t[2].ask({"GET", "lock:x"}) == token_of("web"));  // and not as the user who needs no password
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_can_hear_does_not_keep_it_from_breaking)
+{
+    tool t(1);
+    for (auto const* const nowhere : {"2>/dev/full", "2>&-"}) {
+        t.set("lock:x", token_of("web"));
+        BOOST_TEST(t.run({"break", "x", "--force", "--yes"}, {}, nowhere).status == 0);
+        BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_contender_that_has_a_node_beside_the_holder_keeps_it)
 {
     tool t(3);
@@ -210,6 +263,23 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_shared_by_nobody_goes)
 
     BOOST_TEST(t.run({"break", "x", "--force", "--yes"}).status == 0);
     BOOST_TEST(nodes_with(t, "lock:x") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(it_goes_by_the_rights_of_a_client_that_shares_as_well)
+{
+    tool t(1);
+    t.set("lock:x", ":=shared");
+    auto line = t.run({"acl", "--user", "app", "--shared"}).out;
+    std::vector<std::string> words;
+    for (std::istringstream all(line); all >> line;)
+        words.push_back(line == ">PASSWORD" ? ">secret" : line);
+    words.emplace_back("+zrange");
+    t.ask(words);
+
+    auto const o = t.run({"break", "x", "--force", "--yes", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(o.out == "lock:x: deleted on 1 of 1 nodes\n");
 }
 
 BOOST_AUTO_TEST_CASE(another_kind_of_client_loses_its_lock_as_well)

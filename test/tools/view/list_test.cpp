@@ -211,6 +211,15 @@ BOOST_AUTO_TEST_CASE(one_node_that_is_away_is_told_and_hides_nothing)
     BOOST_TEST(t.run({"list", "-o", "json"}).json().at("nodes").at(0).at("complete") == false);
 }
 
+BOOST_AUTO_TEST_CASE(trouble_that_nobody_can_hear_does_not_end_it)
+{
+    tool t(3);
+    t[2].kill();
+
+    BOOST_TEST(t.run({"list"}, {}, "2>/dev/full").status == 0);
+    BOOST_TEST(t.run({"list"}, {}, ">&- 2>&-").status == 125);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_majority_the_list_is_not_complete)
 {
     tool t(3);

@@ -210,6 +210,16 @@ BOOST_AUTO_TEST_CASE(programs_that_are_not_beside_it_are_missed_in_words)
     BOOST_TEST(said == folder.path + "/redlock_bench lock --seconds 1\n");
 }
 
+BOOST_AUTO_TEST_CASE(an_address_in_the_wrong_place_is_not_repeated)
+{
+    std::string const address = "redis://:s3cret@127.0.0.1";
+    for (auto const& words : {std::vector<std::string>{address, "status", "x"}, {"--urls", address, "status", "x"}, {"man", address}, {"doctor", "-u", "redis://a", "--skip", address}}) {
+        auto const o = say(words);
+        BOOST_TEST(o.status == 64);
+        BOOST_TEST(!has(o.out + o.err, "s3cret"), o.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_asks_for_a_description_is_no_option_for_people)
 {
     auto const o = say({"status", "--describe"});
