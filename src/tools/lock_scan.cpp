@@ -139,7 +139,7 @@ asio::awaitable<std::vector<lock_view>> lock_scan::look_at(std::vector<std::stri
     auto const told = co_await servers_.ask(std::move(each));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (!told[i].replies.empty() && told[i].replies.front().what == reply::kind::silence)
-            nodes_[i] = {.is_scanned = true, .is_silent = true, .trouble = told[i].replies.front().text};
+            leave_out(i, told[i].replies.front().text);
     }
     std::vector<lock_view> locks;
     for (std::size_t k = 0; k < keys.size(); ++k) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::tools {
@@ -43,6 +44,9 @@ public:
     /// @param glob  which names, without the prefix: "jobs/*", as of SCAN
     /// @param what  whether how many wait is asked, too
     lock_scan(servers&, std::string prefix, std::string_view glob, tells what = tells::holders);
+
+    /// Asks a server nothing: it has not answered before, and would be waited for each time.
+    void leave_out(std::size_t server, std::string why) { nodes_[server] = {.is_scanned = true, .is_silent = true, .trouble = std::move(why)}; }
 
     /// @return some locks; none: that was all
     asio::awaitable<std::vector<lock_view>> next();

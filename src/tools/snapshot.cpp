@@ -24,18 +24,20 @@ std::optional<double> per_second(double count, steady_clock::duration passed)
     return seconds > 0 ? std::optional(count / seconds) : std::nullopt;
 }
 
-// What connects first would take longer than a round trip.
-asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all)
+constexpr auto patience = std::chrono::seconds(1);  // what answers later is as good as away, to who looks at it again and again
+
+// What connects first would take longer than a round trip. Who may look at locks may ask for the ttl of a key, but not for PING.
+asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string prefix)
 {
-    questions ping;
-    ping.push_back({"PING"});
-    auto const met = co_await all.ask_all(ping);
+    questions ttl;
+    ttl.push_back({"PTTL", std::move(prefix)});
+    auto const met = co_await all.ask_all(ttl, patience);
     std::vector<questions> again(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (met[i].replies.front().what != reply::kind::silence)
-            again[i] = ping;
+            again[i] = ttl;
     }
-    auto const timed = co_await all.ask(again);
+    auto const timed = co_await all.ask(again, patience);
     for (auto& each : again) {
         if (!each.empty())
             each.front() = {"INFO", "stats"};
@@ -45,6 +47,7 @@ asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all)
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto& n = nodes.emplace_back(node_sample{.name = all.name(i), .round_trip = timed[i].took});
         auto const& last = told[i].replies.empty() ? met[i] : timed[i];
+        n.is_silent = last.replies.front().what == reply::kind::silence;
         if (last.replies.front().failed())
             n.trouble = last.replies.front().text;
         if (!told[i].replies.empty())
@@ -98,8 +101,12 @@ boost::json::value json_of_rate(std::optional<double> r)
 asio::awaitable<snapshot> take_snapshot(servers& all, view_range what, snapshot const* before)
 {
     snapshot s{.taken = steady_clock::now()};
-    s.nodes = co_await ask_nodes(all);
+    s.nodes = co_await ask_nodes(all, what.prefix);
     lock_scan scan(all, what.prefix, what.glob, lock_scan::tells::waiting);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (s.nodes[i].is_silent)
+            scan.leave_out(i, s.nodes[i].trouble);
+    }
     std::size_t still_there = 0;
     for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next()) {
         for (auto& l : locks) {

@@ -20,6 +20,7 @@ namespace redlock::tools {
 struct node_sample {
     std::string name{};
     std::string trouble{};                       ///< empty: it has answered
+    bool is_silent = false;                      ///< it has not, not even that it refuses
     std::chrono::microseconds round_trip{0};
     std::size_t votes = 0;                       ///< how many of the locks that a majority has are there
     std::optional<std::int64_t> commands{};      ///< that it has carried out, since it began; nothing: it does not say

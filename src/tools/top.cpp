@@ -59,6 +59,7 @@ asio::awaitable<void> key_q()
 asio::awaitable<int> signal_to_end(screen& shown)
 {
     asio::signal_set signals(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    signals.add(SIGQUIT);
     signals.add(SIGTSTP);
     signals.add(SIGWINCH);
     for (;;) {

@@ -82,6 +82,31 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_away_are_shown_and_a_majority_of_them_is_a_s
     BOOST_TEST(t.run({"top"}).status == 69);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_hangs_is_waited_for_once)
+{
+    tool t(3);
+    t[2].pause();
+    auto const o = t.run({"top", "--connect-timeout", "100ms"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.out, "down: it has not answered"), o.out);
+    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"));
+}
+
+BOOST_AUTO_TEST_CASE(the_rights_of_a_list_are_enough)
+{
+    tool t(1);
+    t.set("lock:x", token_of("web"));
+    t.ask({"ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "-@all", "+hello", "+scan", "+getrange", "+pttl"});
+
+    auto const o = t.run({"top", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.out, "up"), o.out);
+    BOOST_TEST(has(o.out, "web"), o.out);
+}
+
 BOOST_AUTO_TEST_CASE(a_terminal_is_drawn_again_and_again_until_q)
 {
     tool t(1);
@@ -101,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_terminal_is_drawn_again_and_again_until_q)
 BOOST_AUTO_TEST_CASE(signals_end_it_and_leave_the_terminal_as_it_was)
 {
     tool t(1);
-    for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM), std::pair(SIGHUP, 128 + SIGHUP)}) {
+    for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM), std::pair(SIGHUP, 128 + SIGHUP), std::pair(SIGQUIT, 128 + SIGQUIT)}) {
         terminal screen({REDLOCK_TOOL, "top"}, t.environment());
         BOOST_TEST(screen.shows("locks: "));
         if (number == 0)
