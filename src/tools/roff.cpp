@@ -102,12 +102,8 @@ std::string notes(std::string_view all, bool status)
     return text;
 }
 
-// Its first paragraph begins by itself.
-std::string section(std::string_view title, std::string_view text)
+std::string section(std::string_view title, std::string const& text)
 {
-    constexpr std::string_view paragraph = ".PP\n";
-    if (text.starts_with(paragraph))
-        text.remove_prefix(paragraph.size());
     return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
 
