@@ -79,12 +79,13 @@ acquire_options how_to_acquire::options(attempt_report& report) const
 
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number)
 {
-    do {
-        auto [ec, which] = co_await signals.async_wait(as_result);
+    while (number == 0) {
+        auto const [ec, which] = co_await signals.async_wait(as_result);
         if (ec)
             co_return;
-        number = which;
-    } while (number != SIGHUP && number != SIGINT && number != SIGQUIT && number != SIGTERM);
+        if (which == SIGHUP || which == SIGINT || which == SIGQUIT || which == SIGTERM)
+            number = which;
+    }
 }
 
 asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s, asio::signal_set& signals)

@@ -39,7 +39,7 @@ struct acquired {
     std::chrono::milliseconds waited{0};
 };
 
-/// The next of @p signals that is to end a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Others are ignored.
+/// The next of @p signals that is to end a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Others are ignored. @p number is 0 until then.
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
 
 /** Acquires what @p how says. Whoever sits at a terminal and waits for more than a second is told for whom.

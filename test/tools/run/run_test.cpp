@@ -137,6 +137,20 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
     BOOST_TEST(s.key("x") == "somebody");
 }
 
+BOOST_AUTO_TEST_CASE(while_it_waits_other_signals_change_nothing)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    auto waits = started_tool({"run", "--verbose", "x", "echo", "mine"}, s.environment());
+    BOOST_TEST(waits.complains("connected"));
+    for (int const signal : {SIGWINCH, SIGUSR1, SIGCONT})
+        waits.process().signal(signal);
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const e = waits.wait();
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "mine\n");
+}
+
 BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
 {
     servers s(3);
