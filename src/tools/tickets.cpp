@@ -49,7 +49,9 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
     auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
     auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch()).count();
     if (s.output != format::table) {
-        boost::json::array keys(held.resources().begin(), held.resources().end());
+        boost::json::array keys;
+        for (auto const& name : held.resources())
+            keys.emplace_back(valid_utf8(name));
         return print_json({{"keys", std::move(keys)},
                            {"token", held.token()},
                            {"fence", held.fencing_token()},
@@ -133,7 +135,7 @@ constexpr auto notes = "Status: 0 done, 1 it is not held any more, 69 too few no
 
 int acquire(arguments given)
 {
-    command_line line("acquire", "Acquires locks for a script, which renews and releases them: eval \"$(redlock acquire KEY…)\". Nobody renews them otherwise.",
+    command_line line("acquire", "Acquires locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". Nobody renews them otherwise.",
                       "Prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) for a shell,\n"
                       "or, with -o json, a document.\nStatus: 0 held, 75 busy, 69 no quorum.");
     how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};

@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(a_script_acquires_renews_and_releases)
 {
     one_server s;
     redlock::testbed::process script({"/bin/sh", "-euc",
-                                      "eval \"$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s)\"; first=$REDLOCK_FENCE; test $first -gt 0;"
-                                      "eval \"$(\"$TOOL\" renew \"it's b\" a - -t 50s)\"; test $REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
+                                      "held=$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s) || exit; eval \"$held\"; first=$REDLOCK_FENCE; test $first -gt 0;"
+                                      "held=$(\"$TOOL\" renew \"it's b\" a - -t 50s) || exit; eval \"$held\"; test $REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
                                       "\"$TOOL\" acquire -n a || echo $?; \"$TOOL\" release \"it's b\" a -; \"$TOOL\" release \"it's b\" a - || echo $?"},
                                      {.environment = s.environment(), .piped = true});
     BOOST_TEST(script.read() == "a\nit's b\n50000\n75\n1\n");
