@@ -186,7 +186,8 @@ std::vector<std::string> command_line::defaults(std::vector<std::string> const& 
 std::vector<std::string> command_line::from_file(std::string const& path) const
 {
     std::ifstream file(path);
-    if (!file)
+    file.peek();
+    if (file.bad() || !file.is_open())  // such as a folder, which opens
         refuse_configuration(fmt::format("{} cannot be read", path));
     std::vector<std::string> all;
     try {

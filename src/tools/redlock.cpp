@@ -15,8 +15,10 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <fcntl.h>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace {
@@ -30,6 +32,21 @@ std::string help()
     for (auto const& c : commands())
         text += c.about.empty() ? "" : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
     return text + "\nredlock COMMAND --help: its options, and those of all commands.";
+}
+
+// Who started us may have closed a standard file, which another would get the number of, or blocked signals that we wait for. A command that
+// we run has both as they were.
+void begin()
+{
+    inheritance::ours();
+    for (int const file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(file, F_GETFD) < 0)  // the lowest number that is free; to use it is an error as before: a token is not printed to nobody
+            ::open("/dev/null", (file == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may stop doing so
 }
 
 int run_command(arguments given)
@@ -52,8 +69,7 @@ int run_command(arguments given)
 
 int main(int count, char** words)
 {
-    inheritance::ours();
-    std::signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may stop doing so
+    begin();
     try {
         return run_command(arguments(words + std::min(count, 1), words + count));
     } catch (early_exit const& e) {

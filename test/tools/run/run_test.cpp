@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +99,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
     BOOST_TEST(started_tool({"-u", "redis://a:b:c", "run", "x", "true"}).wait().status == 78);
     BOOST_TEST(started_tool({"-u", "gopher://a", "run", "x", "true"}).wait().status == 78);
     BOOST_TEST(started_tool({"--config", "/nonexistent", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"--config", "/", "run", "x", "true"}, s.environment()).wait().status == 78);
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_later_waits_or_hears_that_it_is_busy)
@@ -134,6 +136,15 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
         waits.process().signal(signal);
         BOOST_TEST(waits.wait().status == 128 + signal);
     }
+    sigset_t end, before;  // started by somebody who has blocked it
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &end, &before);
+    auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    BOOST_TEST(waits.complains("connected"));
+    waits.process().signal(SIGTERM);
+    BOOST_TEST(waits.wait().status == 128 + SIGTERM);
     BOOST_TEST(s.key("x") == "somebody");
 }
 
@@ -355,7 +366,15 @@ BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
     BOOST_TEST(s.run({"--status-fd", "5", "x", "true"}, "5>/dev/full").status == 0);
     BOOST_TEST(s.run({"x", "echo", "a"}, ">/dev/full").status == 1);  // the command's
     BOOST_TEST(s.run({"x", "true"}, "<&- >&- 2>&-").status == 0);
+    for (auto const* said_to_nobody : {">/dev/full 2>/dev/full", ">&- 2>&-"})
+        BOOST_TEST(started_tool({"acquire", "x"}, s.environment(), said_to_nobody).wait().status == 125);
     BOOST_TEST(s.is_free("x"));
+    // No connection has the number of a file that is missing: what is said would go there. The command misses it, too.
+    auto runs = s.start({"x", "-c", "test -e /proc/self/fd/0 || echo missing; sleep 1000"}, "<&-");
+    BOOST_TEST(runs.says("missing"));
+    BOOST_TEST(std::filesystem::read_symlink("/proc/" + std::to_string(runs.process().pid()) + "/fd/0") == "/dev/null");
+    runs.process().signal(SIGTERM);
+    runs.wait();
 }
 
 BOOST_AUTO_TEST_CASE(a_command_is_stopped_though_nobody_reads_what_we_say)
