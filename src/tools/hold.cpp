@@ -2,6 +2,7 @@
 
 #include "testbed/early_exit.hpp"
 #include "tools/acquiring.hpp"
+#include "tools/child.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
@@ -17,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <tuple>
 #include <unistd.h>
@@ -31,26 +33,35 @@ using namespace asio::experimental::awaitable_operators;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // What is written there is of no interest. What cannot be waited for, such as a file, never ends. Our input is shared with others, so it stays
-// blocking: it is read when there is something.
+// blocking: it is read when there is something. In the background of a terminal that is not for us, and must not stop who renews a lock.
 asio::awaitable<void> end_of_input()
 {
     auto const executor = co_await asio::this_coro::executor;
     asio::posix::stream_descriptor input(executor);
     error_code ec;
     input.assign(::dup(STDIN_FILENO), ec);
+    std::signal(SIGTTIN, SIG_IGN);
     std::array<char, 512> ignored;
+    asio::steady_timer timer(executor);
     while (!ec) {
         std::tie(ec) = co_await input.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
-        if (!ec && ::read(STDIN_FILENO, ignored.data(), ignored.size()) == 0)
+        auto const size = ec ? -1 : ::read(STDIN_FILENO, ignored.data(), ignored.size());
+        if (size == 0)
             co_return;
+        if (!ec && size < 0) {
+            timer.expires_after(std::chrono::seconds(1));
+            std::tie(ec) = co_await timer.async_wait(as_result);
+        }
     }
-    asio::steady_timer forever(executor, asio::steady_timer::time_point::max());
-    co_await forever.async_wait(as_result);
+    timer.expires_at(asio::steady_timer::time_point::max());
+    co_await timer.async_wait(as_result);
 }
 
 asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
-    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
+    if (!inheritance::ours().ignores(SIGHUP))  // as nohup(1) has it
+        ends.add(SIGHUP);
     auto got = co_await acquire(locks, how, s, ends);
     if (!got.held) {
         if (!s.quiet)

@@ -478,6 +478,23 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(redlock_hold)
 
+BOOST_AUTO_TEST_CASE(in_the_background_it_is_not_stopped_by_what_is_typed_for_others)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" hold x & cat\n");
+    BOOST_TEST(comes_true([&] { return !s.is_free("x"); }));
+    for (int i = 0; i < 5; ++i) {
+        t.type("line " + std::to_string(i) + "\n");
+        BOOST_TEST(t.shows("line " + std::to_string(i) + "\r\nline"));
+    }
+    t.type("\x04");
+    t.type("jobs; kill %1; wait %1; echo status $?\n");
+    BOOST_TEST(t.shows("status 0"));
+    BOOST_TEST(t.shown.find("Stopped") == std::string::npos, t.shown);
+    BOOST_TEST(s.is_free("x"));
+}
+
 BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so_if_it_is_lost)
 {
     servers s;
@@ -501,6 +518,14 @@ BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so
     BOOST_TEST(e.err == "redlock hold: x is lost\n");
     s.all[0].ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(started_tool({"hold", "-n", "x"}, s.environment()).wait().status == 75);
+
+    redlock::testbed::process stays({"/bin/sh", "-c", "trap '' HUP; exec \"$TOOL\" hold y"}, {.environment = s.environment(), .piped = true});
+    BOOST_TEST(stays.read('\n') == "y");
+    stays.signal(SIGHUP);  // as under nohup(1)
+    auto const signals = text_of("/proc/" + std::to_string(stays.pid()) + "/status");
+    BOOST_TEST((std::stoul(signals.substr(signals.find("SigIgn:") + 7), nullptr, 16) & 1) == 1);
+    stays.signal(SIGTERM);
+    BOOST_TEST(stays.wait().code() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
