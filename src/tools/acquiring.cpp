@@ -47,9 +47,9 @@ asio::awaitable<void> tell_who_has_it(lock_manager& locks, how_to_acquire const&
             auto [ec, info] = co_await locks.async_inspect(key, as_result);
             auto const waited = std::chrono::duration_cast<std::chrono::seconds>(clock::now() - begun).count();
             auto const who = info.mode == mode::shared ? "shared" : info.owner.empty() ? "held by a client without a name" : "held by " + info.owner;
+            auto const end = info.remaining == std::chrono::milliseconds::max() ? "without end" : fmt::format("ttl {} s", std::chrono::ceil<std::chrono::seconds>(info.remaining).count());
             if (!ec && info.locked)
-                say(fmt::format("redlock: waiting for {}{} for {} s, {}, ttl {} s", s.locks.prefix, key, waited, printable(who),
-                                std::chrono::ceil<std::chrono::seconds>(info.remaining).count()));
+                say(fmt::format("redlock: waiting for {}{} for {} s, {}, {}", s.locks.prefix, key, waited, printable(who), end));
         }
     }
 }

@@ -197,14 +197,14 @@ private:
             return;
         boost::json::array keys;
         for (auto const& key : options_.how.keys)
-            keys.emplace_back(key);
+            keys.emplace_back(valid_utf8(key));
         auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
                                                                      {"keys", std::move(keys)},
                                                                      {"reason", e.reason},
                                                                      {"status", e.status},
                                                                      {"waited_ms", e.waited.count()},
                                                                      {"held_ms", e.held.count()},
-                                                                     {"message", e.message}})
+                                                                     {"message", valid_utf8(e.message)}})
             + '\n';
         [[maybe_unused]] auto const written = ::write(options_.status_fd, line.data(), line.size());
     }
@@ -215,7 +215,7 @@ private:
 };
 
 // The command of "run KEY… -- CMD…" or "run KEY CMD…": it begins behind the first "--", or with the second word that is neither an option
-// nor its value. What follows is not ours to read.
+// nor its value, unless -c came before. What follows is not ours to read.
 std::vector<std::string> take_command(arguments& given, CLI::App const& line)
 {
     auto begin = std::ranges::find(given, "--");
@@ -228,7 +228,9 @@ std::vector<std::string> take_command(arguments& given, CLI::App const& line)
                 break;
             }
         } else if (auto const* const option = line.get_option_no_throw(word->starts_with("--") ? *word : word->substr(0, 2));
-                   option && option->get_items_expected_max() > 0 && (word->starts_with("--") || word->size() == 2) && word + 1 != given.end()) {
+                   option && option->check_name("-c")) {
+            return {};
+        } else if (option && option->get_items_expected_max() > 0 && (word->starts_with("--") || word->size() == 2) && word + 1 != given.end()) {
             ++word;
         }
     }
@@ -277,8 +279,10 @@ int run(arguments given)
         o.words = {"/bin/sh", "-c", o.shell_command};
     else if (!o.shell_command.empty() || o.words.empty())
         line.refuse(o.words.empty() ? "there is no command: redlock run KEY -- CMD…" : "either -c or a command, not both");
-    if (o.status_fd >= 0 && ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC) != 0)
+    if (auto const how = ::fcntl(o.status_fd, F_GETFL); o.status_fd >= 0 && (how < 0 || (how & O_ACCMODE) == O_RDONLY))
         line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
+    if (o.status_fd > STDERR_FILENO)  // the others the command has in any case
+        ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
     s.locks.fencing = o.how.fencing;

@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
     BOOST_TEST(s.run({"x", "--", "true"}).status == 0);
     BOOST_TEST(s.run({"x", "-c", "exit 3"}).status == 3);
     BOOST_TEST(s.run({"x", "sh", "-c", "exit 4"}).status == 4);
+    BOOST_TEST(s.run({"-c", "echo \"$REDLOCK_KEY\"", "x", "y"}).out == "x\ny\n");
     BOOST_TEST(s.run({"x", "-c", "kill -9 $$"}).status == 128 + 9);
     BOOST_TEST(s.run({"x", "-c", "kill -TERM $$"}).status == 128 + 15);
     BOOST_TEST(s.run({"x", "--", "no such command"}).status == 127);
@@ -351,11 +352,16 @@ BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
     BOOST_TEST(exited.at("reason").as_string() == "exited");
     BOOST_TEST(exited.at("status").as_int64() == 3);
     BOOST_TEST(exited.at("keys").as_array().size() == 2u);
+    BOOST_TEST(end_of({"x", "-c", "exit 255"}).at("reason").as_string() == "exited");
+    BOOST_TEST(end_of({"\xff", "true"}).at("reason").as_string() == "exited");
     BOOST_TEST(end_of({"x", "-c", "kill -9 $$"}).at("reason").as_string() == "signal");
     BOOST_TEST(end_of({"x", "--", "no such command"}).at("reason").as_string() == "cannot_run");
     BOOST_TEST(end_of({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).at("reason").as_string() == "lost");
     s.all[0].ask({"SET", "lock:x", "somebody"});
     BOOST_TEST(end_of({"-n", "x", "true"}).at("reason").as_string() == "busy");
+    auto const both = s.run({"--status-fd", "1", "y", "echo", "said"});  // the command has it, too
+    BOOST_TEST(both.out.starts_with("said\n{"), both.out);
+    BOOST_TEST(s.run({"--status-fd", "5", "y", "true"}, "5</dev/null").status == 64);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
