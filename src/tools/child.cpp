@@ -194,12 +194,21 @@ void child::pass_foreground(pid_t from, pid_t to) noexcept
 
 void child::signal(int s) noexcept
 {
+    got_interrupt_ = got_interrupt_ || s == SIGINT;
     if (has_group_)
         ::kill(-pid_, s);
     else if (!has_ended_)
         ::kill(pid_, s);
 }
 
+void child::hand_on(int s) noexcept
+{
+    bool const is_of_keyboard = s == SIGINT || s == SIGQUIT || s == SIGTSTP || s == SIGWINCH;
+    if (has_group_ || !is_of_keyboard || ::tcgetpgrp(terminal) != our_group_)
+        signal(s);
+}
+
+// Who is stopped by SIGSTOP was stopped by somebody who may wake it alone: we stay awake, and keep its lock.
 void child::look() noexcept
 {
     int status = 0;
@@ -207,10 +216,11 @@ void child::look() noexcept
         if (who != pid_)
             continue;
         if (WIFSTOPPED(status)) {
-            was_stopped_ = true;
+            was_stopped_ = was_stopped_ || WSTOPSIG(status) != SIGSTOP;
         } else {
             has_ended_ = true;
             wait_status_ = status;
+            was_interrupted_alone_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && has_terminal_ && !got_interrupt_ && ::tcgetpgrp(terminal) == pid_;
         }
     }
 }
@@ -225,6 +235,11 @@ int child::status() const noexcept
     return WIFSIGNALED(wait_status_) ? by_signal + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
 }
 
+int child::signal_that_ended_it() const noexcept
+{
+    return WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
+}
+
 // Once it is gone its number may be that of another group.
 bool child::is_gone() noexcept
 {
@@ -235,7 +250,11 @@ bool child::is_gone() noexcept
 void child::stop_with_it() noexcept
 {
     pass_foreground(pid_, our_group_);
-    ::kill(::getpid(), SIGSTOP);
+    struct sigaction stops{}, before;
+    stops.sa_handler = SIG_DFL;
+    ::sigaction(SIGTSTP, &stops, &before);
+    ::raise(SIGTSTP);  // unlike SIGSTOP, it stops nobody who is left alone with it
+    ::sigaction(SIGTSTP, &before, nullptr);
 }
 
 void child::go_on() noexcept

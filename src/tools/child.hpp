@@ -64,17 +64,24 @@ public:
     /// To all of it.
     void signal(int) noexcept;
 
+    /// The same with a signal that we got; unless it was the terminal's, which has sent it to all of the group that we share.
+    void hand_on(int) noexcept;
+
     /// Takes note of what has ended or was stopped. After each SIGCHLD.
     void look() noexcept;
 
     bool has_ended() const noexcept { return has_ended_; }
-    bool was_stopped() noexcept;  ///< since it was asked last
+    bool was_stopped() noexcept;  ///< by its terminal, since it was asked last
     int status() const noexcept;  ///< its exit status, or 128 and the signal that has ended it
+    int signal_that_ended_it() const noexcept;  ///< 0: none
+
+    /// Whether Ctrl-C has ended it, of which nobody else has heard: it had the terminal for itself.
+    bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
 
     /// Whether neither it nor anybody in its group is there any more.
     bool is_gone() noexcept;
 
-    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on.
+    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on. At once if there is no shell that could make us go on.
     void stop_with_it() noexcept;
 
     /// It goes on; in the foreground if we are.
@@ -91,6 +98,8 @@ private:
     bool has_terminal_ = false;
     bool has_ended_ = false;
     bool was_stopped_ = false;
+    bool got_interrupt_ = false;  // from us
+    bool was_interrupted_alone_ = false;
     bool is_gone_ = false;
     int wait_status_ = 0;
 };

@@ -71,17 +71,31 @@ public:
         co_return e.status;
     }
 
+    /// At the very end: whom Ctrl-C has ended ends by SIGINT, by which a shell knows that its script is not to go on. Where only the command
+    /// has got it, all of our group get it now.
+    void end_by_interrupt() const
+    {
+        if (interrupted_ == interrupt::none)
+            return;
+        std::signal(SIGINT, SIG_DFL);
+        ::kill(interrupted_ == interrupt::of_command_alone ? 0 : ::getpid(), SIGINT);
+    }
+
 private:
     asio::awaitable<ending> end_of(lock_manager& locks)
     {
         asio::signal_set signals(co_await asio::this_coro::executor, SIGCHLD);
-        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT}) {
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) {
             if (!given_.ignores(s))
                 signals.add(s);
         }
         auto got = co_await acquire(locks, options_.how, settings_, signals);
+        if (got.status == by_signal + SIGINT)
+            interrupted_ = interrupt::of_all;
         if (!got.held)
             co_return not_acquired(got);
+        if (!given_.ignores(SIGTSTP))
+            signals.add(SIGTSTP);  // until now it has stopped us
         if (settings_.verbose)
             say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
         auto const begun = clock::now();
@@ -125,7 +139,9 @@ private:
                                                                                .lost = close_lost,
                                                                                .say = [this](std::string const& text) { say(text); }});
             bool const kept = co_await care->run();
-            e = {.reason = !kept ? "lost" : command.status() > by_signal ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
+            e = {.reason = !kept ? "lost" : command.signal_that_ended_it() != 0 ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
+            if (kept && command.signal_that_ended_it() == SIGINT)
+                interrupted_ = command.was_interrupted_alone() ? interrupt::of_command_alone : interrupt::of_all;
         } catch (child::cannot_run const& why) {
             ::close(lost[0]);
             e = {.reason = "cannot_run",
@@ -212,6 +228,7 @@ private:
     run_options const& options_;
     settings const& settings_;
     inheritance const& given_;
+    enum class interrupt { none, of_all, of_command_alone } interrupted_ = interrupt::none;
 };
 
 // The command of "run KEY… -- CMD…" or "run KEY CMD…": it begins behind the first "--", or with the second word that is neither an option
@@ -287,7 +304,9 @@ int run(arguments given)
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
     s.locks.fencing = o.how.fencing;
     run_command command(o, s, inheritance::ours());
-    return with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+    auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+    command.end_by_interrupt();
+    return status;
 }
 
 }  // namespace redlock::tools

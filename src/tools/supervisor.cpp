@@ -85,7 +85,7 @@ void supervisor::pass_on_signals()
 {
     for (int const s : std::exchange(arrived_, {})) {
         if (s != SIGCHLD && s != SIGCONT)
-            child_.signal(s);
+            child_.hand_on(s);
         else if (s == SIGCONT && !is_killed_)
             child_.go_on();
     }
@@ -102,7 +102,7 @@ void supervisor::act()
             kill("was lost while the command was stopped");
     }
     auto const now = clock::now();
-    if (lost_ && now < hard_end())
+    if (lost_ && now < hard_end() && options_.then != on_lost::kill)
         stop_softly("is lost");
     else if (lost_ || now >= std::min(hard_end(), kill_at_))
         kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
@@ -118,7 +118,7 @@ void supervisor::tell_loss()
 
 void supervisor::stop_softly(std::string const& why)
 {
-    if (options_.then == on_lost::kill && !lost_)
+    if (options_.then == on_lost::kill)
         return;  // its time has not come
     if (is_told_)
         return;

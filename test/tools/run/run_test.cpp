@@ -14,6 +14,7 @@
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace redlock::test;
 using redlock::testbed::local_server;
@@ -276,6 +277,13 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
     BOOST_TEST(killed.status == 124);
     BOOST_TEST(killed.err.find("the command is killed") != std::string::npos, killed.err);
 
+    auto unasked = s.start({"-t", "1s", "--on-lost", "kill", "x", "-c", "trap 'echo asked' TERM; echo ready; sleep 1000"});
+    BOOST_TEST(unasked.says("ready"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const without_a_word = unasked.wait();
+    BOOST_TEST(without_a_word.status == 124);
+    BOOST_TEST(without_a_word.err == "redlock run: x is lost; the command is killed\n");
+
     auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"}, only_standard_files);
     BOOST_TEST(hopeful.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
@@ -448,16 +456,87 @@ BOOST_AUTO_TEST_CASE(what_was_stopped_in_the_background_reads_in_the_foreground)
 BOOST_AUTO_TEST_CASE(what_has_lost_its_lock_while_it_was_stopped_does_not_go_on)
 {
     servers s;
-    auto runs = s.start({"-t", "1s", "x", "-c", "echo $$; while :; do sleep 0.05; done; echo went on"});
-    BOOST_TEST(runs.says("\n"));
-    auto const before = runs.out();
-    ::kill(std::stoi(before), SIGSTOP);
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 1s x -- sh -c 'echo re\"\"ady; read line; echo we\"\"nt on'\n");
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
     BOOST_TEST(comes_true([&] { return s.is_free("x"); }));  // nobody renews it
-    runs.process().signal(SIGCONT);
-    auto const e = runs.wait();
-    BOOST_TEST(e.status == 124);
-    BOOST_TEST(e.out == before);
-    BOOST_TEST(e.err.find("was lost while the command was stopped") != std::string::npos, e.err);
+    t.type("fg\n");
+    BOOST_TEST(t.shows("was lost while the command was stopped"));
+    t.type("echo status $?\n");
+    BOOST_TEST(t.shows("status 124"));
+    BOOST_TEST(t.shown.find("went on") == std::string::npos, t.shown);
+}
+
+// By a debugger, or an operator, who makes it go on in the same way: nobody would wake us then.
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_while_the_command_alone_is_stopped)
+{
+    servers s;
+    auto runs = s.start({"-t", "2s", "x", "-c", "echo $$; while :; do sleep 0.05; done"});
+    BOOST_TEST(runs.says("\n"));
+    auto const pid = std::stoi(runs.out());
+    ::kill(pid, SIGSTOP);
+    BOOST_TEST(comes_true([&] { return text_of("/proc/" + std::to_string(pid) + "/stat").find(") T ") != std::string::npos; }));
+    auto const left = [&] { return std::stol(s.all[0].ask({"PTTL", "lock:x"})); };
+    for (int renewals = 0; renewals < 3; ++renewals) {
+        auto lowest = left();
+        BOOST_TEST_REQUIRE(comes_true([&] {
+            auto const now = left();
+            return now > std::exchange(lowest, std::min(lowest, now)) && now > 0;
+        }));
+    }
+    ::kill(pid, SIGCONT);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 128 + SIGTERM);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_without_a_shell_ctrl_z_stops_nobody_for_ever)
+{
+    servers s;
+    terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"}, s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("^Z"));
+    t.type("hello\n");
+    BOOST_TEST(t.shows("got hello"));
+    BOOST_TEST(t.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(while_it_waits_ctrl_z_stops_it)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run x true\n");
+    BOOST_TEST(t.shows("waiting for lock:x for"));
+    BOOST_TEST(t.shows("without end"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
+    t.type("kill %1; fg; echo status $?\n");
+    BOOST_TEST(t.shows("status 143"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_ends_the_script_around_it_too)
+{
+    servers s;
+    auto const script = [&](std::string const& rest) {
+        return terminal({"/bin/bash", "-c", "\"$TOOL\" run x " + rest + "; echo went \"\"on"}, s.environment());
+    };
+    auto runs = script("-- sh -c 'echo ready; exec sleep 1000'");
+    BOOST_TEST(runs.shows("ready"));
+    runs.type("\x03");
+    BOOST_TEST(runs.wait() == 128 + SIGINT);
+    BOOST_TEST(runs.shown.find("went on") == std::string::npos, runs.shown);
+    BOOST_TEST(s.is_free("x"));
+
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    auto waits = script("true");
+    BOOST_TEST(waits.shows("waiting for"));
+    waits.type("\x03");
+    BOOST_TEST(waits.wait() == 128 + SIGINT);
+    BOOST_TEST(waits.shown.find("went on") == std::string::npos, waits.shown);
 }
 
 BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
@@ -478,6 +557,16 @@ BOOST_AUTO_TEST_CASE(in_our_group_only_the_command_itself_is_reached)
     auto const line = e.out.find('\n');
     BOOST_REQUIRE(line != std::string::npos);
     BOOST_TEST(e.out.substr(0, line + 1) == e.out.substr(line + 1));
+
+    // Of the terminal's signals, too, it gets one.
+    terminal t({REDLOCK_TOOL, "run", "--foreground", "x", "--", "sh", "-c", "trap 'echo got it' INT; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done"},
+               s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x03");
+    BOOST_TEST(t.shows("got it"));
+    t.signal(SIGUSR1);
+    BOOST_TEST(t.wait() == 7);
+    BOOST_TEST(t.shown.find("got it") == t.shown.rfind("got it"), t.shown);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
