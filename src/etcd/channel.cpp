@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <openssl/ssl.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,18 @@ bool is_address(std::string const& host)
 }
 
 }  // namespace
+
+std::vector<std::shared_ptr<server const>> servers_of(address const& a, config const& c)
+{
+    std::vector<std::shared_ptr<server const>> all;
+    for (auto const& m : a.members) {
+        redis::url host;
+        host.host = m.host;
+        auto certificates = a.tls ? redis::tls_settings(host, c.tls) : redis::tls_settings();
+        all.push_back(std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
+    }
+    return all;
+}
 
 http_channel::http_channel(asio::any_io_executor e, std::shared_ptr<server const> s) : executor_(std::move(e)), server_(std::move(s)), limit_(executor_) {}
 

@@ -5,6 +5,7 @@
 #include "etcd/wire.hpp"
 
 #include <redlock/clock.hpp>
+#include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::etcd_v3 {
 
@@ -34,6 +36,9 @@ struct server {
     redis::tls_settings certificates{};
     std::chrono::milliseconds connect_timeout{};
 };
+
+/// All members of an address.
+std::vector<std::shared_ptr<server const>> servers_of(address const&, config const&);
 
 /// What became of a request.
 struct answer {

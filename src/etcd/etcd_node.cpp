@@ -33,18 +33,6 @@ using kind = node_command::kind;
 constexpr auto look_every = 1s;
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
-std::vector<std::shared_ptr<server const>> servers_of(address const& a, config const& c)
-{
-    std::vector<std::shared_ptr<server const>> all;
-    for (auto const& m : a.members) {
-        redis::url host;
-        host.host = m.host;
-        auto certificates = a.tls ? redis::tls_settings(host, c.tls) : redis::tls_settings();
-        all.push_back(std::make_shared<server>(server{m, a.password, a.tls, std::move(certificates), c.connect_timeout}));
-    }
-    return all;
-}
-
 /// An etcd cluster: one lease, one member at a time, and what is to be sent.
 class etcd_node final : public node, public link::owner, public std::enable_shared_from_this<etcd_node> {
 public:

@@ -1,5 +1,6 @@
 // redlock doctor on real servers, of which each has one defect.
 
+#include "fault/stepped_clock.hpp"
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/plain_client.hpp"
@@ -13,8 +14,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 using namespace redlock::test;
 using redlock::testbed::plain_client;
@@ -288,6 +291,26 @@ BOOST_AUTO_TEST_CASE(answers_that_take_longer_than_node_timeout)
     auto const seen = look({far.url(0)}, {"--node-timeout", "20ms"});
     BOOST_TEST(seen.of("round-trip").level == "CRIT");
     BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_is_wrong_and_one_that_runs_fast)
+{
+    stepped_clock clock(REDLOCK_CLOCK_SHIM);
+    redlock::testbed::local_server s({}, redlock::testbed::server_program(), clock.environment());
+    clock.set(1h);
+    auto const ahead = [&] { return look({s.url()}).of("clock"); };
+    // Of what takes long on a busy machine nothing can be said.
+    BOOST_TEST(comes_true([&] { return ahead().why == "its clock is 60 min ahead of ours: locks do not depend on that, but on the jump when it is set right"; }), ahead().why);
+
+    auto const begun = std::chrono::steady_clock::now();
+    std::jthread const gains([&](std::stop_token done) {
+        for (; !done.stop_requested(); std::this_thread::sleep_for(1ms))
+            clock.set(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun) / 2);
+    });
+    BOOST_TEST(comes_true([&] {
+        auto const found = ahead();
+        return found.level == "CRIT" && found.why.starts_with("against ours its clock gains ") && found.why.ends_with(": two may hold a lock");
+    }), ahead().why);
 }
 
 BOOST_AUTO_TEST_CASE(certificates_that_end_have_ended_or_are_not_trusted)
