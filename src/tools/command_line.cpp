@@ -61,13 +61,15 @@ bool is_yes(std::string_view text)
     return !text.empty() && text != "0" && text != "false" && text != "no" && text != "off";
 }
 
-// The first line, so that a file may end with one.
+// The first line, so that a file may end with one; it may have been written on Windows.
 std::string first_line_of(std::string const& path)
 {
     std::ifstream file(path);
     std::string line;
     if (!std::getline(file, line))
         throw std::runtime_error(path + " cannot be read, or is empty");
+    if (line.ends_with('\r'))
+        line.pop_back();
     return line;
 }
 

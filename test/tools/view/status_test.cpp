@@ -236,9 +236,10 @@ BOOST_AUTO_TEST_CASE(a_password_may_come_from_a_file)
 {
     tool t(1, {"--requirepass", "pass word/@"});
     redlock::testbed::temporary_folder const folder;
-    std::ofstream(folder.path + "/password") << "pass word/@\n";
-
-    BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/password"}).status == 1);
+    for (std::string const end : {"", "\n", "\r\n", "\nmore\n"}) {
+        std::ofstream(folder.path + "/password") << "pass word/@" << end;
+        BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/password"}).status == 1);
+    }
     BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/none"}).status == 78);
 }
 
