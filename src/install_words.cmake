@@ -3,9 +3,6 @@
 get_filename_component(manual "${manual}" ABSOLUTE BASE_DIR "${prefix}")
 get_filename_component(data "${data}" ABSOLUTE BASE_DIR "${prefix}")
 
-# A file of settings that whoever installs cannot read must not end it.
-unset(ENV{REDLOCK_CONFIG})
-
 function(install_words to)  # WORD…: what to say to the tool
     execute_process(COMMAND "${tool}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
     if(NOT status EQUAL 0)

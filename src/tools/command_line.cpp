@@ -131,6 +131,11 @@ void command_line::may_do_without_nodes()
     needs_nodes_ = false;
 }
 
+void command_line::is_about_ourselves()
+{
+    needs_settings_ = false;
+}
+
 void command_line::add_key(std::string& into)
 {
     key_ = &into;
@@ -143,7 +148,7 @@ settings command_line::read(std::vector<std::string> arguments)
         set_help_flag("--help,-h", "the options");
         throw tools::description(*this);
     }
-    auto all = defaults(arguments);
+    auto all = needs_settings_ ? defaults(arguments) : std::vector<std::string>();
     std::ranges::move(arguments, std::back_inserter(all));
     testbed::command_line::read(std::move(all));
     if (key_ && (key_->empty() || key_->size() > longest_name))
@@ -152,7 +157,8 @@ settings command_line::read(std::vector<std::string> arguments)
         refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
     settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
     settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
-    choose_nodes();
+    if (needs_settings_)
+        choose_nodes();
     settings_.locks.stores = known_stores();
     if (settings_.verbose)
         settings_.locks.log = [](log_level level, std::string_view line) {

@@ -31,6 +31,9 @@ public:
     /// Otherwise it is an error if none is named.
     void may_do_without_nodes();
 
+    /// It asks nobody: neither the environment nor a file counts, and none can be wrong.
+    void is_about_ourselves();
+
     /// @throws testbed::early_exit
     settings read(std::vector<std::string> arguments);
 
@@ -41,7 +44,7 @@ private:
     void choose_nodes();
 
     settings settings_;
-    bool needs_nodes_ = true;
+    bool needs_nodes_ = true, needs_settings_ = true;
     std::vector<std::string> urls_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
     std::string const* key_ = nullptr;

@@ -22,7 +22,7 @@ int completion(arguments given)
                       "What is installed with the tool is this.");
     std::string shell;
     line.add_option("SHELL", shell, "which one")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-    line.may_do_without_nodes();
+    line.is_about_ourselves();
     line.read(std::move(given));
     auto const all = describe_all();
     print(shell == "bash" ? for_bash(all) : shell == "zsh" ? for_zsh(all) : for_fish(all));

@@ -22,7 +22,7 @@ int man(arguments given)
     bool names = false;
     line.add_option("COMMAND", name, "of which command");
     line.add_flag("--list", names, "print the names of all pages");
-    line.may_do_without_nodes();
+    line.is_about_ourselves();
     line.read(std::move(given));
 
     auto const all = describe_all();

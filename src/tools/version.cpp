@@ -19,7 +19,7 @@ namespace redlock::tools {
 int version(arguments given)
 {
     command_line line("version", "Prints the version; with -v or as JSON also which kinds of addresses it knows beside those of Redis and Valkey.");
-    line.may_do_without_nodes();
+    line.is_about_ourselves();
     auto const s = line.read(std::move(given));
     boost::json::array schemes;
     for (auto const& store : known_stores())

@@ -193,6 +193,15 @@ BOOST_AUTO_TEST_CASE(the_pages_say_what_the_help_says)
         BOOST_TEST(has(all, "redlock\\-" + command), command);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_about_itself_does_not_depend_on_settings)
+{
+    for (std::vector<std::string> const& words : {std::vector<std::string>{"version"}, {"completion", "zsh"}, {"man"}, {"man", "run"}}) {
+        auto const o = tool(0).run(words, {"REDLOCK_CONFIG=/dev/null/none", "REDLOCK_NODE_TIMEOUT=soon", "REDLOCK_URLS=nowhere"});
+        BOOST_TEST(o.status == 0, o.err);
+        BOOST_TEST(!o.out.empty());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_are_not_beside_it_are_missed_in_words)
 {
     redlock::testbed::temporary_folder const folder;
