@@ -14,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -80,12 +79,28 @@ public:
     /// What comes now is to be seen.
     void forget() { seen_ = shown.size(); }
 
-    /// What is left to be read, and the end. @return the exit status; 128 and the signal
+    /// Whether it is stopped, or is within a minute. Who sends SIGCONT earlier may come before the stop.
+    bool stops()
+    {
+        return comes_true([&] {
+            read_on(10);
+            return text_of("/proc/" + std::to_string(pid_) + "/stat").find(") T ") != std::string::npos;
+        });
+    }
+
+    /// What is left to be read, and the end. @return the exit status; 128 and the signal; that of SIGKILL also if it does not end within a minute
     int wait()
     {
-        while (read_on(30'000)) {}
         int status = 0;
-        ::waitpid(std::exchange(pid_, -1), &status, 0);
+        if (!comes_true([&] {
+                while (read_on(10)) {}
+                return ::waitpid(pid_, &status, WNOHANG) == pid_;
+            })) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, &status, 0);
+        }
+        pid_ = -1;
+        while (read_on(0)) {}
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 

@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(what_stops_it_gets_the_terminal_back_until_it_goes_on)
 
     screen.signal(SIGTSTP);
     BOOST_TEST(screen.shows(own_screen));
+    BOOST_TEST(screen.stops());
     screen.forget();
     screen.signal(SIGCONT);
 
