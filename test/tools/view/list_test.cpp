@@ -179,7 +179,9 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_locks_come_once_each_and_are_not_kept)
     BOOST_TEST(*met.rbegin() == many);
     BOOST_TEST(alike);
     BOOST_TEST_MESSAGE("peak: " << at_first << " KiB, then " << at_last << " KiB");
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed
     BOOST_TEST(at_last - at_first < 16 * 1024, "from " << at_first << " to " << at_last << " KiB");
+#endif
 }
 
 BOOST_AUTO_TEST_CASE(nodes_with_different_locks_tell_all_of_them)
