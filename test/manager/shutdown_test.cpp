@@ -234,10 +234,11 @@ BOOST_AUTO_TEST_CASE(handles_are_looked_at_and_dropped_while_the_context_is_dest
         std::optional<asio::io_context> context(std::in_place);
         std::optional<lock_manager> locks(std::in_place, *context, config{.nodes = {"memory://" + name}});
         lock observed, dropped;
-        locks->async_acquire("a", {}, [&](error_code, lock l) { observed = std::move(l); });
-        locks->async_acquire("b", {.renew = renewal::automatic}, [&](error_code, lock l) { dropped = std::move(l); });
-        while (!observed.held() || !dropped.held())
-            context->run_one();
+        locks->async_acquire("a", {.ttl = 60s, .wait = 60s}, [&](error_code, lock l) { observed = std::move(l); });
+        locks->async_acquire("b", {.ttl = 60s, .wait = 60s, .renew = renewal::automatic}, [&](error_code, lock l) { dropped = std::move(l); });
+        while ((!observed.held() || !dropped.held()) && context->run_one() > 0) {}
+        BOOST_TEST_REQUIRE(observed.held());
+        BOOST_TEST_REQUIRE(dropped.held());
         std::barrier start(3);
         std::thread observer([&] {
             start.arrive_and_wait();
