@@ -11,6 +11,7 @@
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
 #include <redlock/fence_gate.hpp>
+#include <redlock/histogram.hpp>
 #include <redlock/lock.hpp>
 #include <redlock/lock_error.hpp>
 #include <redlock/lock_manager.hpp>
@@ -19,6 +20,7 @@
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>
+#include <redlock/observer.hpp>
 #include <redlock/options.hpp>
 #include <redlock/report.hpp>
 #include <redlock/stats.hpp>

@@ -3,6 +3,7 @@
 #include "micro/micro.hpp"
 
 #include <redlock.hpp>
+#include <redlock/prometheus.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -16,6 +17,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -28,7 +30,7 @@ constexpr auto tuple = asio::as_tuple(asio::deferred);
 
 /// A manager on nodes in this process: all that an operation costs but the network. What the nodes cost is included.
 struct world {
-    explicit world(State& s) : state(s)
+    explicit world(State& s, redlock::config c = {}) : state(s), settings(std::move(c))
     {
         for (std::int64_t i = 0; i < s.range(0); ++i) {
             auto const name = "micro" + std::to_string(i);
@@ -78,16 +80,54 @@ asio::awaitable<void> repeat_async(world& w, Work work)
     redlock::bench::count_allocations_since(before, w.state);
 }
 
-void acquire_and_release(State& state)
+void acquire_and_release_in(world& w, redlock::acquire_options options)
 {
-    world w(state);
     w.run([&]() -> asio::awaitable<void> {
         co_await repeat_async(w, [&]() -> asio::awaitable<bool> {
-            auto [failed, lock] = co_await w.locks->async_acquire("stock", {}, tuple);
+            auto [failed, lock] = co_await w.locks->async_acquire("stock", options, tuple);
             bool const held = !failed && lock.held();
             auto [not_released] = co_await lock.async_release(tuple);
             co_return held && !not_released && !lock.held();
         });
+    });
+}
+
+void acquire_and_release(State& state)
+{
+    world w(state);
+    acquire_and_release_in(w, {});
+}
+
+void acquire_and_release_grouped(State& state)
+{
+    world w(state);
+    acquire_and_release_in(w, {.group = "checkout"});
+}
+
+/// By an observer that does nothing.
+void acquire_and_release_observed(State& state)
+{
+    world w(state, {.observer = std::make_shared<redlock::observer>()});
+    acquire_and_release_in(w, {});
+}
+
+/// What a scrape by Prometheus costs while so many locks are held.
+void scrape(State& state)
+{
+    world w(state);
+    auto const count = static_cast<std::size_t>(state.range(1));
+    w.run([&]() -> asio::awaitable<void> {
+        std::vector<redlock::lock> held;
+        for (std::size_t i = 0; i < count; ++i) {
+            auto [failed, lock] = co_await w.locks->async_acquire("item:" + std::to_string(i), {.ttl = 60s}, tuple);
+            held.push_back(std::move(lock));
+        }
+        std::size_t size = 0;
+        for (auto _ : state)
+            benchmark::DoNotOptimize(size = to_metrics(w.locks->stats()).size());
+        state.counters["bytes"] = static_cast<double>(size);
+        for (auto& lock : held)
+            co_await lock.async_release(tuple);
     });
 }
 
@@ -133,6 +173,9 @@ void inspect(State& state)
 }
 
 BENCHMARK(acquire_and_release)->Arg(1)->Arg(3)->Arg(5);
+BENCHMARK(acquire_and_release_grouped)->Arg(3);
+BENCHMARK(acquire_and_release_observed)->Arg(3);
+BENCHMARK(scrape)->Args({3, 0})->Args({3, 10'000})->Unit(benchmark::kMicrosecond);
 BENCHMARK(extend)->Arg(1)->Arg(3)->Arg(5);
 BENCHMARK(acquire_denied)->Arg(1)->Arg(3)->Arg(5);
 BENCHMARK(inspect)->Arg(1)->Arg(3)->Arg(5);

@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.21)
 
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/later.md docs/nodes.md docs/architecture.md)
+set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/later.md docs/metrics.md docs/nodes.md docs/architecture.md)
 set(quotes 0)
 
 function(complain text)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/observer.hpp>
 #include <redlock/restart_guard.hpp>
 #include <redlock/store.hpp>
 
@@ -116,6 +117,9 @@ struct config {
     /// manager does in the background. Whatever happens, it is called at most 200 times in a second that begins with a line, of which
     /// 100 are of the level debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
+
+    /// Is told of what happens, thing by thing, for metrics, traces and logs of your own; see there. Null: nobody is, and nothing is spent on it.
+    std::shared_ptr<redlock::observer> observer{};
 
     /// Of a test: the time by which the manager goes, and its nodes, which must all be `memory://` or objects. See redlock/testing.hpp.
     std::shared_ptr<testing::manual_clock> test_clock{};

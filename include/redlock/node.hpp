@@ -98,7 +98,8 @@ struct node_events {
     /// There is a new connection, to this server. Comes before the first reply from there.
     std::function<void(server_identity const&)> connected;
 
-    /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. Or a key that this manager
+    /** A key that it watches has been changed, deleted or has expired; once, then it must be watched again. What is told before the answer
+        to an acquisition counts as older than that answer: a change that comes later is told later, too. Or a key that this manager
         has set is gone: then the lock's renewal is tried at once. The end of hand-overs
         has a key of its own, `lock:stock:=turn:{lock:stock}`, and so has that of others' wishes, `lock:stock:=wanted:{lock:stock}`. An empty key: it may have missed changes, because a connection ended.
         A node that never notifies is asked now and then. */

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace redlock {
 
@@ -48,6 +49,10 @@ struct acquire_options {
     /// @ref mode::upgradeable is a reader, too, and has a second lock besides, which one has at a time: the right to wait for `lock::async_upgrade`. It takes
     /// two rounds, counts as two in @ref stats, and does not join. It takes at most twice what `wait` adds to itself.
     redlock::mode mode = mode::exclusive;
+
+    /// As what it counts in `stats::groups`, such as "checkout": a kind of work, not a resource. At most 64 bytes, which must live until
+    /// completion. The first 15 that a manager hears of count by themselves, all others together as "other". Empty: as none.
+    std::string_view group{};
 
     /// Filled just before completion when not null; must live until then.
     attempt_report* report = nullptr;

@@ -52,8 +52,8 @@ acquisition::acquisition(std::shared_ptr<manager_state> s, selection what, acqui
       done(std::move(handler)),
       state_(std::move(s)),
       options_(options),
-      called_(state_->now()),
-      give_up_at_(core::later(called_, options.wait)),
+      attempt_(*state_, resources, options_),
+      give_up_at_(core::later(attempt_.called, options.wait)),
       explains_(explains),
       holds_up_to_(std::move(holds_up_to)),
       alarm_([this] { wake(); })
@@ -82,8 +82,11 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     auto& a = *self;
     auto& state = *a.state_;
     state.operations.enter(a);
+    a.attempt_.begins();
+    if (state.events)
+        a.attempt_.tell_begin(a.wanted.any, false, a.place_ ? a.place_->ahead() : 0, self);
     while (!a.stopped()) {
-        auto const now = state.now();
+        auto const now = a.attempt_.asked = a.attempt_.decided = state.now();
         if (auto const outcome = a.end_without_asking(now))
             co_return *outcome;
         if (auto const until = a.others_first(now)) {
@@ -103,8 +106,10 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         if (a.round_->command.any)
             state.cleaner.settle(*a.round_);
 
-        auto const decided = state.now();
+        auto const decided = a.attempt_.decided = state.now();
+        a.attempt_.asked = a.round_->started;
         drawn result{.ec = a.outcome_of(*a.round_)};
+        a.tell(*a.round_, result.ec);
         if (!result.ec && state.settings.fencing)
             result = co_await draw_token(self);
         if (!result.ec) {
@@ -164,7 +169,7 @@ std::shared_ptr<round> acquisition::next_round()
                                              state.make_token(), options_.ttl, mode_on_nodes());
     if (wants_any() && r->command.has_several_keys())
         r->want_any();
-    r->timed = options_.report != nullptr;
+    r->timed = options_.report || state.events;
     history_.others_queue = state.waiters.others_queue(resources.names());
     auto const question = core::question_for(history_);
     noted_ = noted_ || question.contends;
@@ -198,6 +203,12 @@ error_code acquisition::outcome_of(round const& r) const
     return round_->came_too_late(options_.max_hold) ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
+void acquisition::tell(round const& decided, error_code outcome)
+{
+    if (state_->events)
+        attempt_.tell_round(decided, history_.rounds, outcome, shared_from_this());
+}
+
 void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> asked)
 {
     if (place_ && !cancelled_)
@@ -212,7 +223,7 @@ void acquisition::hand_out(clock::time_point decided)
     if (round_->wanted() && !shares())
         state_->waiters.others_want(names.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
                                     state_->runtime.random()[0]);
-    auto held = make_recycled<held_lock>(state_, std::move(names), *round_, options_, &extension::renew);
+    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, options_, &extension::renew);
     if (!right_to_upgrade.empty())
         held->may_be_upgraded(std::move(right_to_upgrade));
     held->keep();
@@ -266,9 +277,11 @@ void acquisition::complete(error_code ec)
         } catch (...) {  // the keys stay until their ttl is over
         }
     }
-    state_->count.outcome(ec);
+    attempt_.ends(ec);
     reported_error outcome(ec);
     try {
+        if (state_->events)
+            tell_outcome(ec);
         if (options_.report)
             *options_.report = report(ec);
         if (ec && explains_)

@@ -2,6 +2,7 @@
 
 #include "core/estimate.hpp"
 #include "core/question.hpp"
+#include "locks/attempt.hpp"
 #include "locks/manager_state.hpp"
 #include "quorum/round.hpp"
 
@@ -89,10 +90,12 @@ private:
     clock::time_point first_held_until() const;
 
     error_code outcome_of(round const&) const;
+    void tell(round const&, error_code outcome);
+    void tell_outcome(error_code) const;
     std::uint64_t propose();
     void learn(std::uint64_t counter);
     bool was_kept_out_by_a_holder() const;
-    bool passes_writers() const noexcept { return shares() && place_ && place_->kept_out() >= called_; }
+    bool passes_writers() const noexcept { return shares() && place_ && place_->kept_out() >= attempt_.called; }
     bool will_be_notified() const;
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
     std::chrono::milliseconds remaining() const;
@@ -114,7 +117,7 @@ private:
 
     std::shared_ptr<manager_state> const state_;
     acquire_options const options_;
-    clock::time_point const called_;
+    attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round is started later
     bool const explains_;
     std::string const holds_up_to_;

@@ -3,11 +3,20 @@
 #include "core/validity.hpp"
 #include "locks/acquisition.hpp"
 #include "locks/explain.hpp"
+#include "locks/held_lock.hpp"
 
 #include <span>
 #include <string_view>
 
 namespace redlock::detail {
+
+void acquisition::tell_outcome(error_code ec) const
+{
+    if (ec)
+        attempt_.tell_failure(ec, history_.rounds, shared_from_this());
+    else
+        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), history_.rounds);
+}
 
 attempt_report acquisition::report(error_code ec) const
 {
@@ -21,7 +30,7 @@ attempt_report acquisition::report(error_code ec) const
         r.quarantine = core::time_left(state_->quorum.nodes.quarantine_over(), state_->now());
     if (ec == errc::contended)
         r.remaining = remaining();
-    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - attempt_.called);
     auto const taken = ec == errc::contended ? first_taken() : std::string_view();
     r.message = ec ? explain(state_->settings, state_->quorum.nodes, wanted, options_, r, taken) : "acquired";
     return r;

@@ -24,6 +24,7 @@ constexpr std::size_t resources_max = 256;  // one call stands in a server's way
 constexpr std::size_t any_max = 64;         // likewise: up to 0.2 ms, where all are taken and remember who was denied
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
+constexpr std::size_t group_max = 64;
 constexpr std::size_t token_max = 512;      // ours have 289 bytes at the most
 
 std::string check_between(std::string_view field, milliseconds value, milliseconds low, milliseconds high)
@@ -137,6 +138,8 @@ std::string check(acquire_options const& o, config const& c)
         return wrong;
     if (o.wait < milliseconds(0))
         return fmt::format("wait is {} ms, but must be 0 or more", o.wait.count());
+    if (o.group.size() > group_max)
+        return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
     if (o.max_hold != milliseconds(0) && o.max_hold < ttl_min)
         return fmt::format("max_hold is {} ms, but must be 0, or {} ms or more", o.max_hold.count(), ttl_min.count());
     return {};

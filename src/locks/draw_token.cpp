@@ -60,16 +60,19 @@ task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> se
     ++a.second_rounds_;
     bump(a.state_->count.second_rounds);
     auto const raise = a.raise_;
+    raise->timed = a.round_->timed;
     co_await raise->gather();
     a.raise_.reset();
+    a.attempt_.decided = a.state_->now();
 
     auto const counters = counters_after(*raise);
     token = counters.highest();
     a.learn(counters.highest());
-    if (auto const ec = a.outcome_of(*raise))
-        co_return drawn{.ec = ec};
-    bool const conflict = counters.agreed() < a.state_->quorum.nodes.quorum();
-    co_return drawn{.ec = conflict ? make_error_code(errc::contended) : error_code(), .conflict = conflict};
+    auto const ec = a.outcome_of(*raise);
+    bool const conflict = !ec && counters.agreed() < a.state_->quorum.nodes.quorum();
+    drawn const result{.ec = conflict ? make_error_code(errc::contended) : ec, .conflict = conflict};
+    a.tell(*raise, result.ec);
+    co_return result;
 }
 
 void acquisition::learn(std::uint64_t counter)

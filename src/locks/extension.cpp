@@ -40,6 +40,7 @@ void extension::renew(std::shared_ptr<held_lock> held, std::chrono::milliseconds
 
 void extension::complete(error_code ec)
 {
+    held_->tell_extension(ec, is_renewal());
     if (is_renewal())
         held_->renewed(ec);
     else
@@ -82,6 +83,7 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
             share_again(held);
         auto const extension = make_recycled<round>(state.quorum, node_command::kind::extend, grant, self->ttl_);
         extension->command.heal = self->is_renewal() && state.settings.heal;
+        extension->timed = self->is_renewal();
         extension->command.alone = form == held_lock::form::upgraded;
         for (std::size_t i = 0; i < grant->nodes(); ++i) {
             if (extension->command.heal)

@@ -19,11 +19,12 @@ constexpr std::chrono::milliseconds period_min{20};
 
 }  // namespace
 
-held_lock::held_lock(std::shared_ptr<manager_state> s, resource_set names, round const& won, acquire_options const& options, renew how)
-    : holding(std::move(names)),
+held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won, acquire_options const& options, renew how)
+    : holding(by, std::move(names)),
       state(std::move(s)),
       grant_(won.grant()),
       started_(won.started),
+      acquired_(by.decided),
       ttl_(options.ttl),
       promised_(won.promised()),
       renew_(options.renew == renewal::automatic ? how : nullptr),
@@ -147,7 +148,7 @@ void held_lock::renewed(error_code ec)
     auto const now = state->now();
     if (ec) {
         bump(state->count.renewals_failed);
-        state->renewals.failed(renewal_fails_, resources, trouble_.empty() ? ec.message() : trouble_);
+        state->renewals.failed(renewal_fails_, number, resources, trouble_.empty() ? ec.message() : trouble_);
         renew_at_ = core::renewal_retry(now, promised_);
     } else {
         bump(state->count.renewals);
@@ -184,13 +185,13 @@ void held_lock::lose(std::string_view why)
     auto const before = give_up(condition::lost);
     if (before == condition::held) {
         state->renewals.ended(renewal_fails_, true);
-        bump(state->count.lost);
+        auto const now = state->now();
+        tell_loss(now);
         free_ = true;
-        state->holdings.set_free(*this);
+        state->holdings.set_free(*this, now);
         give_back_right();
         others_changed();
         end_waits(errc::lost);
-        state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(resources)), trouble_);
     }
     if (before > condition::lost || !state->shutdown.open())
         give_away_when_over();
@@ -259,11 +260,12 @@ bool held_lock::let_go()
     auto const self = shared_from_this();
     give_back_right();
     others_changed();
-    bump(is_detached() ? state->count.detached : state->count.released);
     alarm_.clear();
     state->renewals.ended(renewal_fails_, false);
     if (!std::exchange(free_, true)) {
-        state->holdings.set_free(*this);
+        auto const now = state->now();
+        tell_end(now);
+        state->holdings.set_free(*this, now);
         end_waits(asio::error::operation_aborted);
     }
     state->holdings.remove(*this);

@@ -106,7 +106,7 @@ public:
     using renew = void (*)(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
     /// @param renew what renews it, if the options say so
-    held_lock(std::shared_ptr<manager_state>, resource_set, round const& won, acquire_options const&, renew);
+    held_lock(std::shared_ptr<manager_state>, lock_origin const&, resource_set, round const& won, acquire_options const&, renew);
 
     // Any thread.
     bool held() const noexcept override;
@@ -136,6 +136,7 @@ public:
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
     void renewed(error_code);
+    void tell_extension(error_code, bool automatic) const noexcept;  ///< of one that is held still
 
     // To have it alone: mode_change.cpp.
     void may_be_upgraded(lock_handle right) noexcept;   ///< once, before anybody else knows it: it may wait to be alone as long as it has this
@@ -201,6 +202,9 @@ public:
 private:
     void ring();
     void lose(std::string_view why);
+    void tell_loss(clock::time_point now) noexcept;
+    void tell_end(clock::time_point now) noexcept;  ///< of one that is not lost
+    clock::duration validity(clock::time_point now) const noexcept;  ///< what is left of it
     void give_back_right() noexcept;
     void set_valid_until(clock::time_point, clock::time_point started, std::chrono::milliseconds promised);
     void give_away_when_over();
@@ -212,6 +216,7 @@ private:
 
     std::shared_ptr<detail::grant> const grant_;
     clock::time_point const started_;  ///< the round that won
+    clock::time_point const acquired_;
     std::chrono::milliseconds ttl_;
     std::chrono::milliseconds promised_;  ///< of that, by a quorum, at last
     renew renew_;                    ///< null: it is not renewed

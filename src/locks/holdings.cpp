@@ -7,8 +7,8 @@
 
 namespace redlock::detail {
 
-holdings::holdings(detail::runtime& r, detail::waiters& w, detail::cleaner& c, std::function<void()> released)
-    : runtime_(r), waiters_(w), cleaner_(c), released_(std::move(released))
+holdings::holdings(detail::waiters& w, detail::cleaner& c, user_observer const& events, std::function<void()> released)
+    : waiters_(w), cleaner_(c), events_(events), released_(std::move(released))
 {
 }
 
@@ -27,11 +27,11 @@ void holdings::add(std::shared_ptr<holding> h)
     }
     all_.push_back(*h);
     bump<std::size_t>(held_now_, 1);
-    bump(added_);
+    bump(h->count.acquired);
     h->kept_ = std::move(h);
 }
 
-void holdings::set_free(holding& h)
+void holdings::set_free(holding& h, clock::time_point now)
 {
     bump<std::size_t>(held_now_, -1);
     for (auto const& resource : h.resources) {
@@ -41,8 +41,11 @@ void holdings::set_free(holding& h)
             continue;
         bool const was_the_last = std::next(begin) == end;
         held_.erase(it);
-        if (was_the_last && waiters_.freed(resource, runtime_.now()))
+        if (was_the_last && waiters_.freed(resource, now)) {
             h.grant()->hands_on = false;  // it is the next one's to end
+            if (events_)
+                events_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
+        }
         for (auto* const other : was_the_last ? of({}) : of(resource))  // no node tells us of what we do ourselves
             other->others_changed();
     }

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "locks/statistics.hpp"
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/grant.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/user_observer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
@@ -30,10 +31,19 @@ namespace redlock::detail {
 
 class stake;
 
+/// The acquisition that has won a lock.
+struct lock_origin {
+    std::uint64_t number;
+    group_counters& count;      ///< of its group
+    clock::time_point decided;  ///< when it had won
+};
+
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
 class holding : public boost::intrusive::list_base_hook<> {
 public:
+    std::uint64_t const number;      ///< of the acquisition that won it
     resource_set const resources;
+    group_counters& count;           ///< of its acquisition's group
 
     virtual bool held() const noexcept = 0;
     virtual clock::time_point valid_until() const noexcept = 0;
@@ -53,7 +63,7 @@ public:
     virtual void abandon() = 0;                 ///< the execution context goes
 
 protected:
-    explicit holding(resource_set names) : resources(std::move(names)) {}
+    holding(lock_origin const& by, resource_set names) : number(by.number), resources(std::move(names)), count(by.count) {}
     ~holding() = default;
 
 private:
@@ -65,10 +75,10 @@ private:
 class holdings {
 public:
     /// @param released is called when one was given away and needs no more care than its clean-up
-    holdings(detail::runtime&, detail::waiters&, detail::cleaner&, std::function<void()> released);
+    holdings(detail::waiters&, detail::cleaner&, user_observer const&, std::function<void()> released);
 
     void add(std::shared_ptr<holding>);
-    void set_free(holding&);  ///< it is not held any more
+    void set_free(holding&, clock::time_point now);  ///< it is not held any more
     void remove(holding&);    ///< it was given back
     /// Nobody wants it any more: releases it in the background, unless that was done before, or it was detached.
     void give_away(holding&) noexcept;
@@ -94,7 +104,6 @@ public:
 
     // Any thread.
     std::size_t size() const noexcept { return held_now_.load(std::memory_order_relaxed); }
-    std::uint64_t added() const noexcept { return added_.load(std::memory_order_relaxed); }
 
 private:
     using by_resource = std::unordered_multimap<std::string_view, holding*, std::hash<std::string_view>, std::equal_to<std::string_view>,
@@ -106,14 +115,13 @@ private:
         return std::ranges::subrange(begin, end) | std::views::values;
     }
 
-    detail::runtime& runtime_;
     detail::waiters& waiters_;
     detail::cleaner& cleaner_;
+    user_observer const& events_;
     std::function<void()> const released_;
     boost::intrusive::list<holding> all_;
     by_resource held_;  // several of one resource only if they share it
     std::atomic<std::size_t> held_now_{0};
-    std::atomic<std::uint64_t> added_{0};
 };
 
 }  // namespace redlock::detail

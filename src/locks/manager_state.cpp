@@ -61,22 +61,23 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
       runtime(*runtime_),
       settings(std::move(c)),
       owner(settings.owner.empty() ? default_owner() : settings.owner),
+      events(log_->calls(), settings.observer),
       proposals(settings, runtime, *log_),
       quorum{.runtime = runtime,
              .settings = settings,
              .contender = core::in_hex(runtime.random()[0]),
-             .nodes = {std::move(nodes), settings, runtime, *log_}},
-      cleaner(quorum, [this] { shutdown.go_on(); },
+             .nodes = {std::move(nodes), settings, runtime, *log_, events}},
+      cleaner(quorum, events, [this] { shutdown.go_on(); },
               [this](std::size_t node, std::string const& key) {
                   if (waiters.size() != 0)
                       waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
               }),
       waiters(settings.max_handovers),
       preferences({quorum.contender.begin(), quorum.contender.end()}),
-      holdings(runtime, waiters, cleaner, [this] { shutdown.go_on(); }),
+      holdings(waiters, cleaner, events, [this] { shutdown.go_on(); }),
       operations(runtime.strand(), [this] { shutdown.go_on(); }),
-      renewals(runtime, *log_),
-      shutdown(quorum, operations, holdings, cleaner, *log_, alive_)
+      renewals(runtime, *log_, events),
+      shutdown(quorum, operations, holdings, cleaner, *log_, events, alive_)
 {
 }
 
@@ -90,22 +91,8 @@ std::string manager_state::make_token()
 
 stats manager_state::stats() const
 {
-    auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
     redlock::stats s;
-    s.acquired = holdings.added();
-    s.joined = read(count.joined);
-    s.rounds = read(count.rounds);
-    s.second_rounds = read(count.second_rounds);
-    s.contended = read(count.contended);
-    s.no_quorum = read(count.no_quorum);
-    s.validity_exhausted = read(count.validity_exhausted);
-    s.quarantined = read(count.quarantined);
-    s.cancelled = read(count.cancelled);
-    s.released = read(count.released);
-    s.detached = read(count.detached);
-    s.lost = read(count.lost);
-    s.renewals = read(count.renewals);
-    s.renewals_failed = read(count.renewals_failed);
+    count.tell(s);
     s.healed = quorum.nodes.healed();
     s.cleaned = cleaner.confirmed();
     s.held = holdings.size();
@@ -152,7 +139,7 @@ void manager_state::abandon()
     shutdown.abandon();
     operations.abandon();
     holdings.abandon();
-    log_->abandon();
+    log_->calls()->abandon();
     quorum.nodes.abandon();
     cleaner.stop();
     runtime.abandon();

@@ -13,6 +13,7 @@
 #include "runtime/log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/user_observer.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/lock_manager.hpp>
@@ -78,6 +79,7 @@ public:
     detail::runtime& runtime;
     config const settings;
     std::string const owner;
+    user_observer const events;
     counters count;
     detail::proposals proposals;
     detail::quorum quorum;

@@ -2,6 +2,7 @@
 
 #include "runtime/log.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/user_observer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/resource_set.hpp>
@@ -12,23 +13,26 @@
 
 namespace redlock::detail {
 
-/** Tells when renewals begin to fail, and when they are well again: two lines, however many locks there are.
+/** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there are.
 
     Each lock keeps a note of whether its latest renewal has failed. All of it on the strand.
 */
 class renewal_log {
 public:
-    renewal_log(detail::runtime& r, user_log& log) noexcept : runtime_(r), log_(log) {}
+    renewal_log(detail::runtime& r, user_log& log, user_observer const& events) noexcept : runtime_(r), log_(log), events_(events) {}
 
-    void failed(bool& note, resource_set const&, std::string_view why) noexcept;
+    void failed(bool& note, std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
     void ended(bool& note, bool lost) noexcept;  ///< the lock is not renewed any more
 
 private:
+    void begin_to_fail(std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
+    void are_well() noexcept;
     void clear(bool& note) noexcept;
 
     detail::runtime& runtime_;
     user_log& log_;
+    user_observer const& events_;
     std::size_t failing_ = 0;  ///< locks
     bool told_ = false;        ///< that they fail
     clock::time_point since_;

@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
+#include "locks/attempt.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/extension.hpp"
@@ -26,8 +27,8 @@ public:
           state_(std::move(s)),
           ticket_(std::move(ticket)),
           options_(options),
-          called_(state_->now()),
-          give_up_at_(core::later(called_, options.wait)),
+          attempt_(*state_, ticket_.resources, options_),
+          give_up_at_(core::later(attempt_.called, options.wait)),
           explains_(explains),
           alarm_([this] { wake(); })
     {
@@ -59,7 +60,7 @@ private:
     std::shared_ptr<manager_state> const state_;
     lock_ticket const ticket_;
     acquire_options const options_;
-    clock::time_point const called_;
+    attempt attempt_;
     clock::time_point const give_up_at_;  ///< no round is started later
     bool const explains_;
     std::shared_ptr<round> round_;
@@ -82,6 +83,9 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
     auto& r = *self;
     auto& state = *r.state_;
     state.operations.enter(r);
+    r.attempt_.begins();
+    if (state.events)
+        r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
         r.round_ = round::to_connect(state.quorum);
         co_await r.round_->gather();
@@ -90,7 +94,11 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
     while (!r.stopped()) {
         r.round_ = r.next_round(taken);
         co_await r.round_->gather();
+        r.attempt_.asked = r.round_->started;
+        r.attempt_.decided = state.now();
         auto const ec = r.outcome();
+        if (state.events)
+            r.attempt_.tell_round(*r.round_, r.rounds_, ec, self);
         if (!ec) {
             r.hand_out();
             co_return ec;
@@ -111,7 +119,7 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
 std::shared_ptr<round> resumption::next_round(std::shared_ptr<grant> taken)
 {
     auto extension = make_recycled<round>(state_->quorum, node_command::kind::extend, std::move(taken), options_.ttl);
-    extension->timed = options_.report != nullptr;
+    extension->timed = options_.report || state_->events;
     ++rounds_;
     bump(state_->count.rounds);
     return extension;
@@ -131,7 +139,7 @@ error_code resumption::outcome() const
 
 void resumption::hand_out()
 {
-    auto const held = make_recycled<held_lock>(state_, ticket_.resources, *round_, options_, &extension::renew);
+    auto const held = make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_, &extension::renew);
     held->may_live_for(state_->settings.max_ttl);  // who had it before may have asked for that
     held->keep();
     state_->holdings.add(held);
@@ -175,7 +183,7 @@ attempt_report resumption::report(error_code ec) const
     r.rounds = rounds_;
     if (ec == errc::quarantined)
         r.quarantine = core::time_left(nodes.quarantine_over(), state_->now());
-    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - attempt_.called);
     auto const refused = ec == errc::invalid_argument ? wrong() : ec == errc::unsupported ? lack(ticket_, nodes) : std::string();
     r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
     return r;
@@ -183,9 +191,13 @@ attempt_report resumption::report(error_code ec) const
 
 void resumption::complete(error_code ec)
 {
-    state_->count.outcome(ec);
+    attempt_.ends(ec);
     reported_error outcome(ec);
     try {
+        if (state_->events && ec)
+            attempt_.tell_failure(ec, rounds_, shared_from_this());
+        else if (state_->events)
+            attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), rounds_);
         if (options_.report)
             *options_.report = report(ec);
         if (ec && explains_)

@@ -6,6 +6,7 @@
 #include "runtime/log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/user_observer.hpp"
 
 #include <redlock/error.hpp>
 
@@ -21,7 +22,8 @@ namespace redlock::detail {
 class shutdown {
 public:
     /// @param alive what the caller of @ref begin keeps there lives until everybody has been told of the end
-    shutdown(detail::quorum&, detail::operations&, detail::holdings&, detail::cleaner&, user_log&, std::shared_ptr<void>& alive);
+    shutdown(detail::quorum&, detail::operations&, detail::holdings&, detail::cleaner&, user_log&, user_observer const&,
+             std::shared_ptr<void>& alive);
 
     bool open() const noexcept { return phase_ == phase::open; }
     bool closed() const noexcept { return phase_ == phase::closed; }
@@ -45,6 +47,7 @@ private:
     detail::holdings& holdings_;
     detail::cleaner& cleaner_;
     user_log& log_;
+    user_observer const& events_;
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
     bool draining_ = false;  // all locks are gone

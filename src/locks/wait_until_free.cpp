@@ -79,12 +79,12 @@ bool acquisition::is_behind_own_upgrade(clock::time_point now) const
 bool acquisition::join()
 {
     bool const is_next = options_.mode == mode::shared && (!place_ || place_->first());
-    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, called_, passes_writers()) : nullptr;
+    auto joined = is_next ? state_->holdings.join(resources.names().front(), options_, attempt_.called, passes_writers()) : nullptr;
     if (!joined)
         return false;
     if (place_)
         place_->got(resources.names());
-    bump(state_->count.joined);
+    bump(attempt_.count().joined);
     won_ = access::make_handle(std::move(joined));
     return true;
 }

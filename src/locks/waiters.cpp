@@ -131,6 +131,14 @@ bool waiters::place::first() const
     return any_ ? std::any_of(places_.begin(), places_.end(), [](auto& in) { return in.first(); }) : in_the_way() == nullptr;
 }
 
+std::size_t waiters::place::ahead() const
+{
+    std::size_t most = 0;
+    for (auto const& p : places_)
+        most = std::max(most, static_cast<std::size_t>(std::distance(p.queue.begin(), p.at)));
+    return most;
+}
+
 waiters::queue const* waiters::place::in_the_way() const
 {
     auto const p = std::find_if(places_.begin(), places_.end(), [](auto& in) { return !in.first(); });

@@ -109,6 +109,8 @@ public:
         place(place const&) = delete;
         place& operator=(place const&) = delete;
         bool first() const;
+        /// How many come before it, in the longest of its queues.
+        std::size_t ahead() const;
         /// Of several resources: whether it is the first that waits for number @p i.
         bool first_for(std::size_t i) const { return places_[i].first(); }
         /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many

@@ -21,7 +21,7 @@ constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUB
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
 constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
 constexpr auto settings_text = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', 'read_only', "
-                               "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format')";
+                               "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
 // Both numbers are of the statement's begin: their difference is the same however long the server runs.
 constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
                         "WHERE variable_name = 'uptime'";
@@ -61,6 +61,10 @@ void session::greet()
         auto const s = read_settings(a);
         if (!s.writable)
             return end({.untouched = true, .error = errc::node_read_only, .text = "it is read-only, as replicas are; name the primary"});
+        if (s.shares_decisions)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = "it belongs to a Galera cluster, whose members decide by clocks of their own; name a server that decides alone"});
         if (s.logs_statements)
             return end({.untouched = true, .error = errc::unsupported_server, .text = "its binary log takes statements; set binlog_format to ROW or MIXED"});
         meet(s);
@@ -134,6 +138,7 @@ session::settings session::read_settings(answer const& a)
     auto const flush = value("innodb_flush_log_at_trx_commit");
     s.durable = (flush == "1" || flush == "3") && (!on("log_bin") || value("sync_binlog") == "1");
     s.writable = !on("read_only") && !on("innodb_read_only");
+    s.shares_decisions = on("wsrep_on");
     s.logs_statements = on("log_bin") && value("binlog_format") == "STATEMENT";
     return s;
 }

@@ -61,7 +61,7 @@ private:
     /// What the server says of its set-up.
     struct settings {
         std::string name{};  ///< the server's own
-        bool durable = false, writable = false, logs_statements = false;
+        bool durable = false, writable = false, shares_decisions = false, logs_statements = false;
     };
 
     void connect();

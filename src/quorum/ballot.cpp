@@ -47,7 +47,7 @@ void ballot::complete(node_reply r)
     reply = std::move(r);
     answered = true;
     if (round->timed)
-        round_trip_us = static_cast<std::uint32_t>((q.runtime.now() - round->started) / std::chrono::microseconds(1));
+        took(q.runtime.now() - asked);
     if (what == kind::raise && reply.vote == vote::granted && (reply.fence == 0 || reply.fence >= core::fence_end))
         reply = {.error = errc::unexpected_reply};
     if ((what == kind::acquire || what == kind::upgrade) && (reply.fence < command().fence || reply.fence >= core::fence_end))
@@ -85,6 +85,13 @@ void ballot::complete(node_reply r)
     if (command().prolongs() && sent_on_ != 0 && (reply.vote != vote::unknown || reply.untouched))
         --round->grant()->on(node).extensions;
     finish(cast());
+}
+
+void ballot::took(clock::duration d)
+{
+    round_trip_us = static_cast<std::uint32_t>(d / std::chrono::microseconds(1));
+    if (reply.vote != vote::unknown)
+        round->quorum.nodes.took(node, d);
 }
 
 // By what was given back on an earlier connection, and may still arrive.

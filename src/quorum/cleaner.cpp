@@ -43,8 +43,9 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 }  // namespace
 
-cleaner::cleaner(detail::quorum& q, std::function<void()> settled, std::function<void(std::size_t, std::string const&)> deleted)
-    : quorum_(q), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); }), stay_is_over_([this] { end_stays(); })
+cleaner::cleaner(detail::quorum& q, user_observer const& events, std::function<void()> settled,
+                 std::function<void(std::size_t, std::string const&)> deleted)
+    : quorum_(q), events_(events), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); }), stay_is_over_([this] { end_stays(); })
 {
 }
 
@@ -119,6 +120,7 @@ void cleaner::end_stays()
 void cleaner::answered(ballot& b)
 {
     auto const now = quorum_.runtime.now();
+    b.took(now - b.asked);
     auto const ttl_over = b.round->started + quorum_.key_lifetime(b.command().ttl);
     if (b.reply.vote == vote::granted || b.reply.ours > 0) {
         try {
@@ -132,15 +134,29 @@ void cleaner::answered(ballot& b)
     // as long as any lock may live.
     if (b.unanswered_on() != 0 || b.round->grant()->on(b.node).repeats != 0)
         b.not_after = std::max<clock::time_point>(b.not_after, b.round->started + quorum_.settings.max_ttl);
+    // Who stood still while the ttl ended has not looked since: what the server has carried out late meanwhile is there until it is over once more.
+    if (b.asked < ttl_over && now >= ttl_over)
+        b.not_after = std::max<clock::time_point>(b.not_after, now + (ttl_over - b.round->started));
     auto const last_try = b.not_after - quorum_.nodes.timeout();
     if (settled || quorum_.closed || now >= last_try) {
         bump<std::size_t>(pending_, -1);
         if (settled)
             bump(confirmed_);
+        else if (events_ && !quorum_.closed)
+            events_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();
     }
     // Not much later than the ttl is over: what the server carried out before, however late, is then deleted, too.
     auto const at = std::min(now + retry_pause(b.retries), now < ttl_over ? ttl_over : last_try);
+    try_later(b, now, at);
+}
+
+void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
+{
+    if (events_) {
+        auto const& node = quorum_.nodes.shared(b.node);
+        events_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
+    }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
     quorum_.runtime.set(alarm_, later_.begin()->first);

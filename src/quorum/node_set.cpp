@@ -46,10 +46,11 @@ bool can_upgrade(node const& n, config const& settings)
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log)
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log, user_observer const& events)
     : settings_(settings),
       runtime_(r),
       log_(log),
+      events_(events),
       nodes_(std::move(nodes)),
       quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
       timeout_(settings.node_timeout),
@@ -129,6 +130,8 @@ void node_set::connected(std::size_t node, server_identity const& server)
     if (!k.age.known || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
         k.trusted = k.told = false;
     k.age = {true, server.durable, server.restarted, server.began};
+    if (events_)
+        tell_up(node);
     auto const now = runtime_.now();
     for (std::size_t i = 0; i < known_.size(); ++i)
         decide_trust(i, now);
@@ -146,14 +149,38 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     auto const until = core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
     bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
     if (until != never && certain && !std::exchange(k.told, true))
-        log_.add(log_level::warning, now, "{}: it has restarted and may have forgotten locks; it votes in {} ms", nodes_[i]->name(),
-                 (until - now) / std::chrono::milliseconds(1));
+        quarantine(i, now, until);
     k.quarantined_until = until;
     k.trusted = until == never;
+    if (k.trusted)
+        end_quarantine(i);
     bool const young = !k.age.durable && k.age.began + settings_.max_ttl > now;
     if (k.trusted && young && settings_.restart_guard == restart_guard::automatic && !taken_for_new_.exchange(true))
         log_.add(log_level::info, now, "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
                  settings_.max_ttl.count());
+}
+
+void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_point until)
+{
+    log_.add(log_level::warning, now, "{}: it has restarted and may have forgotten locks; it votes in {} ms", nodes_[i]->name(),
+             (until - now) / std::chrono::milliseconds(1));
+    if (!events_)
+        return;
+    auto& k = known_[i];
+    k.told_quarantine = true;
+    events_.tell(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now}, nodes_[i]);
+    if (!k.quarantine_ends)
+        k.quarantine_ends.emplace([this, i] { end_quarantine(i); });
+    runtime_.set(*k.quarantine_ends, until);
+}
+
+void node_set::end_quarantine(std::size_t i)
+{
+    auto& k = known_[i];
+    if (!std::exchange(k.told_quarantine, false))
+        return;
+    k.quarantine_ends->clear();
+    events_.tell(&observer::node_trusted, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
 }
 
 bool node_set::in_quarantine(std::size_t i) const noexcept
@@ -178,11 +205,44 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
         bump(counts_as == vote::granted ? k.granted : counts_as == vote::denied ? k.denied : k.unknown);
     if (reply.healed)
         bump(healed_);
+    if (events_)
+        tell_what_it_does(i, reply);
     if (reply.error) {
         std::lock_guard guard(trouble_mutex_);
         k.last_error = reply.error;
         k.last_message = reply.text;
     }
+}
+
+void node_set::tell_up(std::size_t i)
+{
+    known_[i].told_trouble = {};
+    events_.tell(&observer::node_up, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
+}
+
+// What was not sent because nobody wants it any more says nothing of the node.
+void node_set::tell_what_it_does(std::size_t i, node_reply const& reply) noexcept
+try {
+    auto& told = known_[i].told_trouble;
+    auto const ec = reply.error;
+    if (reply.vote != vote::unknown && told && nodes_[i]->ready())
+        return tell_up(i);
+    bool const is_away = ec == errc::node_unreachable || ec == errc::connection_lost || ec == errc::node_timeout;
+    bool const is_of_one_key = ec == errc::wrong_type || ec == errc::quarantined;
+    if (!ec || ec == errc::node_closed || is_of_one_key || (is_away && nodes_[i]->ready()) || ec == told)
+        return;
+    told = ec;
+    struct kept {
+        std::string words;
+        std::shared_ptr<node> of;
+    };
+    auto const k = std::make_shared<kept const>(kept{reply.text, nodes_[i]});
+    auto const now = runtime_.now();
+    if (is_away)
+        events_.tell(&observer::node_down, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
+    else
+        events_.tell(&observer::node_refused, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
+} catch (...) {  // out of memory: an event less
 }
 
 std::pair<error_code, std::string> node_set::trouble_of(std::size_t i) const
@@ -202,7 +262,7 @@ std::vector<node_stats> node_set::stats() const
         auto const& k = known_[i];
         std::lock_guard guard(trouble_mutex_);
         all.push_back({n.name(), n.ready(), n.notifies(), read(k.granted), read(k.denied), read(k.unknown), read(k.connections),
-                       k.last_error, k.last_message, core::time_left(read(k.quarantined_until), now)});
+                       k.last_error, k.last_message, core::time_left(read(k.quarantined_until), now), k.round_trip.snapshot()});
     }
     return all;
 }

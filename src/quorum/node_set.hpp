@@ -3,6 +3,7 @@
 #include "core/quarantine.hpp"
 #include "runtime/log.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/user_observer.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/detail/selection.hpp>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,7 @@ namespace redlock::detail {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&);
+    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&, user_observer const&);
 
     /// @param self this, as long as anybody wants to hear of it
     /// @param changed hears which key has changed on which node; an empty one: it may have missed changes
@@ -39,6 +41,7 @@ public:
     // Any thread.
     std::size_t size() const noexcept { return nodes_.size(); }
     node& operator[](std::size_t i) const noexcept { return *nodes_[i]; }
+    std::shared_ptr<node> const& shared(std::size_t i) const noexcept { return nodes_[i]; }
     /// How many nodes must grant an acquisition.
     std::size_t quorum() const noexcept { return quorum_; }
     /// For how long the answers of a round are waited for.
@@ -77,6 +80,9 @@ public:
     /// When enough nodes will be out of quarantine for a quorum.
     clock::time_point quarantine_over() const;
 
+    /// Node @p i has answered so long after it was asked.
+    void took(std::size_t i, clock::duration d) noexcept { known_[i].round_trip.add(d); }
+
     /// Node @p i has answered a command of this kind; @p counts_as: what became of its vote.
     void heard(std::size_t i, node_command::kind, node_reply const&, vote counts_as);
 
@@ -89,16 +95,26 @@ private:
         bool told = false;         // that it is in quarantine
         std::atomic<clock::time_point> quarantined_until{never};
         std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
+        histogram_recorder round_trip;
         error_code last_error;     // under trouble_mutex_
         std::string last_message;  // under trouble_mutex_
+        // What an observer was told, if there is one.
+        error_code told_trouble;
+        bool told_quarantine = false;
+        std::optional<alarm> quarantine_ends;
     };
 
     void connected(std::size_t i, server_identity const&);
     void decide_trust(std::size_t i, clock::time_point now);
+    void quarantine(std::size_t i, clock::time_point now, clock::time_point until);
+    void end_quarantine(std::size_t i);
+    void tell_up(std::size_t i);
+    void tell_what_it_does(std::size_t i, node_reply const&) noexcept;
 
     config const& settings_;
     detail::runtime& runtime_;
     user_log& log_;
+    user_observer const& events_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
     std::chrono::milliseconds timeout_;

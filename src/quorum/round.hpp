@@ -68,6 +68,9 @@ public:
     /// What was not sent yet will not be, unless it is a release: that is always wanted.
     void withdraw() noexcept { withdrawn_ = withdrawn_ || command().what != node_command::kind::release; }
 
+    /// Its answer has come so long after it was asked.
+    void took(clock::duration);
+
     /// Nobody waits any more.
     void stop_waiting();
 

@@ -1,8 +1,5 @@
 #include "runtime/log.hpp"
 
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -23,7 +20,7 @@ void log_to_stderr(log_level level, std::string_view line) noexcept
 
 namespace detail {
 
-user_log::user_log(strand const& on, function log) : strand_(on), log_(std::move(log)) {}
+user_log::user_log(strand const& on, function log) : log_(std::move(log)), calls_(std::make_shared<user_calls>(on)) {}
 
 user_log::function user_log::as_function()
 {
@@ -34,7 +31,7 @@ user_log::function user_log::as_function()
 
 void user_log::add(log_level level, clock::time_point now, std::string_view text) noexcept
 {
-    if (ended_ || !log_)
+    if (!log_)
         return;
     try {
         auto& a = level == log_level::debug ? debug_ : others_;
@@ -48,32 +45,13 @@ void user_log::add(log_level level, clock::time_point now, std::string_view text
             put(level, text);
         else if (a.left_out++ == 0)
             put(level, fmt::format("more than {} lines in a second: the others are left out until it is over", lines_max - 1));
-    } catch (...) {  // out of memory, or the execution context has gone
-        lines_.clear();
+    } catch (...) {  // out of memory: a line less
     }
 }
 
 void user_log::put(log_level level, std::string_view text)
 {
-    lines_.push_back({level, std::string(text)});
-    if (lines_.size() > 1)
-        return;
-    // On the inner executor first: a shift of the strand may be under way in a call of the user's.
-    asio::post(strand_.inner(), [self = shared_from_this()] {
-        asio::dispatch(self->strand_, [self] { self->deliver(); });
-    });
-}
-
-void user_log::deliver() noexcept
-{
-    for (auto const& l : std::exchange(lines_, {})) {
-        try {
-            log_(l.level, l.text);
-        } catch (...) {  // it must not throw; nobody else shall suffer for it
-        }
-    }
-    if (auto const then = std::exchange(then_, nullptr))
-        then();
+    calls_->add([self = shared_from_this(), level, line = std::string(text)] { self->log_(level, line); });
 }
 
 void user_log::end(std::function<void()> then)
@@ -82,18 +60,7 @@ void user_log::end(std::function<void()> then)
         if (kind->left_out > 0)
             put(level, fmt::format("{} lines were left out", std::exchange(kind->left_out, 0)));
     }
-    ended_ = true;
-    if (lines_.empty())
-        then();
-    else
-        then_ = std::move(then);
-}
-
-void user_log::abandon() noexcept
-{
-    ended_ = true;
-    lines_.clear();
-    then_ = nullptr;
+    calls_->end(std::move(then));
 }
 
 }  // namespace detail

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "runtime/strand.hpp"
+#include "runtime/user_calls.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 
 #include <fmt/format.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,9 +17,8 @@ namespace redlock::detail {
 
 /** A user's log function that can be used from anywhere on the strand.
 
-    The lines reach it in a pass of the event loop of their own: it may throw, destroy the manager, or take a mutex that a caller
-    of the library holds, and meets nothing that is half done. Whatever happens, they are not more than @ref lines_max each second,
-    and as many of the level debug; how many were left out is told.
+    Whatever happens, its lines are not more than @ref lines_max each second, and as many of the level debug; how many were left out is
+    told.
 */
 class user_log : public std::enable_shared_from_this<user_log> {
 public:
@@ -40,20 +38,16 @@ public:
         } catch (...) {  // out of memory: a line less
         }
     }
-    /// Calls @p then when all lines have been delivered, which may be at once. No line comes after it.
+    /// Tells how many lines were left out at last, and ends the calls.
     void end(std::function<void()> then);
-    /// The execution context goes.
-    void abandon() noexcept;
+
+    /// By which the lines reach it; for what is to come in one order with them.
+    std::shared_ptr<user_calls> const& calls() const noexcept { return calls_; }
 
     /// The same as a function; empty if the user's is.
     function as_function();
 
 private:
-    struct line {
-        log_level level;
-        std::string text;
-    };
-
     // Of one kind of lines: how many there were since the second began, and how many were left out.
     struct allowance {
         clock::time_point since = clock::time_point::min();
@@ -62,15 +56,11 @@ private:
     };
 
     void put(log_level, std::string_view);
-    void deliver() noexcept;
 
-    strand const strand_;
     function const log_;
-    std::deque<line> lines_;
+    std::shared_ptr<user_calls> const calls_;
     allowance debug_;
     allowance others_;
-    bool ended_ = false;
-    std::function<void()> then_;
 };
 
 }  // namespace redlock::detail

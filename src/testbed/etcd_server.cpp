@@ -28,19 +28,28 @@ etcd_server::place alone(std::string const& scheme)
     return {free_port(), peer, "m", "m=" + at("http", peer), scheme};
 }
 
+std::string find_program(std::string const& name)
+{
+    auto const* const path = std::getenv("PATH");
+    std::istringstream folders(path ? path : "");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (auto program = folder + "/" + name; ::access(program.c_str(), X_OK) == 0)
+            return program;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string etcd_program()
 {
-    if (auto const* const named = std::getenv("REDLOCK_ETCD"); named && *named)
-        return named;
-    auto const* const path = std::getenv("PATH");
-    std::istringstream folders(path ? path : "");
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (auto const program = folder + "/etcd"; ::access(program.c_str(), X_OK) == 0)
-            return program;
-    }
-    return {};
+    auto const* const named = std::getenv("REDLOCK_ETCD");
+    return named && *named ? named : find_program("etcd");
+}
+
+std::string etcdctl_program()
+{
+    return find_program("etcdctl");
 }
 
 etcd_server::etcd_server(std::vector<std::string> options, std::string scheme) : options_(std::move(options))
@@ -119,7 +128,7 @@ void etcd_server::forget()
 
 std::string etcd_server::ask(std::vector<std::string> words) const
 {
-    std::vector<std::string> all{"etcdctl", "--endpoints", at(place_.client_scheme, place_.port)};
+    std::vector<std::string> all{etcdctl_program(), "--endpoints", at(place_.client_scheme, place_.port)};
     all.insert(all.end(), words.begin(), words.end());
     process etcdctl(std::move(all), {.environment = {"ETCDCTL_API=3"}, .output = {}, .piped = true});
     auto said = etcdctl.read();

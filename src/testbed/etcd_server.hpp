@@ -14,6 +14,9 @@ namespace redlock::testbed {
 /// The program: $REDLOCK_ETCD, or the one that is found in the path. Empty: there is none.
 std::string etcd_program();
 
+/// What talks to it for @ref etcd_server::ask, which Debian has in another package, etcd-client. Empty: there is none.
+std::string etcdctl_program();
+
 /** A real etcd member on loopback, on ports that were free. It dies with this object, and with the thread that started it. The ports stay
     the same when it is started again.
 */

@@ -75,7 +75,7 @@ local_server::local_server(std::vector<std::string> options, std::string program
     for (int attempt = 0;; ++attempt) {
         port_ = in_cluster ? free_port(highest_cluster_port) : free_port();
         try {
-            start();
+            start_once();
             return;
         } catch (std::runtime_error const&) {
             if (attempt == 2)
@@ -85,6 +85,20 @@ local_server::local_server(std::vector<std::string> options, std::string program
 }
 
 void local_server::start()
+{
+    // While it was down somebody's connection may have been given its port, which takes a while to go.
+    for (auto const deadline = std::chrono::steady_clock::now() + 30s;;) {
+        try {
+            return start_once();
+        } catch (std::runtime_error const&) {
+            if (log().find("Address already in use") == std::string::npos || std::chrono::steady_clock::now() >= deadline)
+                throw;
+        }
+        std::this_thread::sleep_for(100ms);
+    }
+}
+
+void local_server::start_once()
 {
     launch();
     auto const deadline = std::chrono::steady_clock::now() + 10s;

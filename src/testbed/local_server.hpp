@@ -50,6 +50,7 @@ public:
     std::string ask(std::vector<std::string> const& command) const;
 
 private:
+    void start_once();
     std::string log() const;
 
     std::vector<std::string> options_;

@@ -83,7 +83,10 @@ public:
     explicit client(node_kind const& k) : node_(k.make()), limits_(node_->limits())
     {
         node_->start(context_.get_executor(), {.connected = [this](server_identity const&) { ++connections; },
-                                               .changed = [this](std::string_view key) { changes.emplace_back(key); }});
+                                               .changed = [this](std::string_view key) {
+                                                   changes.emplace_back(key);
+                                                   answered_before_.push_back(*answered_);
+                                               }});
         try {
             auto const ready = put(node_command(), "", "");
             run_to([&] { return ready->answers > 0; }, "a command to connect is never answered");
@@ -115,6 +118,14 @@ public:
         return r;
     }
 
+    bool was_told_after(request const& r, std::string_view key) const
+    {
+        for (std::size_t i = 0; i < changes.size(); ++i)
+            if (changes[i] == key && answered_before_[i] >= r.order)
+                return true;
+        return false;
+    }
+
     template <class Condition>
     void run_to(Condition done, char const* what)
     {
@@ -127,10 +138,11 @@ public:
 
     void run_for(clock::duration d)
     {
-        for (auto const end = clock::now() + d; clock::now() < end;) {
+        auto const end = clock::now() + d;
+        do {
             context_.restart();
-            context_.run_one_for(1ms);
-        }
+            context_.run_one_for(std::min<clock::duration>(d, 1ms));
+        } while (clock::now() < end);
     }
 
     node_reply answer_of(std::shared_ptr<request> const& r)
@@ -187,6 +199,7 @@ private:
     std::shared_ptr<redlock::node> const node_;
     node_limits const limits_;
     std::shared_ptr<int> const answered_ = std::make_shared<int>(0);
+    std::vector<int> answered_before_;  ///< each of the changes
     bool closed_ = false;
 };
 

@@ -490,6 +490,24 @@ constexpr node_case all[] = {
          if (denied.watched)
              other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), key) > 0; }, "a node does not notify of a release");
      }},
+    {"what is released while it is asked for is told after the answer", contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         for (int i = 0; i < 50; ++i) {
+             auto const key = new_key(k), who = "them" + std::to_string(i);
+             c.acquires(key, "v");
+             auto const asked = other.put(contending(who, handovers::end, true), key, "w");
+             other.run_for(i * 50us);
+             auto const given_back = c.put({.what = kind::release}, key, "v");
+             c.run_for(200us);
+             auto const answer = other.answer_of(asked);
+             c.answer_of(given_back);
+             if (answer.vote == vote::granted)
+                 other.releases(key, "w");
+             else if (answer.watched)
+                 other.run_to([&] { return other.was_told_after(*asked, key); }, "a node does not notify, after its answer, of a release that came meanwhile");
+         }
+     }},
     {"who watches is notified of the end of hand-overs", contention,
      [](node_kind const& k) {
          client c(k), other(k);

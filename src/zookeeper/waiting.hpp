@@ -29,6 +29,9 @@ public:
     /// Those that can be sent now.
     std::vector<operation> take(clock::time_point now, finished& over);
 
+    /// Whether an operation about @p key is under way.
+    bool is_busy(std::string_view key) const { return busy_.contains(key); }
+
     /// It has been answered.
     void free(node_operation const& o);
 

@@ -1,5 +1,6 @@
 #include "zookeeper/zookeeper_node.hpp"
 
+#include "core/key.hpp"
 #include "leases/deletions.hpp"
 #include "zookeeper/errand.hpp"
 #include "zookeeper/link.hpp"
@@ -134,6 +135,7 @@ private:
     {
         bool const was_ready = ready_.exchange(false);
         scope_.known->interests.clear();
+        told_later_.clear();
         if (was_ready) {
             log(log_level::warning, "connection lost: " + why.text);
             trouble_ = {};
@@ -202,15 +204,33 @@ private:
             done.reply.good_for = n.link_->promise(sent);
         n.deletions_->plan();
         n.flush_soon();
+        n.tell_later(done.changed);
         o->complete(std::move(done.reply));
         for (auto const& key : done.changed)
             n.tell(key);
     }
 
+    // What is told before an answer counts as older than that, and what is under way may have looked before.
     void touched(std::string const& path) override
     {
-        if (auto const known = scope_.known->interests.extract(path); !known.empty())
+        auto const known = scope_.known->interests.extract(path);
+        if (known.empty())
+            return;
+        if (waiting_.is_busy(core::what_changed(known.mapped()).second))
+            told_later_.insert(known.mapped());
+        else
             tell(known.mapped());
+    }
+
+    // Adds what no operation under way keeps back any more.
+    void tell_later(std::vector<std::string>& to)
+    {
+        std::erase_if(told_later_, [&](auto& name) {
+            bool const is_over = !waiting_.is_busy(core::what_changed(name).second);
+            if (is_over)
+                to.push_back(name);
+            return is_over;
+        });
     }
 
     void tell(std::string const& name)
@@ -248,6 +268,7 @@ private:
     bool begun_ = false, closed_ = false, flush_due_ = false;
     std::shared_ptr<link> link_;
     waiting waiting_;
+    std::set<std::string> told_later_;  ///< what has changed since an operation under way was sent
     std::set<std::shared_ptr<node_operation>> under_way_;
     node_reply trouble_;  ///< why no connection could be made; no error while it is not known
     std::optional<timer> look_;

@@ -169,6 +169,21 @@ BOOST_FIXTURE_TEST_CASE(rule_6_a_key_that_was_set_late_is_deleted_even_if_nobody
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
 
+BOOST_FIXTURE_TEST_CASE(rule_6_who_stood_still_when_the_ttl_was_over_looks_when_it_goes_on, connected_to<3>)
+{
+    auto const begun = w.now;
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(1ms);
+    w[2].connecting = true;
+    w.release(won.held);
+    w[2].entries.at("lock:stock").expires = begun + 1900ms;  // as if it had been set late
+    w.stall_for(1200ms);
+    w[2].connecting = false;
+    w.run_until(begun + 1800ms);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(locks->stats().cleaning == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(rule_6_an_answer_tells_how_it_was_when_it_was_asked_for_not_when_it_comes, connected_to<3>)
 {
     auto const begun = w.now;

@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 
 using namespace redlock;
@@ -17,6 +18,17 @@ namespace {
 
 constexpr auto those_who_wait = "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
 constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";  // as if it flushed nothing, which counts as a server that forgets
+
+constexpr auto galera = "/usr/lib/galera/libgalera_smm.so";
+
+auto only_with_galera()
+{
+    return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+        boost::test_tools::assertion_result can(std::filesystem::exists(galera));
+        can.message() << "skipped: there is no Galera here (Debian's package galera-4)";
+        return can;
+    });
+}
 
 config on(std::string const& url, config c = {})
 {
@@ -141,6 +153,17 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     BOOST_TEST(!shared.ec, shared.report.message);
     BOOST_TEST(!r.release(shared.held));
     BOOST_TEST(mariadb_client(s, "app").ask("SELECT * FROM redlock").starts_with("error"));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused, *only_with_galera())
+{
+    auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());
+    mariadb_server s({hurried, "--wsrep-on=ON", fmt::format("--wsrep-provider={}", galera), "--wsrep-cluster-address=gcomm://", "--wsrep-node-address=127.0.0.1",
+                      "--wsrep-provider-options=" + listens, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"});
+    real_servers r(0);
+    auto const said = look(r.attempt(on(s.url())));
+    BOOST_TEST((said.error == errc::unsupported_server), said.error.message());
+    BOOST_TEST(said.message.find("Galera") != std::string::npos, said.message);
 }
 
 BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)

@@ -31,6 +31,22 @@ long sets_carried_out(local_server const& s)
 
 }  // namespace
 
+// A connection of somebody else may be given the port of a server that is down.
+BOOST_AUTO_TEST_CASE(a_server_of_a_test_waits_for_its_port_when_it_is_started_again)
+{
+    local_server s;
+    s.kill();
+    asio::io_context context;
+    asio::ip::tcp::acceptor stranger(context, {asio::ip::address_v4::loopback(), s.port()});
+    std::thread leaves([&] {
+        std::this_thread::sleep_for(300ms);
+        stranger.close();
+    });
+    s.start();
+    leaves.join();
+    BOOST_TEST(s.ask({"PING"}) == "PONG");
+}
+
 BOOST_FIXTURE_TEST_CASE(one_of_three_dead_works_and_leaves_nothing, manager_of<3>)
 {
     r[1].kill();

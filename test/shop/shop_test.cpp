@@ -286,10 +286,10 @@ BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
     auto const page = c.get("/");
     BOOST_TEST(page[http::field::content_type] == "text/html; charset=utf-8");
     BOOST_TEST(page.body().find("<!doctype html>") == 0u);
-    BOOST_TEST(eventually([&] { return c.get("/metrics").body().find("\nredlock_node_connected{node=\"3\"} 1\n") != std::string::npos; }));
+    BOOST_TEST(eventually([&] { return c.get("/metrics").body().find("\nredlock_node_up{node=\"" + nodes.all[2].url() + "\"} 1\n") != std::string::npos; }));
     auto const metrics = c.get("/metrics").body();
     BOOST_TEST(metrics.find("\nshop_orders_total 1\n") != std::string::npos);
-    BOOST_TEST(metrics.find("\nredlock_acquired_total 1\n") != std::string::npos);
+    BOOST_TEST(metrics.find("\nredlock_acquisitions_total{outcome=\"acquired\"} 1\n") != std::string::npos);
     BOOST_TEST(metrics.find("espresso") == std::string::npos);  // no label per resource
     auto const locks = json::parse(c.get("/locks.json").body());
     BOOST_TEST(locks.at("nodes").as_array().size() == 3u);

@@ -1,5 +1,7 @@
 // Plays the library through many days, most of them bad, and checks what it promises. Run with --help.
 
+#include "sim/gallery/catalogue.hpp"
+#include "sim/gallery/exhibition.hpp"
 #include "sim/profile.hpp"
 #include "sim/world.hpp"
 #include "support/stated.hpp"
@@ -39,6 +41,9 @@ struct settings {
     bool trace = false;
     bool twice = false;
     bool list = false;
+    bool gallery = false;
+    bool until_caught = false;
+    std::string only_algorithm;
 };
 
 struct summary {
@@ -190,8 +195,17 @@ settings parse(std::vector<std::string> arguments)
     line.add_flag("--trace", s.trace, "prints its history");
     line.add_flag("--twice", s.twice, "plays each world twice and compares the histories, byte for byte");
     line.add_flag("--list", s.list, "the profiles");
+    auto* const all_algorithms = line.add_flag("--gallery", s.gallery, "other ways to lock, and the library, in the same worlds: what breaks each, in a table (with --first, --seeds, --jobs)");
+    line.add_text("--algorithm", "WORDS", s.only_algorithm, "only those with these words in their names, and a history for each kind of worlds")->needs(all_algorithms);
+    line.add_flag("--until-caught", s.until_caught, "plays no more worlds with each of them than it takes to break it")->needs(all_algorithms);
+    for (auto const* name : {"--profile", "--locks", "--stores", "--minutes", "--trace", "--twice", "--list"})
+        all_algorithms->excludes(line.get_option(name));
     line.read(std::move(arguments));
 
+    if (gallery::catalogue(s.only_algorithm).empty())
+        line.refuse(fmt::format("no algorithm has \"{}\" in its name; --gallery --until-caught tells which there are", s.only_algorithm));
+    if (s.gallery && line.count("--seeds") == 0)
+        s.seeds = 22;
     for (auto const& name : names) {
         auto const* p = find_profile(name);
         if (!p)
@@ -223,6 +237,8 @@ int main(int argc, char** argv)
 {
     try {
         auto const s = parse({argv + 1, argv + argc});
+        if (s.gallery)
+            return gallery::exhibit_all({s.first, s.seeds, s.jobs, s.only_algorithm, s.until_caught});
         if (!s.list)
             return player(s).run();
         for (auto& p : profiles())

@@ -6,6 +6,7 @@
 #include "runtime/runtime.hpp"
 #include "sim/watched_node.hpp"
 #include "sim/world.hpp"
+#include "support/balance.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -96,25 +97,34 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     settings_.restart_guard = w.conditions.guard;
     settings_.log = [this](log_level, std::string_view line) { world_.tell("{} logs: {}", name_, line); };
     clocks_of const clocks(*this);
-    std::vector<std::shared_ptr<node>> nodes;
-    auto const executor = context_.get_executor();
-    auto const runtime = std::make_shared<sim_runtime>(w, *this, executor);
-    auto const group = std::make_shared<redis::group>(runtime);
-    for (auto& s : w.servers) {
-        auto node = s->make_node(*this, settings_, group);
-        settings_.nodes.push_back(node->name());
-        nodes.push_back(std::make_shared<watched_node>(std::move(node), *this, *s));
-    }
     work_ = std::make_unique<asio::executor_work_guard<asio::io_context::executor_type>>(context_.get_executor());
-    auto const state = detail::manager_state::make(executor, runtime, settings_, std::move(nodes));
-    state_ = state;
-    locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
+    world_.tell("{} begins", name_);
+    if (w.instead()) {
+        program_ = w.instead()->program(*this);
+        return;
+    }
+    begin_manager();
     auto const count = 2 + w.random.below(2);
     for (std::size_t i = 0; i < count; ++i) {
         workers.push_back(std::make_unique<worker>(w, *this, i));
         workers.back()->start();
     }
-    world_.tell("{} begins", name_);
+}
+
+void process::begin_manager()
+{
+    std::vector<std::shared_ptr<node>> nodes;
+    auto const executor = context_.get_executor();
+    auto const runtime = std::make_shared<sim_runtime>(world_, *this, executor);
+    auto const group = std::make_shared<redis::group>(runtime);
+    for (auto& s : world_.servers) {
+        auto node = s->make_node(*this, settings_, group);
+        settings_.nodes.push_back(node->name());
+        nodes.push_back(std::make_shared<watched_node>(std::move(node), *this, *s));
+    }
+    auto const state = detail::manager_state::make(executor, runtime, settings_, std::move(nodes));
+    state_ = state;
+    locks_ = std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
 }
 
 process::~process()
@@ -434,6 +444,9 @@ void process::check_that_nothing_is_left()
     check_clean(true);
     if (locks_) {
         auto const s = locks_->stats();
+        if (!test::is_balanced(s))
+            world_.blame("{}: its counters do not balance: {} begun, {} acquired, {} joined, {} released, {} detached, {} lost, {} held", name_,
+                         s.begun, s.acquired, s.joined, s.released, s.detached, s.lost, s.held);
         if (s.held + s.running + s.cleaning > 0 && clean_)
             world_.blame("{}: after its shutdown it has {} locks held, {} operations, {} keys to clean up", name_, s.held, s.running,
                          s.cleaning);

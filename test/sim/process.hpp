@@ -83,6 +83,10 @@ public:
     void shut_down();                ///< in the middle of everything
     void check_that_nothing_is_left();
 
+    /// With nodes for all servers.
+    void begin_manager();
+    asio::any_io_executor executor() { return context_.get_executor(); }
+
     std::vector<std::unique_ptr<worker>> workers;
 
     /// For as long as it lives, the process is looked at from outside: on its clock, and it does not stall.
@@ -127,6 +131,7 @@ private:
     bool clean_ = false;
     std::shared_ptr<int> const alive_ = std::make_shared<int>();
 
+    std::shared_ptr<void> program_;
     asio::io_context context_{1};
     std::unique_ptr<asio::executor_work_guard<asio::io_context::executor_type>> work_;
     std::unique_ptr<lock_manager> locks_;

@@ -4,6 +4,7 @@
 // The code that decides is the one that ships.
 
 #include "memory/lock_table.hpp"
+#include "support/balance.hpp"
 #include "support/stated.hpp"
 #include "support/virtual_world.hpp"
 #include "testbed/command_line.hpp"
@@ -269,6 +270,8 @@ private:
             auto const s = c->locks->stats();
             if (s.held + s.running + s.cleaning > 0)
                 return blame("something is still under way");
+            if (!test::is_balanced(s))
+                return blame("the counters do not balance");
         }
     }
 

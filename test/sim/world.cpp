@@ -25,14 +25,14 @@ constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.whe
 
 }  // namespace
 
-world::world(profile const& p, std::uint64_t seed, bool tracing)
-    : conditions(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), begin_(now)
+world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const* instead)
+    : conditions(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), instead_(instead), begin_(now)
 {
     choose_conditions(p);
     make_servers();
     auto const count = servers.size();
-    fencing = random.chance(0.7);
-    if (fencing && random.chance(0.2))
+    fencing = instead_ ? instead_->fencing : random.chance(0.7);
+    if (fencing && !instead_ && random.chance(0.2))
         fence_quorum = core::majority(count) + random.below(count - core::majority(count) + 1);
     servers_tell = random.chance(0.8);
     servers_end_connections = random.chance(0.5);
@@ -55,6 +55,11 @@ world::~world()
 
 void world::make_servers()
 {
+    if (instead_) {
+        while (servers.size() < instead_->servers)
+            add_server('*');
+        return;
+    }
     using namespace std::string_view_literals;
     static constexpr std::array redis{"r"sv, "rr"sv, "rrr"sv, "rrr"sv, "rrr"sv, "rrrr"sv, "rrrrr"sv, "rrrrr"sv};
     static constexpr std::array table{"t"sv, "t"sv, "t"sv, "tt"sv, "ttt"sv};  // that is what one has
@@ -77,7 +82,9 @@ void world::add_server(char kind)
     auto const fraction = 2 * random.fraction() - 1;
     auto const rate = conditions.rate_error * (extreme ? (fraction < 0 ? -1 : 1) : fraction);
     auto const i = servers.size();
-    if (kind == 't')
+    if (instead_)
+        servers.push_back(instead_->make_server(*this, i, rate));
+    else if (kind == 't')
         servers.push_back(std::make_unique<database>(*this, i, rate));
     else if (kind == 's')
         servers.push_back(std::make_unique<cluster>(*this, i, rate));
@@ -317,7 +324,7 @@ void world::begin_faults()
         auto const i = random.below(processes.size());
         if (processes[i]->on_stack())
             return;
-        if (random.chance(0.3))
+        if (!instead_ && random.chance(0.3))
             return processes[i]->end_manager();
         processes[i].reset();
         processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
@@ -393,14 +400,17 @@ void world::end()
         p->check_that_nothing_is_left();
 }
 
-outcome simulate(profile const& p, std::uint64_t seed, bool tracing)
+std::uint64_t stream_of_chance(profile const& p, std::uint64_t seed)
 {
-    // One stream of chance for each profile and seed.
     auto mixed = seed;
     for (char const c : p.name)
         mixed = mixed * 1099511628211u + static_cast<unsigned char>(c);
-    mixed += static_cast<std::uint64_t>(p.locks) * 7 + static_cast<std::uint64_t>(p.stores) * 77;
-    world w(p, mixed, tracing);
+    return mixed + static_cast<std::uint64_t>(p.locks) * 7 + static_cast<std::uint64_t>(p.stores) * 77;
+}
+
+outcome simulate(profile const& p, std::uint64_t seed, bool tracing)
+{
+    world w(p, stream_of_chance(p, seed), tracing);
     return w.run();
 }
 

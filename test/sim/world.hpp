@@ -24,6 +24,7 @@ namespace redlock::sim {
 class process;
 class server;
 class worker;
+class world;
 
 /// No lock lives longer.
 inline constexpr std::chrono::milliseconds max_ttl = 5s;
@@ -44,13 +45,22 @@ struct outcome {
     std::string trace;              ///< if it was asked for
 };
 
+/// What a world is made of, in place of what chance would choose and of the library's workers.
+struct scenario {
+    std::size_t servers = 1;
+    bool fencing = false;
+    std::function<std::unique_ptr<server>(world&, std::size_t index, double rate)> make_server;
+    std::function<std::shared_ptr<void>(process&)> program;  ///< what a process runs; it outlives the event loop
+};
+
 /** Time, chance, and all that happens, in its order.
 
     Time is true time; each process and each server has a clock of its own that is wrong in its own way.
 */
 class world {
 public:
-    world(profile const& p, std::uint64_t seed, bool tracing);
+    /// @param instead  null: the library's workers
+    world(profile const& p, std::uint64_t seed, bool tracing, scenario const* instead = nullptr);
     ~world();
     world(world const&) = delete;
     world& operator=(world const&) = delete;
@@ -84,6 +94,11 @@ public:
     }
 
     bool failed() const noexcept { return !result.violation.empty(); }
+
+    scenario const* instead() const noexcept { return instead_; }
+
+    void begin_faults();
+    void end_faults();
 
     /// Whether a fault may happen still; the end of a world is quiet.
     bool faults_on() const noexcept { return faults_on_; }
@@ -131,14 +146,13 @@ private:
     void choose_conditions(profile const&);
     void make_servers();
     void add_server(char kind);
-    void begin_faults();
     void begin_faults_of_stores();
     void repeatedly(clock::duration mean, std::function<void()> fault);
     bool spares_a_majority(server const&) const;
-    void end_faults();
     void end();
 
     bool const tracing_;
+    scenario const* const instead_;
     bool faults_on_ = true;
     clock::time_point const begin_;
     std::vector<event> events_;  // a heap
@@ -156,6 +170,9 @@ private:
     std::vector<lock_ticket> tickets_;
     std::set<std::string> left_;                   ///< by token
 };
+
+/// The seed of all chance in a world: another one for each profile and seed.
+std::uint64_t stream_of_chance(profile const&, std::uint64_t seed);
 
 outcome simulate(profile const&, std::uint64_t seed, bool tracing = false);
 

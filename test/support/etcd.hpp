@@ -20,7 +20,7 @@ using testbed::etcd_server;
 inline auto only_with_etcd()
 {
     return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
-        boost::test_tools::assertion_result can(!testbed::etcd_program().empty());
+        boost::test_tools::assertion_result can(!testbed::etcd_program().empty() && !testbed::etcdctl_program().empty());
         can.message() << "skipped: there is no etcd server here (Debian's packages etcd-server and etcd-client)";
         return can;
     });

@@ -2,6 +2,8 @@
 
 #include "page.hpp"
 
+#include <redlock/prometheus.hpp>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -357,7 +359,6 @@ response shop::locks_json(request const& r) const
 
 response shop::metrics(request const& r) const
 {
-    auto const s = locks_.stats();
     std::string text;
     auto const say = [&](std::string const& name, char const* type, char const* help, auto value) {
         text += "# HELP " + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' ' + std::to_string(value) + '\n';
@@ -367,20 +368,8 @@ response shop::metrics(request const& r) const
     say("shop_orders_refused_total", "counter", "Orders that were not.", count.refused.load());
     say("shop_errors_total", "counter", "Requests that failed unexpectedly.", count.errors.load());
     say("shop_connections", "gauge", "Open connections.", count.connections.load());
-    say("redlock_acquired_total", "counter", "Locks that were acquired.", s.acquired);
-    say("redlock_contended_total", "counter", "Acquisitions that others won.", s.contended);
-    say("redlock_no_quorum_total", "counter", "Acquisitions for which too few nodes answered.", s.no_quorum);
-    say("redlock_quarantined_total", "counter", "Acquisitions that restarted nodes did not vote for.", s.quarantined);
-    say("redlock_lost_total", "counter", "Locks that could not be kept.", s.lost);
-    say("redlock_renewals_total", "counter", "Renewals.", s.renewals);
-    say("redlock_renewals_failed_total", "counter", "Renewals that failed.", s.renewals_failed);
-    say("redlock_held", "gauge", "Locks held.", s.held);
-    say("redlock_waiting", "gauge", "Acquisitions that wait.", s.waiting);
-    say("redlock_cleaning", "gauge", "Keys still to be released.", s.cleaning);
-    text += "# HELP redlock_node_connected Whether a node can vote.\n# TYPE redlock_node_connected gauge\n";
-    for (std::size_t i = 0; i < s.nodes.size(); ++i)
-        text += "redlock_node_connected{node=\"" + std::to_string(i + 1) + "\"} " + (s.nodes[i].connected ? "1\n" : "0\n");
-    return make_response(r, http::status::ok, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
+    text += redlock::to_metrics(locks_.stats());
+    return make_response(r, http::status::ok, content_type(redlock::metrics_format::prometheus), std::move(text));
 }
 
 asio::awaitable<std::string> shop::state()

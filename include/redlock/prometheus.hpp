@@ -1,0 +1,288 @@
+#pragma once
+
+#include <redlock/histogram.hpp>
+#include <redlock/stats.hpp>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock {
+
+/// In which form metrics are written.
+enum class metrics_format : std::uint8_t {
+    prometheus,   ///< Prometheus' text, version 0.0.4, which every version of it reads.
+    openmetrics,  ///< OpenMetrics 1.0.0. Nothing may follow it.
+};
+
+/// For the header field Content-Type of the response.
+constexpr char const* content_type(metrics_format f) noexcept
+{
+    return f == metrics_format::prometheus ? "text/plain; version=0.0.4; charset=utf-8" : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+}
+
+/// What who asks can read, by the header field Accept of the request.
+constexpr metrics_format metrics_format_for(std::string_view accept) noexcept
+{
+    return accept.find("application/openmetrics-text") == accept.npos ? metrics_format::prometheus : metrics_format::openmetrics;
+}
+
+/// One manager of several: `{.stats = orders.stats(), .labels = {{"manager", "orders"}}}`.
+struct metrics_source {
+    redlock::stats stats{};
+    /// What tells it from the others, on each of its samples. Names as Prometheus allows them, other than `group`, `le`, `node`, `outcome`, `vote`.
+    std::vector<std::pair<std::string, std::string>> labels{};
+};
+
+namespace detail {
+
+/// The upper bounds of buckets: what is as long as that belongs to it, as far as lengths are known.
+struct metrics_bound {
+    std::chrono::nanoseconds length;
+    std::string_view seconds;  ///< in the canonical form of OpenMetrics
+};
+
+inline constexpr std::array<metrics_bound, 20> metrics_bounds{{
+    {std::chrono::microseconds(100), "0.0001"}, {std::chrono::microseconds(250), "0.00025"}, {std::chrono::microseconds(500), "0.0005"},
+    {std::chrono::milliseconds(1), "0.001"},    {std::chrono::microseconds(2500), "0.0025"}, {std::chrono::milliseconds(5), "0.005"},
+    {std::chrono::milliseconds(10), "0.01"},    {std::chrono::milliseconds(25), "0.025"},    {std::chrono::milliseconds(50), "0.05"},
+    {std::chrono::milliseconds(100), "0.1"},    {std::chrono::milliseconds(250), "0.25"},    {std::chrono::milliseconds(500), "0.5"},
+    {std::chrono::seconds(1), "1.0"},           {std::chrono::milliseconds(2500), "2.5"},    {std::chrono::seconds(5), "5.0"},
+    {std::chrono::seconds(10), "10.0"},         {std::chrono::seconds(30), "30.0"},          {std::chrono::seconds(60), "60.0"},
+    {std::chrono::minutes(5), "300.0"},         {std::chrono::hours(1), "3600.0"},
+}};
+
+/// Writes families of metrics, each with its samples of all sources.
+class metrics_writer {
+public:
+    using label = std::pair<std::string_view, std::string_view>;
+
+    metrics_writer(std::span<metrics_source const> sources, metrics_format format) : sources_(sources), format_(format) {}
+
+    /// @param samples called with the stats of each source, to call @ref sample
+    template <class F>
+    void counter(std::string_view name, std::string_view help, F samples)
+    {
+        begin(name, "counter", {}, help, "_total");
+        of_all(samples);
+    }
+
+    template <class F>
+    void gauge(std::string_view name, std::string_view help, F samples)
+    {
+        begin(name, "gauge", {}, help, {});
+        of_all(samples);
+    }
+
+    /// Of durations, in seconds. @param samples calls @ref lengths
+    template <class F>
+    void durations(std::string_view name, std::string_view help, F samples)
+    {
+        begin(name, "histogram", "seconds", help, {});
+        of_all(samples);
+    }
+
+    /// For @p samples of each group, or of all acquisitions if there are no groups.
+    template <class F>
+    auto by_group(F samples)
+    {
+        return [this, samples](stats const& s) {
+            if (s.groups.empty())
+                return samples(s);
+            for (auto const& g : s.groups) {
+                group_ = g.name;
+                samples(g);
+            }
+            group_ = {};
+        };
+    }
+
+    template <std::integral T>
+    void sample(T value, std::initializer_list<label> labels = {})
+    {
+        line(suffix_, labels, static_cast<std::uint64_t>(value));
+    }
+
+    void lengths(histogram const& h, std::initializer_list<label> labels = {})
+    {
+        auto const all = h.count();
+        for (auto const& b : metrics_bounds)
+            line("_bucket", labels, h.count_below(b.length), b.seconds);
+        line("_bucket", labels, all, "+Inf");
+        line("_sum", labels, std::chrono::duration<double>(h.sum()).count());
+        line("_count", labels, all);
+    }
+
+    std::string finish()
+    {
+        if (format_ == metrics_format::openmetrics)
+            text_ += "# EOF\n";
+        return std::move(text_);
+    }
+
+private:
+    void begin(std::string_view name, std::string_view type, std::string_view unit, std::string_view help, std::string_view suffix)
+    {
+        name_ = name;
+        suffix_ = suffix;
+        // OpenMetrics calls a family by what its samples' names have in common; Prometheus by the sample's whole name.
+        auto const said = std::string(name).append(format_ == metrics_format::openmetrics ? std::string_view() : suffix);
+        text_.append("# HELP ").append(said).append(" ").append(help);
+        text_.append("\n# TYPE ").append(said).append(" ").append(type).append("\n");
+        if (format_ == metrics_format::openmetrics && !unit.empty())
+            text_.append("# UNIT ").append(said).append(" ").append(unit).append("\n");
+    }
+
+    template <class F>
+    void of_all(F samples)
+    {
+        for (auto const& source : sources_) {
+            source_ = &source;
+            samples(source.stats);
+        }
+    }
+
+    template <class T>
+    void line(std::string_view suffix, std::initializer_list<label> labels, T value, std::string_view le = {})
+    {
+        text_.append(name_).append(suffix);
+        char next = '{';
+        auto add = [&](std::string_view name, std::string_view content) {
+            text_ += std::exchange(next, ',');
+            text_.append(name).append("=\"");
+            quote(content);
+            text_ += '"';
+        };
+        for (auto const& [name, content] : source_->labels)
+            add(name, content);
+        for (auto const& [name, content] : labels)
+            add(name, content);
+        if (!group_.empty())
+            add("group", group_);
+        if (!le.empty())
+            add("le", le);
+        if (next == ',')
+            text_ += '}';
+        std::array<char, 32> digits{};
+        auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+        text_.append(" ").append(digits.data(), end).append("\n");
+    }
+
+    void quote(std::string_view content)
+    {
+        for (char const c : content) {
+            if (c == '\\' || c == '"')
+                text_ += '\\';
+            c == '\n' ? text_.append("\\n") : text_.append(1, c);
+        }
+    }
+
+    std::span<metrics_source const> sources_;
+    metrics_format format_;
+    metrics_source const* source_ = nullptr;
+    std::string_view name_, suffix_, group_;
+    std::string text_;
+};
+
+inline void write_acquisitions(metrics_writer& to)
+{
+    to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, resumed ones among them.", to.by_group([&](lock_stats const& s) { to.sample(s.begun); }));
+    to.counter("redlock_acquisitions", "Acquisitions that have ended, by how.", to.by_group([&](lock_stats const& s) {
+        to.sample(s.acquired, {{"outcome", "acquired"}});
+        to.sample(s.joined, {{"outcome", "joined"}});
+        to.sample(s.contended, {{"outcome", "contended"}});
+        to.sample(s.no_quorum, {{"outcome", "no_quorum"}});
+        to.sample(s.validity_exhausted, {{"outcome", "validity_exhausted"}});
+        to.sample(s.quarantined, {{"outcome", "quarantined"}});
+        to.sample(s.cancelled, {{"outcome", "cancelled"}});
+        to.sample(s.failed, {{"outcome", "failed"}});
+    }));
+    to.durations("redlock_acquire_duration_seconds", "From the call to its outcome.", to.by_group([&](lock_stats const& s) {
+        to.lengths(s.time_to_acquire, {{"outcome", "acquired"}});
+        to.lengths(s.time_to_fail, {{"outcome", "failed"}});
+    }));
+    to.durations("redlock_wait_seconds", "The part of an acquisition before the round that was won: for others, and for connections.",
+                 to.by_group([&](lock_stats const& s) { to.lengths(s.time_waited); }));
+    to.counter("redlock_rounds", "Rounds of acquisitions, won or lost.", [&](stats const& s) { to.sample(s.rounds); });
+    to.counter("redlock_second_rounds", "Of acquisitions with fencing: too few nodes took the proposed token.", [&](stats const& s) { to.sample(s.second_rounds); });
+    to.gauge("redlock_waiters", "Acquisitions that may wait, and that are under way.", [&](stats const& s) { to.sample(s.waiting); });
+    to.gauge("redlock_operations", "Operations under way or waiting, renewals among them.", [&](stats const& s) { to.sample(s.running); });
+}
+
+inline void write_locks(metrics_writer& to)
+{
+    to.gauge("redlock_held", "Locks that are held.", [&](stats const& s) { to.sample(s.held); });
+    to.durations("redlock_hold_seconds", "From the acquisition to the end of locks, however they ended.", to.by_group([&](lock_stats const& s) { to.lengths(s.time_held); }));
+    to.durations("redlock_validity_left_seconds", "For how long locks would have been valid still when they were released.",
+                 to.by_group([&](lock_stats const& s) { to.lengths(s.validity_left); }));
+    to.counter("redlock_released", "Locks that were given back before they were lost.", to.by_group([&](lock_stats const& s) { to.sample(s.released); }));
+    to.counter("redlock_detached", "Locks that were left to another process.", to.by_group([&](lock_stats const& s) { to.sample(s.detached); }));
+    to.counter("redlock_lost", "Locks that were held and could not be kept.", to.by_group([&](lock_stats const& s) { to.sample(s.lost); }));
+    to.counter("redlock_renewals", "Automatic extensions, by how they ended.", [&](stats const& s) {
+        to.sample(s.renewals, {{"outcome", "extended"}});
+        to.sample(s.renewals_failed, {{"outcome", "failed"}});
+    });
+    to.counter("redlock_keys_healed", "Keys set again on nodes that had forgotten them.", [&](stats const& s) { to.sample(s.healed); });
+    to.counter("redlock_keys_cleaned", "Keys released in the background.", [&](stats const& s) { to.sample(s.cleaned); });
+    to.gauge("redlock_keys_to_clean", "Keys still to be released in the background.", [&](stats const& s) { to.sample(s.cleaning); });
+}
+
+inline void write_nodes(metrics_writer& to)
+{
+    auto const of_each = [](auto then) {
+        return [then](stats const& s) {
+            for (auto const& n : s.nodes)
+                then(n);
+        };
+    };
+    to.gauge("redlock_node_up", "Whether the manager is connected to a node.",
+             of_each([&](node_stats const& n) { to.sample(int(n.connected), {{"node", n.name}}); }));
+    to.gauge("redlock_quarantined", "Whether a node has restarted and does not vote yet.",
+             of_each([&](node_stats const& n) { to.sample(int(n.quarantine.count() > 0), {{"node", n.name}}); }));
+    to.counter("redlock_node_votes", "What nodes answered to acquisitions and extensions.", of_each([&](node_stats const& n) {
+        to.sample(n.granted, {{"node", n.name}, {"vote", "granted"}});
+        to.sample(n.denied, {{"node", n.name}, {"vote", "denied"}});
+        to.sample(n.unknown, {{"node", n.name}, {"vote", "unknown"}});
+    }));
+    to.counter("redlock_node_connections", "Connections that were made.", of_each([&](node_stats const& n) { to.sample(n.connections, {{"node", n.name}}); }));
+    to.durations("redlock_node_rtt_seconds", "From asking a node to its answer.", of_each([&](node_stats const& n) { to.lengths(n.round_trip, {{"node", n.name}}); }));
+}
+
+}  // namespace detail
+
+/** All that managers tell of themselves, for Prometheus: docs/metrics.md lists the names, which do not change.
+
+    There is no label for a resource, as there could be any number of them; of a manager with N nodes there are 137 + 29 N samples,
+    and 127 more for each group (`acquire_options::group`), of which there are 16 at the most besides what has none.
+
+    @param sources One for each manager of the process, with labels that tell them apart: a metric is described once, for all of them.
+
+    @par Thread safety
+    It looks at nothing but its arguments.
+*/
+inline std::string to_metrics(std::span<metrics_source const> sources, metrics_format format = metrics_format::prometheus)
+{
+    detail::metrics_writer to(sources, format);
+    detail::write_acquisitions(to);
+    detail::write_locks(to);
+    detail::write_nodes(to);
+    return to.finish();
+}
+
+/// Those of the only manager of a process: `to_metrics(locks.stats())`.
+inline std::string to_metrics(stats s, metrics_format format = metrics_format::prometheus)
+{
+    metrics_source const only{.stats = std::move(s)};
+    return to_metrics({&only, 1}, format);
+}
+
+}  // namespace redlock

@@ -1,0 +1,102 @@
+#include "locks/attempt.hpp"
+
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace redlock::detail {
+
+void attempt::begins() noexcept
+{
+    count_ = &state_.count.of(options_.group);
+    bump(count_->begun);
+    number_ = state_.count.next_number();
+    asked = decided = called;
+}
+
+// No look at the clock, but for who was cancelled: the others end when it is known how it stands.
+void attempt::ends(error_code ec) noexcept
+{
+    if (number_ == 0)
+        return;
+    count_->outcome(ec);
+    if (ec == asio::error::operation_aborted)
+        decided = state_.now();
+    if (ec)
+        return count_->time_to_fail.add(decided - called);
+    count_->time_to_acquire.add(decided - called);
+    count_->time_waited.add(asked - called);
+}
+
+void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept
+{
+    ahead_ = ahead;
+    state_.events.tell(&observer::acquisition_begun,
+                       {.when = called,
+                        .acquisition = number_,
+                        .resources = resources_,
+                        .any = any,
+                        .resumes = resumes,
+                        .mode = options_.mode,
+                        .ttl = options_.ttl,
+                        .wait = options_.wait,
+                        .ahead = ahead_},
+                       std::move(alive));
+}
+
+void attempt::tell_round(round const& r, std::size_t how_many_eth, error_code outcome, std::shared_ptr<void const> alive) const noexcept
+try {
+    struct kept {
+        std::vector<node_report> nodes;
+        std::shared_ptr<void const> names;
+    };
+    auto const k = std::make_shared<kept const>(kept{r.report(), std::move(alive)});
+    state_.events.tell(&observer::round_decided,
+                       {.when = decided,
+                        .acquisition = number_,
+                        .resources = resources_,
+                        .round = how_many_eth,
+                        .draws_token = r.command.what == node_command::kind::raise,
+                        .outcome = outcome,
+                        .took = decided - r.started,
+                        .nodes = k->nodes},
+                       k);
+} catch (...) {  // out of memory: an event less
+}
+
+void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds) const noexcept
+{
+    state_.events.tell(&observer::acquired,
+                       {.when = decided,
+                        .acquisition = number_,
+                        .lock = won->number,
+                        .joined = won->number != number_,
+                        .resources = won->resources,
+                        .mode = won->mode(),
+                        .waited = asked - called,
+                        .took = decided - called,
+                        .rounds = rounds,
+                        .ahead = ahead_,
+                        .validity = won->valid_until() - decided},
+                       won);
+}
+
+void attempt::tell_failure(error_code ec, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept
+{
+    if (number_ == 0)
+        return;
+    state_.events.tell(&observer::not_acquired,
+                       {.when = decided,
+                        .acquisition = number_,
+                        .resources = resources_,
+                        .reason = ec,
+                        .took = decided - called,
+                        .rounds = rounds,
+                        .ahead = ahead_},
+                       std::move(alive));
+}
+
+}  // namespace redlock::detail

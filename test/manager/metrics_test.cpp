@@ -1,0 +1,201 @@
+// What managers tell Prometheus. What the figures are is tested with `stats()`; here it is that they are read as what they are.
+
+#include "support/virtual_world.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/process.hpp"
+
+#include <redlock/prometheus.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(telling_prometheus)
+
+namespace {
+
+struct sample {
+    std::string name, labels, value;
+};
+
+// Complains of whatever is not in the form.
+struct exposition {
+    std::map<std::string, std::string> types;
+    std::vector<sample> samples;
+
+    explicit exposition(std::string const& text)
+    {
+        static std::regex const comment("# (HELP|TYPE|UNIT) ([a-z_]+) (.+)"), line(R"(([a-z_]+)(\{([a-z_]+="([^"\\]|\\["\\n])*",?)+\})? ([^ ]+))");
+        std::set<std::string> seen, described;
+        std::istringstream in(text);
+        std::string family;
+        for (std::string l; std::getline(in, l);) {
+            std::smatch m;
+            if (l == "# EOF") {
+                BOOST_TEST(in.peek() == EOF);
+            } else if (std::regex_match(l, m, comment)) {
+                family = m[2];
+                BOOST_TEST(described.insert(m[1].str() + ' ' + family).second, "twice: " << l);
+                if (m[1] == "TYPE")
+                    types[family] = m[3];
+            } else if (std::regex_match(l, m, line)) {
+                BOOST_TEST(seen.insert(m[1].str() + m[2].str()).second, "twice: " << l);
+                BOOST_TEST(m[1].str().starts_with(family), l);
+                samples.push_back({m[1], m[2], m[5]});
+            } else {
+                BOOST_ERROR("not in the form: " << l);
+            }
+        }
+    }
+
+    std::string value(std::string const& name, std::string const& labels = {}) const
+    {
+        auto const found = std::find_if(samples.begin(), samples.end(), [&](auto& s) { return s.name == name && s.labels == labels; });
+        return found == samples.end() ? "none" : found->value;
+    }
+};
+
+// One that has seen all that there is.
+struct busy : connected_to<3> {
+    busy()
+    {
+        auto const lost = w.acquire(*locks, "lost", {.ttl = 1s});
+        auto renewed = w.acquire(*locks, "renewed", {.ttl = 1s, .renew = renewal::automatic});
+        w.run_for(2s);
+        w.acquire(*locks, "renewed");
+        w.release(renewed.held);
+        kept = w.acquire(*locks, "kept", {.ttl = 10s});
+        w.start_acquire(waits, *locks, "kept", {.wait = wait_forever});
+        w.run_for(1s);
+    }
+
+    lock_world::outcome kept, waits;
+};
+
+std::string from_file(std::string const& name)
+{
+    std::ifstream in(name);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(each_figure_has_a_name_of_its_own_and_is_described, busy)
+{
+    for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
+        auto const s = locks->stats();
+        exposition const e(to_metrics(s, format));
+        BOOST_TEST(e.samples.size() == 137u + 29u * s.nodes.size());
+        BOOST_TEST(e.value("redlock_acquisitions_begun_total") == std::to_string(s.begun));
+        BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\"}") == std::to_string(s.acquired));
+        BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"contended\"}") == std::to_string(s.contended));
+        BOOST_TEST(e.value("redlock_lost_total") == "1");
+        BOOST_TEST(e.value("redlock_held") == "1");
+        BOOST_TEST(e.value("redlock_waiters") == "1");
+        BOOST_TEST(e.value("redlock_renewals_total", "{outcome=\"extended\"}") == std::to_string(s.renewals));
+        for (auto const& n : s.nodes) {
+            BOOST_TEST(e.value("redlock_node_up", "{node=\"" + n.name + "\"}") == "1");
+            BOOST_TEST(e.value("redlock_quarantined", "{node=\"" + n.name + "\"}") == "0");
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
+{
+    auto const s = locks->stats();
+    exposition const e(to_metrics(s));
+    std::uint64_t last = 0;
+    for (auto const& one : e.samples) {
+        if (one.name != "redlock_hold_seconds_bucket")
+            continue;
+        BOOST_TEST(std::stoull(one.value) >= last);
+        last = std::stoull(one.value);
+    }
+    BOOST_TEST(last == s.time_held.count());
+
+    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"1.0\"}") == "2");  // what was lost, before its ttl was over
+    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{le=\"2.5\"}") == "3");
+    BOOST_TEST(e.value("redlock_hold_seconds_count") == "3");
+    BOOST_TEST(std::abs(std::stod(e.value("redlock_hold_seconds_sum")) - std::chrono::duration<double>(s.time_held.sum()).count()) < 1e-9);
+}
+
+BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_another<connected_to<3>>)
+{
+    std::vector<metrics_source> const both{{.stats = locks->stats(), .labels = {{"manager", "or\\der\"s\n"}}},
+                                           {.stats = other->stats(), .labels = {{"manager", "stock"}}}};
+    for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
+        exposition const e(to_metrics(both, format));
+        BOOST_TEST(e.value("redlock_held", R"({manager="or\\der\"s\n"})") == "0");
+        BOOST_TEST(e.value("redlock_held", R"({manager="stock"})") == "0");
+        BOOST_TEST(e.value("redlock_acquire_duration_seconds_bucket", R"({manager="stock",outcome="acquired",le="+Inf"})") != "none");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(groups_are_told_apart_and_are_all_there_is_together, busy)
+{
+    auto const without = locks->stats().released;
+    auto won = w.acquire(*locks, "report", {.group = "reports"});
+    w.release(won.held);
+    auto const s = locks->stats();
+    exposition const e(to_metrics(s));
+    BOOST_TEST(e.samples.size() == 137u + 29u * s.nodes.size() + 127u);
+    BOOST_TEST(e.value("redlock_released_total", "{group=\"reports\"}") == "1");
+    BOOST_TEST(e.value("redlock_released_total") == std::to_string(without));
+    BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\",group=\"reports\"}") == "1");
+    BOOST_TEST(e.value("redlock_hold_seconds_bucket", "{group=\"reports\",le=\"+Inf\"}") == "1");
+    BOOST_TEST(e.value("redlock_rounds_total") == std::to_string(s.rounds));
+}
+
+BOOST_FIXTURE_TEST_CASE(openmetrics_names_families_by_what_their_samples_share, busy)
+{
+    auto const text = to_metrics(locks->stats(), metrics_format::openmetrics);
+    BOOST_TEST(text.ends_with("# EOF\n"));
+    exposition const e(text);
+    BOOST_TEST(e.types.at("redlock_lost") == "counter");
+    BOOST_TEST(!e.types.contains("redlock_lost_total"));
+    BOOST_TEST(text.find("# UNIT redlock_wait_seconds seconds\n") != text.npos);
+    BOOST_TEST((metrics_format_for("application/openmetrics-text;version=1.0.0,text/plain;q=0.5") == metrics_format::openmetrics));
+    BOOST_TEST((metrics_format_for("*/*") == metrics_format::prometheus));
+    BOOST_TEST(std::string(content_type(metrics_format::openmetrics)).starts_with("application/openmetrics-text;"));
+}
+
+// The names are fixed: who changes one breaks somebody's dashboard.
+BOOST_FIXTURE_TEST_CASE(the_document_lists_the_names_that_there_are, busy)
+{
+    auto const document = from_file(REDLOCK_SOURCE "/docs/metrics.md");
+    std::set<std::string> told, listed;
+    for (auto const& [family, type] : exposition(to_metrics(locks->stats())).types)
+        told.insert(family + " | " + type);
+    std::regex const row(R"(\| `(redlock_[a-z_]+)(\{[^`]*\})?` \| ([a-z]+) \|)");
+    for (std::sregex_iterator i(document.begin(), document.end(), row), end; i != end; ++i)
+        listed.insert((*i)[1].str() + " | " + (*i)[3].str());
+    BOOST_TEST(told == listed, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(promtool_has_nothing_to_complain_of, busy)
+{
+    if (testbed::process({"promtool", "--version"}, {.output = "/dev/null"}).wait().code() == 127) {
+        BOOST_TEST_MESSAGE("skipped: there is no promtool here (Debian's package prometheus)");
+        return;
+    }
+    testbed::temporary_folder const folder;
+    auto const file = folder.path + "/metrics";
+    std::ofstream(file) << to_metrics(locks->stats());
+    testbed::process check({"sh", "-c", "exec promtool check metrics <\"$0\" 2>&1", file}, {.piped = true});
+    auto const said = check.read();
+    BOOST_TEST(check.wait().code() == 0, said);
+    BOOST_TEST(said == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,573 @@
+// What an observer is told: of each outcome all there is, in its order.
+
+#include "support/balance.hpp"
+#include "support/diary.hpp"
+#include "support/virtual_world.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(observing)
+
+namespace {
+
+/// Servers, and a manager with an observer that writes down what it is told. It is connected, so that nothing is late.
+template <std::size_t Servers>
+struct observed {
+    explicit observed(config settings = {}) : locks(w.connected(with_diary(std::move(settings))))
+    {
+        w.run_for(100ms);
+        told->read();
+    }
+
+    config with_diary(config settings)
+    {
+        settings.observer = told;
+        return settings;
+    }
+
+    /// What was told since the last call, when nothing more is to be done for a millisecond.
+    std::string read()
+    {
+        w.run_for(1ms);
+        return in_lines(told->read());
+    }
+
+    lock_world w{Servers};
+    std::shared_ptr<diary> told = std::make_shared<diary>();
+    std::unique_ptr<lock_manager> locks;
+};
+
+struct observed_with_fencing : observed<3> {
+    observed_with_fencing() : observed({.fencing = true}) {}
+};
+
+std::string lines(std::vector<std::string> const& expected)
+{
+    return in_lines(expected);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    w.run_for(300ms);
+    w.release(won.held);
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: ++? won after 200 us",
+        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+        "2 released: stock after 300 ms, valid for 687 ms",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of<3>)
+{
+    auto const told = std::make_shared<diary>();
+    auto const observed = w.manager({.observer = told});
+
+    w.acquire(*observed, "stock");
+
+    BOOST_TEST(in_lines(told->read()) == lines({
+        "1 begins: stock",
+        "server-0 is up",
+        "server-1 is up",
+        "server-2 is up",
+        "1 round 1: ++? won after 200 us",
+        "1 acquired: stock after 400 us, waited 200 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
+{
+    auto const other = w.connected();
+    auto const taken = w.acquire(*other, "stock");
+
+    w.acquire(*locks, "stock");
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: --? contended after 200 us",
+        "2 not acquired: stock contended after 200 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
+{
+    w[1].reachable = false;
+    w[2].mute = true;
+
+    w.acquire(*locks, "stock");
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "server-1 is down: no connection to the node",
+        "2 round 1: +xx no_quorum after 50000 us",
+        "2 not acquired: stock no_quorum after 50000 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
+{
+    w.each([](auto& s) { s.reply_delay = 45ms; });
+
+    w.acquire(*locks, "stock", {.ttl = 55ms});
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: ++? validity_exhausted after 45100 us",
+        "2 not acquired: stock validity_exhausted after 45100 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
+{
+    w[0].restart();
+    w[1].restart();
+
+    w.acquire(*locks, "stock");
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "server-0 is up",
+        "server-0 is quarantined for 60000 ms",
+        "server-1 is up",
+        "server-1 is quarantined for 60000 ms",
+        "2 round 1: xx? quarantined after 200 us",
+        "2 not acquired: stock quarantined after 200 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
+{
+    auto const taken = w.acquire(*locks, "stock", {.renew = renewal::automatic});
+    asio::cancellation_signal signal;
+    lock_world::outcome waits;
+    w.start_acquire(waits, *locks, "stock", {.wait = wait_forever}, signal.slot());
+    w.run_for(500ms);
+    told->read();
+
+    signal.emit(asio::cancellation_type::terminal);
+
+    BOOST_TEST(read() == lines({"3 not acquired: stock aborted after 500000 us, 0 rounds"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
+{
+    auto first = w.acquire(*locks, "stock");
+    lock_world::outcome second, third;
+    w.start_acquire(second, *locks, "stock", {.wait = 1min});
+    w.start_acquire(third, *locks, "stock", {.wait = 1min});
+    w.run_for(10ms);
+    told->read();
+
+    w.release(first.held);
+    w.run_to([&] { return second.done; });
+    w.release(second.held);
+    w.run_to([&] { return third.done; });
+
+    BOOST_TEST(read() == lines({
+        "2 released: stock after 10 ms, valid for 9887 ms",
+        "2 handed over: stock",
+        "3 round 1: ++? won after 200 us",
+        "3 acquired: stock after 10200 us, waited 10000 us, 1 rounds",
+        "3 released: stock after 0 ms, valid for 9897 ms",
+        "3 handed over: stock",
+        "4 round 1: ++? won after 200 us",
+        "4 acquired: stock after 10400 us, waited 10200 us, 1 rounds, behind 1",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
+{
+    auto one = w.acquire(*locks, "stock", {.mode = mode::shared});
+    auto other = w.acquire(*locks, "stock", {.mode = mode::shared});
+    w.release(one.held);
+    w.release(other.held);
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: ++? won after 200 us",
+        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+        "3 begins: stock",
+        "3 joins 2: stock after 0 us, waited 0 us, 0 rounds",
+        "2 released: stock after 0 ms, valid for 9897 ms",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
+{
+    auto all = w.acquire(*locks, {"a", "b"});
+    auto one = w.acquire_any(*locks, {"b", "c"});
+    w.release(all.held);
+    w.release(one.held);
+
+    BOOST_TEST(read() == lines({
+        "2 begins: a+b",
+        "2 round 1: ++? won after 200 us",
+        "2 acquired: a+b after 200 us, waited 0 us, 1 rounds",
+        "3 begins: b+c, any",
+        "3 round 1: ++? won after 200 us",
+        "3 acquired: c after 200 us, waited 0 us, 1 rounds",
+        "2 released: a+b after 0 ms, valid for 9897 ms",
+        "3 released: c after 0 ms, valid for 9897 ms",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with_fencing)
+{
+    w[0].counters["lock:stock"] = 7;
+    w[0].counts_by = 5;
+
+    auto const won = w.acquire(*locks, "stock");
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: ++? won after 200 us",
+        "2 round 1 for a token: ++? won after 200 us",
+        "2 acquired: stock after 400 us, waited 0 us, 1 rounds",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    told->read();
+
+    w.extend(won.held, 2s);
+    w.each([](auto& s) { s.reachable = false; });
+    w.extend(won.held, 2s);
+
+    BOOST_TEST(read() == lines({
+        "2 extended, valid for 1977 ms",
+        "server-0 is down: no connection to the node",
+        "server-1 is down: no connection to the node",
+        "2 not extended: no_quorum, valid for 1977 ms: 0 of 3 granted, 0 denied, 2 needed; no vote from server-0 (no connection to the node), "
+        "server-1 (no connection to the node), server-2 (no connection to the node)",
+        "server-2 is down: no connection to the node",
+    }));
+}
+
+BOOST_FIXTURE_TEST_CASE(renewals_that_fail_and_are_well_again, observed<3>)
+{
+    auto const won = w.acquire(*locks, "stock", {.ttl = 6s, .renew = renewal::automatic});
+    told->read();
+    w.each([](auto& s) { s.reachable = false; });
+    w.run_for(4s);
+    w.each([](auto& s) { s.reachable = true; });
+    w.run_for(1s);
+
+    auto all = told->read();
+    std::erase_if(all, [](auto& l) { return l.starts_with("server"); });
+
+    BOOST_TEST_REQUIRE(all.size() >= 4u);
+    BOOST_TEST(all[0].starts_with("2 not renewed: no_quorum, valid for "), all[0]);
+    BOOST_TEST(all[1].starts_with("renewals fail, first 2: "), all[1]);
+    BOOST_TEST(all[all.size() - 2].starts_with("2 renewed, valid for 5"), all[all.size() - 2]);
+    auto const failures = std::count_if(all.begin(), all.end(), [](auto& l) { return l.starts_with("2 not renewed"); });
+    BOOST_TEST(all.back().ends_with(fmt::format(" ms: {} failed, 0 lost", failures)), all.back());
+    BOOST_TEST(static_cast<std::size_t>(failures) == all.size() - 3);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_loss_is_the_end_whoever_gives_it_back, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    told->read();
+
+    w.run_for(2s);
+    w.release(won.held);
+
+    BOOST_TEST(read() == lines({"2 lost: stock after 937 ms: its validity is about to end"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 1s});
+    told->read();
+
+    won.held = {};
+
+    BOOST_TEST(read() == lines({"2 released: stock after 0 ms, valid for 987 ms"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock");
+    auto const ticket = won.held.detach();
+    auto const told_other = std::make_shared<diary>();
+    auto const other = w.connected({.observer = told_other});
+    told_other->read();
+
+    lock_world::outcome resumed, again;
+    other->async_resume(ticket, {.ttl = 1s}, w.into(resumed));
+    w.run_to([&] { return resumed.done; });
+    w.release(resumed.held);
+    other->async_resume(ticket, {.ttl = 1s}, w.into(again));
+    w.run_to([&] { return again.done; });
+
+    BOOST_TEST(read() == lines({
+        "2 begins: stock",
+        "2 round 1: ++? won after 200 us",
+        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+        "2 detached: stock after 0 ms, valid for 9897 ms",
+    }));
+    BOOST_TEST(in_lines(told_other->read()) == lines({
+        "2 begins: stock, resumes",
+        "2 round 1: ++? won after 200 us",
+        "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
+        "2 released: stock after 0 ms, valid for 987 ms",
+        "3 begins: stock, resumes",
+        "3 round 1: --? lost after 200 us",
+        "3 not acquired: stock lost after 200 us, 1 rounds",
+    }));
+    BOOST_TEST(other->stats().failed == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(nodes_that_go_and_come_are_told_once, observed<3>)
+{
+    auto const of_nodes = [this] {
+        w.acquire(*locks, "stock");
+        w.acquire(*locks, "stock");
+        w.run_for(1s);
+        auto all = told->read();
+        std::erase_if(all, [](auto& l) { return !l.starts_with("server"); });
+        return in_lines(all);
+    };
+    BOOST_TEST(of_nodes() == lines({}));
+
+    w[2].reachable = false;
+    BOOST_TEST(of_nodes() == lines({"server-2 is down: no connection to the node"}));
+    w[2].reachable = true;
+    w[2].break_connections();
+    BOOST_TEST(of_nodes() == lines({"server-2 is up"}));
+    w[1].refusal = errc::node_loading;
+    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is loading its data set"}));
+    w[1].refusal = errc::node_read_only;
+    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is a replica, or read-only"}));
+    w[1].refusal = {};
+    BOOST_TEST(of_nodes() == lines({"server-1 is up"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_end_of_a_quarantine_is_told_when_it_comes, observed<3>)
+{
+    w[0].restart();
+    w.acquire(*locks, "stock");
+    w.run_for(1s);
+    auto all = told->read();
+    std::erase_if(all, [](auto& l) { return !l.starts_with("server"); });
+    BOOST_TEST(in_lines(all) == lines({"server-0 is up", "server-0 is quarantined for 60000 ms"}));
+
+    w.run_for(58s);
+    BOOST_TEST(read() == lines({}));
+    w.run_for(1s);
+    BOOST_TEST(read() == lines({"server-0 is trusted"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 5s});
+    w.run_for(1s);
+    told->read();
+    w[2].reachable = false;
+    w[2].break_connections();
+
+    w.release(won.held);
+    w.run_for(10ms);
+    BOOST_TEST(read() == lines({
+        "2 released: stock after 1000 ms, valid for 3947 ms",
+        "server-2 is down: no connection to the node",
+        "clean-up behind on server-2: no connection to the node, 3 pending",
+    }));
+    w.shutdown(*locks);
+
+    auto const all = told->read();
+    BOOST_TEST_REQUIRE(!all.empty());
+    BOOST_TEST(all.back() == "1 keys left");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_wrong_from_the_beginning_has_not_begun, observed<3>)
+{
+    auto const refused = w.acquire(*locks, "stock", {.ttl = 1ms});
+
+    BOOST_TEST((refused.ec == errc::invalid_argument));
+    BOOST_TEST(read() == lines({}));
+    BOOST_TEST(locks->stats().begun == 1u);
+    BOOST_TEST(locks->stats().failed == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, observed<3>)
+{
+    auto held = w.acquire(*locks, "stock");
+    lock_world::outcome waits;
+    w.start_acquire(waits, *locks, "stock", {.wait = wait_forever});
+    w.run_for(10ms);
+    told->read();
+    bool closed = false;
+    locks->async_shutdown([&](error_code) { closed = true; });
+    w.run_for(10ms);
+    BOOST_TEST(!closed);
+
+    w.release(held.held);
+    w.run_to([&] { return closed; });
+    auto const at_the_end = told->read();
+    w.acquire(*locks, "stock");
+
+    BOOST_TEST(in_lines(at_the_end) == lines({
+        "3 not acquired: stock aborted after 10000 us, 0 rounds",
+        "2 released: stock after 20 ms, valid for 9877 ms",
+    }));
+    BOOST_TEST(read() == lines({}));
+}
+
+namespace {
+
+/// Calls a function of the test when an acquisition has won; once.
+class calling : public diary {
+public:
+    std::function<void()> when_acquired;
+
+    void acquired(events::acquired const& e) override
+    {
+        diary::acquired(e);
+        if (auto const call = std::exchange(when_acquired, nullptr))
+            call();
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, manager_of<3>)
+{
+    auto const told = std::make_shared<calling>();
+    told->when_acquired = [] { throw std::runtime_error("so what"); };
+    auto const observed = w.manager({.observer = told});
+
+    auto won = w.acquire(*observed, "stock");
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!w.release(won.held));
+    BOOST_TEST(told->read().back() == "1 released: stock after 0 ms, valid for 9897 ms");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_observer_may_call_the_manager, manager_of<3>)
+{
+    auto const told = std::make_shared<calling>();
+    auto const observed = w.manager({.observer = told});
+    lock_world::outcome inner;
+    told->when_acquired = [&] { w.start_acquire(inner, *observed, "another", {}); };
+
+    auto const won = w.acquire(*observed, "stock");
+    w.run_to([&] { return inner.done; });
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!inner.ec);
+    BOOST_TEST(told->read().back() == "2 acquired: another after 200 us, waited 0 us, 1 rounds");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_observer_may_destroy_the_manager, manager_of<3>)
+{
+    auto const told = std::make_shared<calling>();
+    auto observed = w.manager({.observer = told});
+    told->when_acquired = [&] { observed.reset(); };
+
+    auto won = w.acquire(*observed, "stock");
+    w.run_for(10ms);
+    BOOST_TEST(observed == nullptr);
+    won.held = {};
+    w.run_for(10ms);
+
+    BOOST_TEST(told->read().back().starts_with("1 released: stock"));
+    BOOST_TEST(told.use_count() == 1);
+    BOOST_TEST(w.keys("lock:stock") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(when_the_context_goes_nothing_more_is_told)
+{
+    auto const told = std::make_shared<diary>();
+    auto w = std::make_unique<lock_world>(3);
+    auto observed = w->manager({.observer = told});
+    auto won = w->acquire(*observed, "stock");
+    lock_world::outcome waits;
+    w->start_acquire(waits, *observed, "stock", {.wait = wait_forever});
+    told->read();
+
+    w.reset();
+    won.held = {};
+    waits.held = {};
+    observed.reset();
+
+    BOOST_TEST(told->read().empty());
+    BOOST_TEST(told.use_count() == 1);
+}
+
+namespace {
+
+/// Counts beginnings and ends.
+struct balance : observer {
+    std::uint64_t begun = 0, acquired_ = 0, joined = 0, not_acquired_ = 0, ended = 0;
+
+    void acquisition_begun(events::acquisition_begun const&) override { ++begun; }
+    void acquired(events::acquired const& e) override { ++(e.joined ? joined : acquired_); }
+    void not_acquired(events::not_acquired const&) override { ++not_acquired_; }
+    void lost(events::lost const&) override { ++ended; }
+    void released(events::released const&) override { ++ended; }
+    void detached(events::detached const&) override { ++ended; }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(events_and_counters_balance, manager_of<3>)
+{
+    auto const told = std::make_shared<balance>();
+    auto const observed = w.manager({.observer = told});
+    std::vector<std::unique_ptr<lock_world::outcome>> all;
+    error_code ignored;
+    for (int i = 0; i < 400; ++i) {
+        acquire_options const how{.ttl = std::chrono::milliseconds(100 + 50 * (i % 7)),
+                                  .wait = std::chrono::milliseconds(i % 5 == 0 ? 0 : 30 * (i % 11)),
+                                  .renew = i % 3 == 0 ? renewal::automatic : renewal::none,
+                                  .mode = i % 4 == 0 ? mode::shared : mode::exclusive};
+        w.start_acquire(*all.emplace_back(std::make_unique<lock_world::outcome>()), *observed, "r" + std::to_string(i % 6), how);
+        w[i % 3].reachable = i % 40 < 30;
+        w[(i + 1) % 3].mute = i % 50 > 40;
+        w.run_for(std::chrono::milliseconds(i % 13));
+        auto& earlier = *all[static_cast<std::size_t>(i / 2)];
+        if (earlier.held.held() && i % 10 == 9)
+            earlier.held.detach(ignored);
+        else if (i % 3 != 0)
+            earlier.held = {};
+    }
+    w.each([](auto& s) { s.reachable = !(s.mute = false); });
+    w.run_for(2s);
+
+    auto const s = observed->stats();
+    BOOST_TEST(s.held > 0u);
+    BOOST_TEST(s.lost > 0u);
+    BOOST_TEST(s.joined > 0u);
+    BOOST_TEST(s.detached > 0u);
+    BOOST_TEST(s.no_quorum > 0u);
+    BOOST_TEST(s.begun == 400u);
+    BOOST_TEST(is_balanced(s));
+    BOOST_TEST(told->begun == s.begun);
+    BOOST_TEST(told->acquired_ == s.acquired);
+    BOOST_TEST(told->joined == s.joined);
+    BOOST_TEST(told->not_acquired_ == s.begun - s.acquired - s.joined);
+    BOOST_TEST(told->ended == s.acquired - s.held);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "sim/gallery/algorithm.hpp"
+#include "sim/gallery/stores.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace redlock::sim::gallery {
+
+/// When two may be in the critical section at once.
+enum class promise {
+    none,
+    unless_paused,  ///< only if a holder stands still between its look at the lock and what follows, or clocks jump
+    always,         ///< never
+};
+
+/// An algorithm, on how many servers of which kind.
+struct exhibit {
+    std::string_view name;
+    std::size_t servers = 1;
+    bool fencing = false;
+    promise excludes = promise::none;
+    maker* make_server = plain_redis;
+    std::unique_ptr<algorithm> (*make)(computer&);
+};
+
+template <class Algorithm>
+std::unique_ptr<algorithm> make(computer& c)
+{
+    return std::make_unique<Algorithm>(c);
+}
+
+std::vector<exhibit> one_server();
+std::vector<exhibit> quorum();
+std::vector<exhibit> other_stores();
+std::vector<exhibit> ours();
+
+/// Those whose names hold @p words, the simplest first.
+std::vector<exhibit> catalogue(std::string_view words);
+
+}  // namespace redlock::sim::gallery

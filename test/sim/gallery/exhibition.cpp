@@ -1,0 +1,242 @@
+#include "sim/gallery/exhibition.hpp"
+
+#include "sim/gallery/trial.hpp"
+#include "support/stated.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+namespace redlock::sim::gallery {
+
+namespace {
+
+/// Worlds that are alike: a column of the table.
+struct kind {
+    std::string_view name;
+    std::vector<std::string_view> profiles;
+};
+
+std::vector<kind> const kinds{
+    {"quiet", {"quiet"}},
+    {"slow", {"slow"}},
+    {"network", {"lossy", "late replies", "partitions"}},
+    {"crashes", {"crashes"}},
+    {"restarts", {"restarts", "power cuts"}},
+    {"clocks", {"clocks"}},
+};
+
+/// Clients' clocks are set by a server of time, except where clocks are what is wrong.
+profile conditions_of(std::string_view name)
+{
+    auto p = *find_profile(name);
+    p.wall_clock_error = p.jump_every > 0ms ? p.jump_max : 20ms;
+    return p;
+}
+
+/// How exclusion was broken once. The fewer had to go wrong for it, the more it tells.
+struct story {
+    std::string where{};
+    std::vector<std::string> lines{};
+    bool clocks_were_wrong = false;
+    bool somebody_stood_still = false;
+
+    bool tells_more_than(story const& other) const
+    {
+        auto const order = [](story const& s) {
+            return std::tuple(s.lines.empty(), s.clocks_were_wrong, s.somebody_stood_still, s.lines.size());
+        };
+        return order(*this) < order(other);
+    }
+};
+
+story tell(profile const& p, std::uint64_t seed, std::vector<std::string> lines)
+{
+    bool const stood_still = std::ranges::any_of(lines, [](auto& line) { return line.find(" stands still for ") != line.npos; });
+    return {fmt::format("{}, seed {}", p.name, seed), std::move(lines), !p.exclusive, stood_still};
+}
+
+/// How one algorithm did in all worlds.
+struct record {
+    exhibit what;
+    std::size_t worlds = 0;
+    std::vector<std::size_t> broken = std::vector<std::size_t>(kinds.size());  ///< worlds, by kind
+    std::size_t broken_unpaused = 0, broken_against_promise = 0;
+    std::size_t deadlocked = 0, left_keys = 0;
+    std::size_t first_broken = 0;                                              ///< the number of the world; 0: none
+    std::vector<story> stories = std::vector<story>(kinds.size());             ///< by kind
+    std::string violation{};
+    double rate = 0, rate_with_one_stopped = 0, least_share = 0;
+
+    std::size_t broken_in_all() const { return std::accumulate(broken.begin(), broken.end(), std::size_t(0)); }
+    bool caught() const { return broken_in_all() + deadlocked > 0; }
+
+    bool as_promised() const
+    {
+        if (what.excludes == promise::none)
+            return caught();
+        return violation.empty() && broken_against_promise + deadlocked + left_keys == 0;
+    }
+};
+
+void note(record& r, std::size_t kind, profile const& p, std::uint64_t seed, verdict v)
+{
+    ++r.worlds;
+    r.broken[kind] += v.broken;
+    r.broken_unpaused += v.broken_unpaused;
+    r.deadlocked += v.deadlocked;
+    r.left_keys += v.left_keys;
+    if (r.violation.empty())
+        r.violation = v.violation;
+    bool const excusable = r.what.excludes == promise::unless_paused && (!p.exclusive || !v.broken_unpaused);
+    r.broken_against_promise += v.broken && !excusable;
+    if (v.broken) {
+        auto s = tell(p, seed, std::move(v.history));
+        if (s.tells_more_than(r.stories[kind]))
+            r.stories[kind] = std::move(s);
+    }
+    if (r.first_broken == 0 && (v.broken || v.deadlocked))
+        r.first_broken = r.worlds;
+}
+
+// Kinds take turns, so that what only one of them shows is met early.
+void try_for_safety(record& r, plan const& wanted)
+{
+    for (std::uint64_t seed = wanted.first; seed < wanted.first + wanted.seeds; ++seed) {
+        for (std::size_t k = 0; k < kinds.size(); ++k) {
+            for (auto const name : kinds[k].profiles) {
+                auto const p = conditions_of(name);
+                note(r, k, p, seed, try_out(r.what, {.faults = p}, seed));
+                if (wanted.until_caught && r.caught() && r.what.excludes == promise::none)
+                    return;
+            }
+        }
+    }
+}
+
+void try_for_speed(record& r, plan const& wanted)
+{
+    auto const p = conditions_of("quiet");
+    std::size_t visits = 0, visits_with_one_stopped = 0;
+    for (std::uint64_t seed = wanted.first; seed < wanted.first + wanted.seeds; ++seed) {
+        auto const v = try_out(r.what, {.faults = p, .brief = true}, seed);
+        visits += v.visits;
+        r.least_share += v.least_share / static_cast<double>(wanted.seeds);
+        visits_with_one_stopped += try_out(r.what, {.faults = p, .brief = true, .one_stopped = true}, seed).visits;
+    }
+    auto const seconds = static_cast<double>(wanted.seeds) * std::chrono::duration<double>(time_of_faults).count();
+    r.rate = static_cast<double>(visits) / seconds;
+    r.rate_with_one_stopped = static_cast<double>(visits_with_one_stopped) / seconds;
+}
+
+std::string row(record const& r)
+{
+    auto text = fmt::format("{:<32}", r.what.name);
+    for (auto const n : r.broken)
+        text += fmt::format("{:>9}", n);
+    auto const cost = r.rate > 0 ? r.rate_with_one_stopped / r.rate : 0;
+    return text + fmt::format("{:>9}{:>10}{:>6}{:>9.1f}{:>7.2f}{:>9.2f}", r.broken_unpaused, r.deadlocked, r.left_keys, r.rate, r.least_share, cost);
+}
+
+/// @return whether the page $REDLOCK_STATED_IN says the same; what it says of the library is its own: every change moves that a little
+bool print_table(std::span<record const> all, plan const& wanted)
+{
+    fmt::print("{:<32}", "two at once, in worlds that are");
+    for (auto const& k : kinds)
+        fmt::print("{:>9}", k.name);
+    fmt::print("{:>9}{:>10}{:>6}{:>9}{:>7}{:>9}\n", "unpaused", "deadlock", "left", "locks/s", "least", "stopped");
+    fmt::print("{:<32}", "so many of each");
+    for (auto const& k : kinds)
+        fmt::print("{:>9}", k.profiles.size() * wanted.seeds);
+    fmt::print("\n");
+    bool stated = true;
+    for (auto const& r : all) {
+        auto const text = row(r);
+        fmt::print("{}\n", text);
+        stated = (r.what.excludes != promise::none || test::stated(text)) && stated;
+    }
+    return stated;
+}
+
+void print(story const& s)
+{
+    fmt::print("  in {}:\n", s.where);
+    for (auto const& line : s.lines)
+        fmt::print("{}\n", line);
+}
+
+/// Of each algorithm the one that tells most, or one of each kind.
+void print_stories(std::span<record const> all, bool of_each_kind)
+{
+    for (auto const& r : all) {
+        fmt::print("\n{}: two at once in {} of {} worlds\n", r.what.name, r.broken_in_all(), r.worlds);
+        if (r.broken_in_all() == 0)
+            continue;
+        if (!of_each_kind)
+            print(*std::ranges::min_element(r.stories, [](auto& a, auto& b) { return a.tells_more_than(b); }));
+        for (auto const& s : r.stories) {
+            if (of_each_kind && !s.lines.empty())
+                print(s);
+        }
+    }
+}
+
+bool print_whether_as_promised(std::span<record const> all)
+{
+    bool good = true;
+    for (auto const& r : all) {
+        if (r.as_promised())
+            continue;
+        good = false;
+        if (r.what.excludes == promise::none)
+            fmt::print("{}: not caught in {} worlds\n", r.what.name, r.worlds);
+        else
+            fmt::print("{}: against its promise two at once in {} of {} worlds, deadlocks in {}, keys left in {} {}\n", r.what.name,
+                       r.broken_against_promise, r.worlds, r.deadlocked, r.left_keys, r.violation);
+    }
+    return good;
+}
+
+}  // namespace
+
+int exhibit_all(plan const& wanted)
+{
+    std::vector<record> all;
+    for (auto const& e : catalogue(wanted.only))
+        all.push_back({.what = e});
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < wanted.jobs; ++i) {
+        threads.emplace_back([&] {
+            for (auto n = next++; n < all.size(); n = next++) {
+                try_for_safety(all[n], wanted);
+                if (!wanted.until_caught)
+                    try_for_speed(all[n], wanted);
+            }
+        });
+    }
+    for (auto& t : threads)
+        t.join();
+    if (wanted.until_caught) {
+        for (auto const& r : all) {
+            bool const is_hunted = r.what.excludes == promise::none;
+            fmt::print("{:<32}{} {}\n", r.what.name, is_hunted ? "caught in world" : "worlds:", is_hunted ? r.first_broken : r.worlds);
+        }
+        return print_whether_as_promised(all) ? 0 : 1;
+    }
+    bool const stated = print_table(all, wanted);
+    print_stories(all, !wanted.only.empty());
+    return print_whether_as_promised(all) && stated ? 0 : 1;
+}
+
+}  // namespace redlock::sim::gallery

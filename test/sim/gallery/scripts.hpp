@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string_view>
+
+// What the algorithms send to their servers as a text. The simulated servers know each by its text and do what it says.
+namespace redlock::sim::gallery {
+
+/// KEYS: the lock. ARGV: the own value.
+inline constexpr std::string_view delete_if_equal = R"(
+if redis.call("get", KEYS[1]) == ARGV[1] then
+    return redis.call("del", KEYS[1])
+end
+return 0)";
+
+/// KEYS: the lock. ARGV: the time, and when the lock is to be over.
+inline constexpr std::string_view take_if_over = R"(
+local over = redis.call("get", KEYS[1])
+if not over or tonumber(over) < tonumber(ARGV[1]) then
+    redis.call("set", KEYS[1], ARGV[2])
+    return 1
+end
+return 0)";
+
+/// $1 the lock, $2 the owner, $3 the time, $4 when it is to be over, both of the client's clock.
+inline constexpr std::string_view take_row_by_clients_clock = R"(
+INSERT INTO locks (name, owner, over) VALUES ($1, $2, $4)
+ON CONFLICT (name) DO UPDATE SET owner = $2, over = $4 WHERE locks.over < $3)";
+
+/// $1 the lock, $2 the owner, $3 for how many milliseconds.
+inline constexpr std::string_view take_row_by_servers_clock = R"(
+INSERT INTO locks (name, owner, over) VALUES ($1, $2, now() + $3)
+ON CONFLICT (name) DO UPDATE SET owner = $2, over = now() + $3 WHERE locks.over < now())";
+
+/// $1 the lock, $2 the owner.
+inline constexpr std::string_view delete_row = "DELETE FROM locks WHERE name = $1 AND owner = $2";
+
+}  // namespace redlock::sim::gallery

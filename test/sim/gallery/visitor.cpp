@@ -1,0 +1,60 @@
+#include "sim/gallery/visitor.hpp"
+
+#include "sim/process.hpp"
+#include "sim/world.hpp"
+
+namespace redlock::sim::gallery {
+
+visitor::visitor(world& w, process& p, std::size_t number, exhibit const& e, premises& shared)
+    : world_(w),
+      premises_(shared),
+      place_(fmt::format("p{}/{}", p.index(), number)),
+      computer_(w, p, fmt::format("{}/{}", p.name(), number)),
+      algorithm_(e.make(computer_))
+{
+    premises_.visits[place_];
+}
+
+task<void> visitor::run()
+{
+    auto& random = world_.random;
+    for (;;) {
+        co_await computer_.sleep(premises_.brief ? random.spread(1ms, 20ms) : random.spread(1ms, 100ms));
+        auto const v = std::make_shared<visit>(visit{.who = computer_.name(), .process = computer_.runs_on().name()});
+        bool const won = co_await algorithm_->lock();
+        if (!won)
+            continue;
+        world_.tell("{} has the lock", v->who);
+        ++premises_.visits[place_];
+        v->token = algorithm_->fencing_token();
+        co_await work(v);
+        world_.tell("{} is done", v->who);
+        co_await algorithm_->unlock();
+    }
+}
+
+// Mostly it is short. Who can ask whether the lock is valid relies on that, now and then, for as long as it is.
+task<void> visitor::work(std::shared_ptr<visit> v)
+{
+    auto& random = world_.random;
+    bool const relies = !premises_.brief && random.chance(0.1) && algorithm_->held();
+    auto const steps = relies ? 100 : premises_.brief ? 1 : 1 + random.below(4);
+    for (std::size_t i = 0; i < steps && touch(v); ++i)
+        co_await computer_.sleep(premises_.brief ? random.spread(1ms, 5ms) : random.spread(1ms, 100ms));
+    touch(v);
+}
+
+bool visitor::touch(std::shared_ptr<visit> const& v)
+{
+    auto const stalls = computer_.runs_on().stalls();
+    if (!algorithm_->held().value_or(true)) {
+        world_.tell("{} sees that its lock is over", v->who);
+        return false;
+    }
+    v->paused = v->paused || computer_.runs_on().stalls() != stalls;
+    bool const let_in = premises_.section.touch(v);
+    world_.tell("{} {}", v->who, let_in ? "works on what the lock protects" : "is refused: its fencing token is too low");
+    return let_in;
+}
+
+}  // namespace redlock::sim::gallery

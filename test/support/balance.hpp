@@ -1,0 +1,17 @@
+#pragma once
+
+#include <redlock/stats.hpp>
+
+namespace redlock::test {
+
+/// Whether all that has begun has an end, or is held. Of a manager with nothing under way.
+inline bool is_balanced(stats const& s)
+{
+    auto const failed = s.contended + s.no_quorum + s.validity_exhausted + s.quarantined + s.cancelled + s.failed;
+    return s.begun == s.acquired + s.joined + failed && s.acquired == s.released + s.detached + s.lost + s.held
+           && s.time_to_acquire.count() == s.acquired + s.joined && s.time_waited.count() == s.acquired + s.joined
+           && s.time_to_fail.count() == failed && s.time_held.count() == s.released + s.detached + s.lost
+           && s.validity_left.count() == s.released;
+}
+
+}  // namespace redlock::test
