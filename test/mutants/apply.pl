@@ -1,10 +1,13 @@
-# The list of deliberate bugs, as others want it:
-#   perl apply.pl LIST names                 their names, a line each
-#   perl apply.pl LIST files NUMBER          what the bug with this number, from 1, changes
-#   perl apply.pl LIST apply NUMBER ROOT     puts it into the sources below ROOT
-#   perl apply.pl LIST check ROOT KILLERS    whether each can be put in, and each has a line in KILLERS, and no other has
+# Reads the list of deliberate bugs (mutants.txt, whose header describes the format):
+#   perl apply.pl LIST names                 prints the names, a line each
+#   perl apply.pl LIST promises              prints the promise that each bug breaks, in the same order
+#   perl apply.pl LIST files NUMBER          prints the files that the bug with this number, from 1, changes
+#   perl apply.pl LIST apply NUMBER ROOT     puts the bug into the sources below ROOT
+#   perl apply.pl LIST check ROOT KILLERS    checks the list, that each bug can be put in, and that KILLERS has one line for each
 use strict;
 use warnings;
+
+my $bugs_max = 120;  # a run takes long, and each bug must follow the code that it changes
 
 my ($list, $what, @arguments) = @ARGV;
 
@@ -18,6 +21,10 @@ sub read_file {
 my (@mutants, $edit);
 for my $line (split /^/, read_file($list)) {
     if ($line =~ /^#/ or $line =~ /^\s*$/) { next }
+    elsif ($line =~ /^= (.+)$/) {
+        die "$list: \"= $1\" is not directly below a name\n" if !@mutants or $mutants[-1]{promise} or @{$mutants[-1]{edits}};
+        $mutants[-1]{promise} = $1;
+    }
     elsif ($line =~ /^@ (\S+)$/) { push @{$mutants[-1]{edits}}, $edit = {file => $1, '-' => '', '+' => ''} }
     elsif ($line =~ /^([-+])(.*)$/s) { $edit->{$1} .= $2 }
     else { chomp $line; push @mutants, {name => $line, edits => []} }
@@ -46,8 +53,12 @@ sub mutate {
 sub check {
     my ($root, $killers) = @_;
     my (%named, %killed, @wrong);
+    push @wrong, "$list: " . @mutants . " bugs, at most $bugs_max are allowed: drop one before you add one\n" if @mutants > $bugs_max;
     for my $m (@mutants) {
         push @wrong, "two bugs are called \"$m->{name}\"\n" if $named{$m->{name}}++;
+        push @wrong, "the name of \"$m->{name}\" has more than 70 characters\n" if length $m->{name} > 70;
+        push @wrong, "\"$m->{name}\" has no promise: add a line \"= PROMISE\" below its name\n" if !$m->{promise};
+        push @wrong, "the promise of \"$m->{name}\" has more than 100 characters\n" if length($m->{promise} // '') > 100;
         push @wrong, $@ if !eval { mutate($m, $root); 1 };
     }
     for my $line (grep { !/^#/ } split /\n/, read_file($killers)) {
@@ -58,11 +69,13 @@ sub check {
     }
     push @wrong, map { "$killers: \"$_\" is missing; ./dev mutants $_\n" } grep { !$killed{$_} } sort keys %named;
     die @wrong if @wrong;
-    print scalar(@mutants), " bugs can be put in, and it is known what catches them\n";
+    print scalar(@mutants), " bugs can be put in; each has a promise, and it is known what catches it\n";
 }
 
 if ($what eq 'names') {
     print "$_->{name}\n" for @mutants;
+} elsif ($what eq 'promises') {
+    print $_->{promise} // '', "\n" for @mutants;
 } elsif ($what eq 'files') {
     my %files = map { $_->{file} => 1 } @{$mutants[$arguments[0] - 1]{edits}};
     print "$_\n" for sort keys %files;
