@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 struct fault {
     std::string scenario;
-    std::string began, ended;  // for the page
+    std::string began, ended;  // for the timeline
     void (testbed::local_server::*begin)();
     void (testbed::local_server::*end)();
     bool keeps_counters;  ///< the server's own

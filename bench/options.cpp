@@ -52,6 +52,9 @@ void check(testbed::command_line const& line, options const& o)
         if (std::ranges::find(known, name) == known.end())
             line.refuse(fmt::format("there is no scenario \"{}\"; --help lists them", testbed::without_urls(name)));
     }
+    if (!o.plot.empty() && !o.plot.ends_with(".svg"))
+        line.refuse(fmt::format("--plot is \"{}\", but must be the name of a file that ends in .svg",
+                                testbed::without_urls(o.plot)));
     if (o.count % 2 == 0)
         line.refuse(fmt::format("--count is {}, but should be odd: {} nodes survive no more failures than {}", o.count, o.count, o.count - 1));
 }
@@ -85,7 +88,8 @@ options parse(std::vector<std::string> arguments)
     line.option_defaults()->group("What comes of it, besides the table");
     line.add_text("--json", "FILE", o.json, "all figures, and the machine");
     line.add_text("--csv", "FILE", o.csv, "all figures, for a spreadsheet");
-    line.add_text("--html", "FILE", o.html, "a page with charts");
+    line.add_text("--plot", "FILE.svg", o.plot,
+                  "rates and latencies, drawn by gnuplot; with --compare, what has changed, too");
     line.option_defaults()->group("Instead");
     line.add_option("--compare", compared, "two runs: what is faster and slower in the second")->type_name("BEFORE.json AFTER.json");
     line.read(std::move(arguments));

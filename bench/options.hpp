@@ -22,7 +22,7 @@ struct options {
     std::size_t rounds = 5;
     std::chrono::milliseconds duration{1500};
     std::vector<int> pin;
-    std::string json, csv, html;
+    std::string json, csv, plot;
     std::string before, after;       ///< of --compare
 };
 

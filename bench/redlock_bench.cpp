@@ -1,8 +1,8 @@
 // How fast the library is, as a ratio to what the same commands cost at the least, measured in the same run.
 
 #include "output/csv.hpp"
-#include "output/html.hpp"
 #include "output/json.hpp"
+#include "output/plot.hpp"
 #include "output/table.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
@@ -70,7 +70,9 @@ void show(std::string const& what)
 int bench(options const& o, std::string command)
 {
     note_interrupts();
-    output json(o.json), csv(o.csv), html(o.html);
+    if (!o.plot.empty())
+        need_gnuplot();
+    output json(o.json), csv(o.csv), plot(o.plot);
     if (!o.pin.empty())
         pin_to(o.pin);  // the servers inherit it
     run all;
@@ -86,11 +88,23 @@ int bench(options const& o, std::string command)
     std::fflush(stdout);
     json.write([&] { return to_json(all); });
     csv.write([&] { return to_csv(all); });
-    html.write([&] { return to_html(all); });
+    plot.write([&] { return drawn(to_plot(all)); });
     if (std::ranges::all_of(all.results, [](auto& r) { return r.violations == 0; }))
         return 0;
     fmt::print(stderr, "redlock_bench: mutual exclusion was violated\n");
     return 3;
+}
+
+int compare(options const& o)
+{
+    if (!o.plot.empty())
+        need_gnuplot();
+    auto const before = read(o.before), after = read(o.after);
+    output plot(o.plot);
+    fmt::print("{}", to_comparison(before, after));
+    std::fflush(stdout);
+    plot.write([&] { return drawn(to_plot(after, &before)); });
+    return 0;
 }
 
 }  // namespace
@@ -100,10 +114,7 @@ int main(int argc, char** argv)
     std::vector<std::string> const arguments(argv + 1, argv + argc);
     try {
         auto const o = parse(arguments);
-        if (o.before.empty())
-            return bench(o, command_line(arguments));
-        fmt::print("{}", to_comparison(read(o.before), read(o.after)));
-        return 0;
+        return o.before.empty() ? bench(o, command_line(arguments)) : compare(o);
     } catch (redlock::testbed::early_exit const& e) {
         return e.tell();
     } catch (interrupted const&) {

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace redlock::bench {
 
@@ -30,15 +28,6 @@ std::string differing_machines(run const& before, run const& after)
             text += fmt::format("  {}: {} → {}\n", name, was, is);
     }
     return text.empty() ? text : "The machines differ, so that only ratios to the floor can be compared:\n" + text;
-}
-
-result const* find_like(run const& in, result const& r)
-{
-    auto const same = [&](result const& other) {
-        return std::tie(r.scenario, r.variant, r.nodes, r.clients) == std::tie(other.scenario, other.variant, other.nodes, other.clients);
-    };
-    auto const found = std::find_if(in.results.begin(), in.results.end(), same);
-    return found == in.results.end() ? nullptr : &*found;
 }
 
 std::string title(result const& r)
@@ -65,13 +54,8 @@ std::string microseconds(double us)
 std::string compared(result const& before, result const& after)
 {
     rows all;
-    auto const spread = std::max(before.spread, after.spread);  // of the ratio, or where there is none, of cycles/s
-    if (before.ratio_to_floor && after.ratio_to_floor)
-        add(all, "ratio to floor", *before.ratio_to_floor, *after.ratio_to_floor, figure,
-            within_spread(*before.ratio_to_floor, *after.ratio_to_floor, spread));
-    else
-        add(all, "cycles/s", before.cycles_per_second, after.cycles_per_second, figure,
-            within_spread(before.cycles_per_second, after.cycles_per_second, spread));
+    auto const c = change_of(before, after);
+    add(all, c.what, c.before, c.after, figure, within_spread(c.before, c.after, c.spread));
     add(all, "client CPU us/cycle", before.client_cpu_us_per_cycle, after.client_cpu_us_per_cycle, figure);
     add(all, "allocations/cycle", before.allocations_per_cycle, after.allocations_per_cycle, figure);
     add(all, "commands/cycle", before.commands_per_cycle, after.commands_per_cycle, figure);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 
 namespace redlock::bench {
 
@@ -158,6 +159,24 @@ std::string spaced(std::string_view name)
 std::size_t width(std::string_view text)
 {
     return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+result const* find_like(run const& in, result const& r)
+{
+    auto const same = [&](result const& other) {
+        return std::tie(r.scenario, r.variant, r.nodes, r.clients)
+               == std::tie(other.scenario, other.variant, other.nodes, other.clients);
+    };
+    auto const found = std::find_if(in.results.begin(), in.results.end(), same);
+    return found == in.results.end() ? nullptr : &*found;
+}
+
+rate_change change_of(result const& before, result const& after)
+{
+    auto const spread = std::max(before.spread, after.spread);  // of the ratio, or where there is none, of cycles/s
+    if (before.ratio_to_floor && after.ratio_to_floor)
+        return {"ratio to floor", *before.ratio_to_floor, *after.ratio_to_floor, spread};
+    return {"cycles/s", before.cycles_per_second, after.cycles_per_second, spread};
 }
 
 std::vector<scenario> scenarios_of(run const& r)

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-// How figures and names are written for people; the table and the comparison share it.
+// How figures and names are written for people; the table, the comparison and the plot share it.
 
 namespace redlock::bench {
 
@@ -59,6 +59,18 @@ struct scenario {
     std::string name;
     std::vector<result const*> results;  ///< belong to the run
 };
+
+/// The result of the same measurement: scenario, variant, nodes and clients are the same. Null if there is none.
+result const* find_like(run const& in, result const& r);
+
+/// By what two results of the same measurement are compared first.
+struct rate_change {
+    std::string_view what;  ///< "ratio to floor" or, where one of them has none, "cycles/s"
+    double before, after;
+    double spread;          ///< the larger one: a change that is smaller says nothing
+};
+
+rate_change change_of(result const& before, result const& after);
 
 /// In the order of their first results.
 std::vector<scenario> scenarios_of(run const& r);

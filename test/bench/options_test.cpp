@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(every_option_is_taken)
 {
     auto const o = parse({"contended", "renew", "--nodes", "redis://a,redis://b", "--clients", "7", "--rate", "2.5", "--hold",
                           "0.5", "--rtt", "2ms", "--locks", "9", "--ttl", "1min", "--rounds", "3", "--duration=0.25s", "--pin", "1,0",
-                          "--server", "valkey-server", "--json", "j", "--csv", "c", "--html", "h"});
+                          "--server", "valkey-server", "--json", "j", "--csv", "c", "--plot", "p.svg"});
 
     BOOST_TEST(o.scenarios == (std::vector<std::string>{"contended", "renew"}), boost::test_tools::per_element());
     BOOST_TEST(o.nodes == (std::vector<std::string>{"redis://a", "redis://b"}), boost::test_tools::per_element());
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(every_option_is_taken)
     BOOST_TEST((o.duration == 250ms));
     BOOST_TEST(o.pin == (std::vector<int>{0, 1}), boost::test_tools::per_element());
     BOOST_TEST(o.server == "valkey-server");
-    BOOST_TEST(o.json + o.csv + o.html == "jch");
+    BOOST_TEST(o.json + o.csv + o.plot == "jcp.svg");
 }
 
 BOOST_AUTO_TEST_CASE(without_arguments_there_is_something_to_do)
@@ -85,6 +85,10 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_the_way_out)
     BOOST_TEST(tells(wrong({"--server", ""}), "--server needs a value: PROGRAM"));
     BOOST_TEST(tells(wrong({"--compare", "one.json"}), "--compare: 2 required BEFORE.json AFTER.json missing"));
     BOOST_TEST(tells(wrong({"uncontented"}), "there is no scenario \"uncontented\""));
+    for (auto const* file : {"report.png", "report", "svg"})
+        BOOST_TEST(tells(wrong({"--plot", file}),
+                         std::string("--plot is \"") + file + "\", but must be the name of a file that ends in .svg"));
+    BOOST_TEST(tells(wrong({"--plot"}), "--plot: 1 required FILE.svg missing"));
     BOOST_TEST(tells(wrong({"--round", "1"}), "there is no option \"--round\""));
 }
 

@@ -1,15 +1,22 @@
 #include <boost/test/unit_test.hpp>
 
 #include "output/csv.hpp"
-#include "output/html.hpp"
 #include "output/json.hpp"
+#include "output/plot.hpp"
 #include "bench/sample_run.hpp"
 #include "output/table.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/process.hpp"
 
-#include <fstream>
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 
 using namespace redlock::bench;
 
@@ -23,25 +30,36 @@ run run_of(double ratio, double spread)
     return r;
 }
 
-/// With text that a page could take for its own.
-run hostile_run()
+/// Scenario and variant have this name.
+run named(std::string const& name)
 {
-    std::string const text = "</script><i>'\"&";
     auto r = full_run();
-    r.machine[text] = text;
-    r.results[0].scenario = r.results[0].variant = r.results[0].time->marks[0].what = text;
-    r.results[0].failures = {{text, 1}};
-    r.results[0].more = {{text, 1}};
+    r.results[0].scenario = r.results[0].variant = name;
     return r;
 }
 
-run run_of_two_node_counts()
+boost::test_tools::assertion_result gnuplot_is_installed(boost::unit_test::test_unit_id)
 {
-    auto r = full_run();
-    r.results.push_back(r.results[0]);
-    r.results[1].nodes = 3;
-    r.results[1].curve = {{0.5, 110}, {0.99, 1'000}};  // or its line would hide the other one
-    return r;
+    redlock::testbed::process gnuplot({"gnuplot", "--version"}, {.output = "/dev/null"});
+    boost::test_tools::assertion_result can(gnuplot.wait().code() == 0);
+    can.message() << "skipped: there is no gnuplot here (Debian's package gnuplot-nox)";
+    return can;
+}
+
+/// All text of a picture, which must be well-formed XML.
+std::string text_of(std::string const& svg)
+{
+    std::istringstream in(svg);
+    boost::property_tree::ptree tree;
+    boost::property_tree::read_xml(in, tree);
+    std::string all;
+    auto const add = [&](auto const& self, boost::property_tree::ptree const& t) -> void {
+        all += t.data() + '\n';
+        for (auto const& child : t)
+            self(self, child.second);
+    };
+    add(add, tree);
+    return all;
 }
 
 }  // namespace
@@ -146,37 +164,104 @@ BOOST_AUTO_TEST_CASE(other_machines_allow_ratios_only)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(html)
+BOOST_AUTO_TEST_SUITE(plot)
 
-BOOST_AUTO_TEST_CASE(the_page_needs_nothing_but_itself)
+BOOST_AUTO_TEST_CASE(to_plot_writes_rates_and_percentiles_of_library_and_floor)
 {
-    auto const text = to_html(full_run());
+    auto const script = to_plot(full_run());
 
-    for (std::string_view const outside : {"<link", " src=", "@import", "fetch("})
-        BOOST_TEST(!contains(text, outside), outside);
-    BOOST_TEST(contains(text, "var uPlot="));
-    BOOST_TEST(contains(text, "The MIT License"));
+    // y, rate, its range over the rounds; p50, p99 and maximum in seconds
+    BOOST_TEST(contains(script, "$library << EOD\n47 12345 12098.1 12591.9 0.00015 0.00124 2.1 "
+                                "\"12,345, 0.823 of the floor\"\nEOD\n"));
+    BOOST_TEST(contains(script, "$floor << EOD\n67 15000 NaN NaN 7.5e-05 0.00031 0.001 \"\"\nEOD\n"));
+    BOOST_TEST(contains(script, "'redlock_bench <all>'"));
+    BOOST_TEST(contains(script, "'scale'"));
+    BOOST_TEST(contains(script, "'5 nodes, 16 clients, rtt 1 ms, \"far\",'.\"\\n\"."
+                                "'VIOLATIONS: 2' at graph 0, first 48.5 "));
+    BOOST_TEST(!contains(script, "plot $changes"));
 }
 
-BOOST_AUTO_TEST_CASE(the_page_holds_the_figures_of_the_run)
+BOOST_AUTO_TEST_CASE(to_plot_without_floor_and_with_one_round_draws_neither)
 {
-    for (auto const& r : {full_run(), odd_run(), hostile_run(), run()}) {
-        auto const text = to_html(r);
-        auto const begin = text.find('{', text.find("id=\"run\""));
-        auto const data = text.substr(begin, text.find('<', begin) - begin);  // the script's end is the first of them
+    auto r = full_run();
+    r.results[0].floor_cycles_per_second.reset();
+    r.results[0].floor_cycle_us.reset();
+    r.results[0].ratio_to_floor.reset();
+    r.results[0].rounds = 1;
 
-        BOOST_TEST(to_json(from_json(data, "page.html")) == to_json(r));
+    auto const script = to_plot(r);
+
+    BOOST_TEST(contains(script, "$library << EOD\n57 12345 NaN NaN "));
+    BOOST_TEST(contains(script, "$floor << EOD\n-1 NaN "));
+}
+
+BOOST_AUTO_TEST_CASE(to_plot_with_a_run_before_draws_the_ratio_and_the_larger_spread)
+{
+    auto const before = run_of(0.80, 0.05);
+
+    auto const script = to_plot(run_of(0.84, 0.01), &before);
+
+    BOOST_TEST(contains(script, "$changes << EOD\n57 1.05 1 1.1 \"+5.0 % (ratio to floor)\"\nEOD\n"));
+    BOOST_TEST(contains(script, "plot $changes"));
+    run const other;
+    BOOST_TEST(contains(to_plot(full_run(), &other), "$changes << EOD\n-1 NaN "));
+}
+
+BOOST_AUTO_TEST_CASE(to_plot_of_more_results_is_higher)
+{
+    auto const height = [](run const& r) {
+        auto const script = to_plot(r);
+        return std::stoi(script.substr(script.find(',') + 1));
+    };
+    auto more = full_run();
+    more.results.resize(40, more.results[0]);
+
+    BOOST_TEST(height(more) == height(full_run()) + 39 * 46);
+}
+
+BOOST_AUTO_TEST_CASE(to_plot_quotes_names)
+{
+    BOOST_TEST(contains(to_plot(named("it's `x`\n\"EOD\" \\")), "set label 'it''s `x` \"EOD\" \\' at "));
+}
+
+BOOST_AUTO_TEST_CASE(drawn_is_well_formed_and_holds_the_names, *boost::unit_test::precondition(gnuplot_is_installed))
+{
+    redlock::testbed::temporary_folder folder;
+    auto const file = folder.path + "/made";
+    auto const command = "touch " + file;
+    auto const name = "</text>'.system('" + command + "').'`" + command + "` $x @x {/Bold x} %s _a ^b & \"EOD\" | \\n";
+
+    auto const text = text_of(drawn(to_plot(named(name))));
+
+    BOOST_TEST(contains(text, name), text);
+    BOOST_TEST(!std::filesystem::exists(file));
+    for (auto const* part : {"redlock_bench <all>", "5 nodes, 16 clients", "12,345, 0.823 of the floor", "p99"})
+        BOOST_TEST(contains(text, part), text);
+}
+
+BOOST_AUTO_TEST_CASE(drawn_of_extremes_is_well_formed, *boost::unit_test::precondition(gnuplot_is_installed))
+{
+    for (auto const& r : {odd_run(), run()}) {
+        BOOST_TEST(contains(text_of(drawn(to_plot(r))), "Locks per second"));
+        BOOST_TEST(contains(text_of(drawn(to_plot(r, &r))), "Ratio to the run before"));
     }
+    BOOST_TEST(contains(text_of(drawn(to_plot({}))), "No results."));
 }
 
-// What the page makes of them: bench/page_test.
-BOOST_AUTO_TEST_CASE(pages_for_the_browser, *boost::unit_test::disabled())
+BOOST_AUTO_TEST_CASE(drawn_of_a_bad_script_throws, *boost::unit_test::precondition(gnuplot_is_installed))
 {
-    auto const& arguments = boost::unit_test::framework::master_test_suite();
-    BOOST_REQUIRE(arguments.argc == 2);
-    for (auto const& [name, r] : {std::pair("full", full_run()), {"nodes", run_of_two_node_counts()}, {"hostile", hostile_run()},
-                                  {"odd", odd_run()}, {"empty", run()}})
-        std::ofstream(std::string(arguments.argv[1]) + "/" + name + ".html") << to_html(r);
+    auto const tells_the_status = [](auto& e) { return contains(e.what(), "gnuplot ended with status 1"); };
+    BOOST_CHECK_EXCEPTION(drawn("plot nonsense("), std::runtime_error, tells_the_status);
+    BOOST_CHECK_THROW(drawn(""), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(need_gnuplot_without_it_names_the_way_out)
+{
+    std::string const path = std::getenv("PATH");
+    ::setenv("PATH", "/nonexistent", 1);
+    auto const names_the_package = [](auto& e) { return contains(e.what(), "apt-get install gnuplot-nox"); };
+    BOOST_CHECK_EXCEPTION(need_gnuplot(), std::runtime_error, names_the_package);
+    ::setenv("PATH", path.c_str(), 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,7 +43,7 @@ inline run full_run()
     return {.machine = {{"processor", "A & B"}, {"command", "redlock_bench <all>"}}, .results = {r}};
 }
 
-/// Results no measurement should ever give, but a page must not break over them.
+/// Results no measurement should ever give, but no output may break over them.
 inline run odd_run()
 {
     result zero, huge;

@@ -1,0 +1,278 @@
+#include "output/plot.hpp"
+#include "output/text.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/process.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::bench {
+
+namespace {
+
+// In pixels. Each result has a row, in which the library is drawn above the floor.
+constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row = 46, from_middle = 10, axis = 34;
+constexpr double panel = 330, text_column = 190, gap = 20, character = 6.6;
+constexpr std::size_t name_columns = 44;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+// Begins with options of the terminal.
+constexpr char style[] = R"(noenhanced background rgb 'white' font 'sans-serif,12'
+set encoding utf8
+set border 1 lc rgb '#888888'
+set tics nomirror textcolor rgb 'black'
+unset ytics
+set grid xtics lt 1 lc rgb '#dddddd'
+set key at graph 0, graph 1 left bottom horizontal maxrows 1 Left reverse samplen 1.5
+set style fill solid 1 noborder
+half_bar = 8
+)";
+
+// Columns of $library and $floor: y, rate, its least and greatest; p50, p99, maximum; text.
+constexpr char rates[] = R"(set format x '%.0s %c'
+plot $library using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#0072b2' title 'redlock', \
+    $floor using 2:1:(from):2:($1 - half_bar):($1 + half_bar) with boxxyerror lc rgb '#bbbbbb' title 'floor', \
+    $library using 2:1:3:4 with xerrorbars pt 0 lc rgb 'black' title 'rounds', \
+    $library using (to):1:8 with labels left offset 1, 0 notitle
+unset label
+)";
+
+// For data without a line, or gnuplot 5.4 crashes; above all that is drawn.
+constexpr char nothing[] = "-1 NaN NaN NaN NaN NaN NaN \"\"\n";
+
+constexpr char latencies[] = R"(set format x '%.0s %cs'
+set logscale x
+plot $library using 5:1:($7 - $5):(0) with vectors nohead lc rgb '#888888' notitle, \
+    $library using 5:1 with points pt 7 ps 0.8 lc rgb '#0072b2' title 'p50', \
+    $library using 6:1 with points pt 9 ps 0.9 lc rgb '#e69f00' title 'p99', \
+    $library using 7:1 with points pt 5 ps 0.7 lc rgb '#d55e00' title 'max', \
+    $floor using 5:1:($7 - $5):(0) with vectors nohead lc rgb '#bbbbbb' title 'floor', \
+    $floor using 5:1 with points pt 7 ps 0.8 lc rgb '#bbbbbb' notitle, \
+    $floor using 6:1 with points pt 9 ps 0.9 lc rgb '#bbbbbb' notitle, \
+    $floor using 7:1 with points pt 5 ps 0.7 lc rgb '#bbbbbb' notitle
+unset label
+unset logscale x
+)";
+
+// Columns of $changes: y, ratio, its least and greatest; text.
+constexpr char changes[] = R"(set format x '%g'
+set arrow from 1, graph 0 to 1, graph 1 nohead lc rgb '#888888'
+plot $changes using 2:1:3:4 with xerrorbars pt 7 ps 0.8 lc rgb '#0072b2' title 'rounds', \
+    $changes using (to):1:5 with labels left offset 1, 0 notitle
+)";
+
+/// In single quotes gnuplot expands nothing: no command, macro or escape.
+std::string quoted(std::string_view text)
+{
+    std::string out = "'";
+    for (char const c : text)
+        out.append(c == '\'' ? 2 : 1, static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c);
+    return out + '\'';
+}
+
+std::string quoted(std::vector<std::string> const& lines)
+{
+    std::vector<std::string> all;
+    for (auto const& l : lines)
+        all.push_back(quoted(l));
+    return fmt::format("{}", fmt::join(all, ".\"\\n\"."));
+}
+
+/// Lines of at most @p columns, unless a word is longer.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns)
+{
+    std::vector<std::string> lines(1);
+    while (!text.empty()) {
+        auto const word = text.substr(0, text.find(' '));
+        if (!lines.back().empty() && width(lines.back()) + 1 + width(word) > columns)
+            lines.emplace_back();
+        lines.back().append(lines.back().empty() ? "" : " ").append(word);
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return lines;
+}
+
+std::string number(double value)
+{
+    auto const text = plain(value, 7);
+    return text.empty() ? "NaN" : text;
+}
+
+/// The values that an axis has to show.
+struct extent {
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+
+    void add(double value)
+    {
+        if (std::isfinite(value) && value > 0) {
+            low = std::min(low, value);
+            high = std::max(high, value);
+        }
+    }
+
+    extent decades() const
+    {
+        if (high == 0)
+            return {1, 10};
+        auto const first = std::floor(std::log10(low));
+        return {std::pow(10, first), std::pow(10, std::max(first + 1, std::ceil(std::log10(high))))};
+    }
+};
+
+/// The results as lines of data for gnuplot, and the text beside them. y counts pixels from the top.
+struct lines_of_data {
+    std::string library, floor, changes, names;
+    std::size_t columns = 0;  ///< of the longest name
+    double height = 0;
+    extent rates, latencies, ratios;
+
+    void add(std::string& data, double y, double rate, double spread, percentiles const& p,
+             std::string const& text = {})
+    {
+        auto const least = rate * (1 - spread / 2), greatest = rate * (1 + spread / 2);
+        data += fmt::format("{} {} {} {}", y, number(rate), number(least), number(greatest));
+        for (auto const value : {rate, greatest})
+            rates.add(value);
+        for (auto const us : {p.p50, p.p99, p.max}) {
+            data += ' ' + number(measured(p) ? us / 1e6 : unknown);
+            latencies.add(us / 1e6);
+        }
+        data += fmt::format(" \"{}\"\n", text);
+    }
+
+    void add(result const& r)
+    {
+        bool const with_floor = r.floor_cycles_per_second || r.floor_cycle_us;
+        auto const y = height + row / 2, beside = with_floor ? from_middle : 0;
+        auto text = figure(r.cycles_per_second);
+        if (r.ratio_to_floor)
+            text += fmt::format(", {} of the floor", figure(*r.ratio_to_floor));
+        add(library, y - beside, r.cycles_per_second, r.rounds > 1 ? r.spread : unknown, r.cycle_us, text);
+        if (with_floor)
+            add(floor, y + beside, r.floor_cycles_per_second.value_or(unknown), unknown,
+                r.floor_cycle_us.value_or(percentiles{}));
+        auto const violations = r.violations > 0 ? fmt::format(", VIOLATIONS: {}", r.violations) : std::string();
+        auto const name = wrapped(label(r) + violations, name_columns);
+        for (auto const& l : name)
+            columns = std::max(columns, width(l));
+        // The label of a tic would be a format, and cut.
+        names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", quoted(name),
+                             y - static_cast<double>(name.size() - 1) * title_line / 2);
+        height += row;
+    }
+
+    void add(rate_change const& c)
+    {
+        auto const ratio = c.before > 0 ? c.after / c.before : unknown;
+        for (auto const value : {ratio - c.spread, ratio + c.spread})
+            ratios.add(value);
+        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row / 2, number(ratio), number(ratio - c.spread),
+                               number(ratio + c.spread), change(c.before, c.after), c.what);
+    }
+};
+
+lines_of_data lines_of(run const& r, run const* before)
+{
+    lines_of_data all;
+    for (auto const& s : scenarios_of(r)) {
+        all.names += fmt::format("set label {} at screen 0, first {} offset 2, 0 font ',14'\n", quoted(s.name),
+                                 all.height + heading * 0.6);
+        all.height += heading;
+        for (auto const* is : s.results) {
+            if (auto const* const was = before ? find_like(*before, *is) : nullptr)
+                all.add(change_of(*was, *is));
+            all.add(*is);
+        }
+    }
+    return all;
+}
+
+// Of the machine.
+std::string entry(run const& r, std::string const& name)
+{
+    auto const found = r.machine.find(name);
+    return found == r.machine.end() ? "unknown " + name : found->second;
+}
+
+std::string where_and_when(run const& r)
+{
+    return fmt::format("{}, {}, {}", entry(r, "date"), entry(r, "processor"), entry(r, "server"));
+}
+
+}  // namespace
+
+std::string to_plot(run const& r, run const* before)
+{
+    auto const data = lines_of(r, before);
+    auto const left = 2 * margin + static_cast<double>(data.columns) * character;
+    auto const all_width = left + 2 * (panel + gap) + text_column + (before ? panel + text_column : 0);
+    auto title = wrapped(entry(r, "command"), static_cast<std::size_t>((all_width - 2 * margin) / character));
+    title.push_back(where_and_when(r));
+    if (before)
+        title.push_back("Compared with " + where_and_when(*before));
+    if (r.results.empty())
+        title.push_back("No results.");
+    auto const top = margin + static_cast<double>(title.size()) * title_line + panel_title;
+    auto const all_height = top + data.height + axis;
+
+    auto script = fmt::format("set terminal svg size {:.0f},{:.0f} {}", all_width, all_height, style);
+    for (auto const& [name, lines] :
+         {std::pair("library", &data.library), {"floor", &data.floor}, {"changes", &data.changes}})
+        script += fmt::format("${} << EOD\n{}EOD\n", name, lines->empty() ? nothing : *lines);
+    script += fmt::format("set multiplot\nset tmargin at screen {}\nset bmargin at screen {}\nset yrange [{}:0]\n",
+                          1 - top / all_height, axis / all_height, std::max(data.height, 1.0));
+
+    auto const begin_panel = [&](double at, std::string_view name, extent const& range) {
+        script += fmt::format("set lmargin at screen {}\nset rmargin at screen {}\n"
+                              "set label {} at graph 0, graph 1 offset 0, 2.2 font ',14'\n"
+                              "from = {}\nto = {}\nset xrange [from:to]\n",
+                              at / all_width, (at + panel) / all_width, quoted(name), number(range.low),
+                              number(range.high));
+    };
+    bool const decades = data.rates.high > 20 * data.rates.low;
+    begin_panel(left, decades ? "Locks per second (logarithmic)" : "Locks per second",
+                decades ? data.rates.decades() : extent{0, data.rates.high > 0 ? data.rates.high * 1.02 : 1});
+    script += fmt::format("set label {} at screen 0, screen 1 offset 2, -1.2\n", quoted(title)) + data.names;
+    script += decades ? "set logscale x\n" : "";
+    script += rates;
+    begin_panel(left + panel + text_column, "Time of a lock and its release (logarithmic)", data.latencies.decades());
+    script += latencies;
+    if (before) {
+        begin_panel(left + 2 * (panel + gap) + text_column, "Ratio to the run before",
+                    {std::min(data.ratios.low * 0.98, 0.9), std::max(data.ratios.high * 1.02, 1.1)});
+        script += changes;
+    }
+    return script + "unset multiplot\n";
+}
+
+void need_gnuplot()
+{
+    if (testbed::process({"gnuplot", "--version"}, {.output = "/dev/null"}).wait().code() != 0)
+        throw std::runtime_error("--plot: gnuplot cannot be run; install it (apt-get install gnuplot-nox), "
+                                 "or write the figures with --json or --csv and plot them yourself");
+}
+
+std::string drawn(std::string const& script)
+{
+    testbed::temporary_folder const folder;
+    auto const file = folder.path + "/script";
+    std::ofstream(file, std::ios::binary) << script;
+    testbed::process gnuplot({"gnuplot", "--default-settings", file}, {.piped = true});
+    auto picture = gnuplot.read();
+    auto const end = gnuplot.wait();
+    if (end.code() != 0 || picture.find("</svg>") == picture.npos)
+        throw std::runtime_error("--plot: gnuplot " + end.in_words());
+    return picture;
+}
+
+}  // namespace redlock::bench
