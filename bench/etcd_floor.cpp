@@ -33,9 +33,9 @@ std::string base64(std::string_view text)
     return to;
 }
 
-class connection {
+class gateway {
 public:
-    explicit connection(std::uint16_t port) : socket_(context_)
+    explicit gateway(std::uint16_t port) : socket_(context_)
     {
         socket_.connect({asio::ip::address_v4::loopback(), port});
         socket_.set_option(asio::ip::tcp::no_delay(true));
@@ -85,9 +85,9 @@ private:
 sample run_etcd_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds duration)
 {
     std::atomic<std::uint64_t> cycles{0};
-    std::vector<std::unique_ptr<connection>> all;
+    std::vector<std::unique_ptr<gateway>> all;
     for (std::size_t i = 0; i < connections; ++i)
-        all.push_back(std::make_unique<connection>(port));
+        all.push_back(std::make_unique<gateway>(port));
     auto const begin = std::chrono::steady_clock::now();
     {
         std::vector<std::jthread> threads;

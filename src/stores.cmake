@@ -16,7 +16,7 @@ function(redlock_store name found library)  # SOURCE…
         endif()
         message(FATAL_ERROR "redlock::${name} needs ${library}, which was not found; install it, or leave REDLOCK_${option} at AUTO")
     endif()
-    add_library(redlock_${name} ${ARGN} src/core/key.cpp)
+    add_library(redlock_${name} ${ARGN} $<TARGET_OBJECTS:redlock_names>)
     add_library(redlock::${name} ALIAS redlock_${name})
     target_link_libraries(redlock_${name} PUBLIC redlock
         PRIVATE $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings> $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
@@ -35,6 +35,10 @@ function(redlock_store name found library)  # SOURCE…
     set(redlock_stores ${redlock_stores} ${name} PARENT_SCOPE)
 endfunction()
 
+# What databases share, and what stores with leases or sessions share.
+redlock_objects(redlock_sql src/sql/connections.cpp src/sql/database_node.cpp src/sql/watches.cpp)
+redlock_objects(redlock_leases src/leases/deletions.cpp src/leases/expiries.cpp src/leases/location.cpp)
+
 find_package(PostgreSQL 14 QUIET)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql redlock_postgresql_schema)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql)
@@ -46,9 +50,7 @@ redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libp
     src/postgresql/postgresql.cpp
     src/postgresql/session.cpp
     src/postgresql/statements.cpp
-    src/sql/connections.cpp
-    src/sql/database_node.cpp
-    src/sql/watches.cpp
+    $<TARGET_OBJECTS:redlock_sql>
     ${PROJECT_BINARY_DIR}/postgresql_schema.cpp)
 if(TARGET redlock_postgresql)
     target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
@@ -68,12 +70,7 @@ redlock_store(etcd TRUE ""
     src/etcd/session.cpp
     src/etcd/transaction.cpp
     src/etcd/watches.cpp
-    src/redis/secrets.cpp
-    src/redis/tls.cpp
-    src/redis/url_text.cpp
-    src/leases/deletions.cpp
-    src/leases/expiries.cpp
-    src/leases/location.cpp)
+    $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_leases>)
 if(TARGET redlock_etcd)
     target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
 endif()
@@ -89,9 +86,7 @@ redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian
     src/mysql/mysql.cpp
     src/mysql/session.cpp
     src/mysql/statements.cpp
-    src/sql/connections.cpp
-    src/sql/database_node.cpp
-    src/sql/watches.cpp
+    $<TARGET_OBJECTS:redlock_sql>
     ${PROJECT_BINARY_DIR}/mysql_schema.cpp)
 if(TARGET redlock_mysql)
     target_link_libraries(redlock_mysql PRIVATE MariaDB::client)
@@ -99,10 +94,6 @@ endif()
 
 include(src/find_zookeeper.cmake)
 redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
-    src/leases/deletions.cpp
-    src/leases/expiries.cpp
-    src/leases/location.cpp
-    src/redis/url_text.cpp
     src/zookeeper/acquire.cpp
     src/zookeeper/address.cpp
     src/zookeeper/client.cpp
@@ -114,7 +105,8 @@ redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer 
     src/zookeeper/requests.cpp
     src/zookeeper/waiting.cpp
     src/zookeeper/zookeeper.cpp
-    src/zookeeper/zookeeper_node.cpp)
+    src/zookeeper/zookeeper_node.cpp
+    $<TARGET_OBJECTS:redlock_leases>)
 if(TARGET redlock_zookeeper)
     target_link_libraries(redlock_zookeeper PRIVATE ZooKeeper::client)
 endif()

@@ -72,7 +72,7 @@ plot $changes using 2:1:3:4 with xerrorbars pt 7 ps 0.8 lc rgb '#0072b2' title '
 )";
 
 /// In single quotes gnuplot expands nothing: no command, macro or escape.
-std::string quoted(std::string_view text)
+std::string literal(std::string_view text)
 {
     std::string out = "'";
     for (char const c : text)
@@ -80,11 +80,11 @@ std::string quoted(std::string_view text)
     return out + '\'';
 }
 
-std::string quoted(std::vector<std::string> const& lines)
+std::string literal(std::vector<std::string> const& lines)
 {
     std::vector<std::string> all;
     for (auto const& l : lines)
-        all.push_back(quoted(l));
+        all.push_back(literal(l));
     return fmt::format("{}", fmt::join(all, ".\"\\n\"."));
 }
 
@@ -166,7 +166,7 @@ struct lines_of_data {
         for (auto const& l : name)
             columns = std::max(columns, width(l));
         // The label of a tic would be a format, and cut.
-        names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", quoted(name),
+        names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", literal(name),
                              y - static_cast<double>(name.size() - 1) * title_line / 2);
         height += row;
     }
@@ -185,7 +185,7 @@ lines_of_data lines_of(run const& r, run const* before)
 {
     lines_of_data all;
     for (auto const& s : scenarios_of(r)) {
-        all.names += fmt::format("set label {} at screen 0, first {} offset 2, 0 font ',14'\n", quoted(s.name),
+        all.names += fmt::format("set label {} at screen 0, first {} offset 2, 0 font ',14'\n", literal(s.name),
                                  all.height + heading * 0.6);
         all.height += heading;
         for (auto const* is : s.results) {
@@ -236,13 +236,13 @@ std::string to_plot(run const& r, run const* before)
         script += fmt::format("set lmargin at screen {}\nset rmargin at screen {}\n"
                               "set label {} at graph 0, graph 1 offset 0, 2.2 font ',14'\n"
                               "from = {}\nto = {}\nset xrange [from:to]\n",
-                              at / all_width, (at + panel) / all_width, quoted(name), number(range.low),
+                              at / all_width, (at + panel) / all_width, literal(name), number(range.low),
                               number(range.high));
     };
     bool const decades = data.rates.high > 20 * data.rates.low;
     begin_panel(left, decades ? "Locks per second (logarithmic)" : "Locks per second",
                 decades ? data.rates.decades() : extent{0, data.rates.high > 0 ? data.rates.high * 1.02 : 1});
-    script += fmt::format("set label {} at screen 0, screen 1 offset 2, -1.2\n", quoted(title)) + data.names;
+    script += fmt::format("set label {} at screen 0, screen 1 offset 2, -1.2\n", literal(title)) + data.names;
     script += decades ? "set logscale x\n" : "";
     script += rates;
     begin_panel(left + panel + text_column, "Time of a lock and its release (logarithmic)", data.latencies.decades());

@@ -2,12 +2,11 @@
 
 #include "etcd/refusal.hpp"
 #include "redis/secrets.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -27,7 +26,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t body_max = 16 << 20;
 
 http::request<http::string_body> make_request(server const& s, std::string_view path, std::string_view token)

@@ -8,14 +8,13 @@
 #include "leases/deletions.hpp"
 #include "leases/expiries.hpp"
 #include "leases/members.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <atomic>
 #include <functional>
@@ -31,7 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 using kind = node_command::kind;
 constexpr auto look_every = 1s;
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 /// An etcd cluster: one lease, one member at a time, and what is to be sent.
 class etcd_node final : public node, public link::owner, public std::enable_shared_from_this<etcd_node> {

@@ -3,13 +3,12 @@
 #include "etcd/layout.hpp"
 #include "etcd/refusal.hpp"
 #include "etcd/watches.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
@@ -23,7 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint64_t session_watch = std::uint64_t(1) << 32;  // none of the owner's
 constexpr unsigned beats_max = 3;
 

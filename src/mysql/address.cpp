@@ -1,5 +1,7 @@
 #include "mysql/address.hpp"
 
+#include "mysql/take.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,15 +30,6 @@ bool read_number(std::string_view text, Number& to)
 {
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), to);
     return ec == std::errc() && end == text.data() + text.size();
-}
-
-// Up to @p mark, which is taken away, too; all of it if there is none.
-std::string_view take(std::string_view& rest, char mark)
-{
-    auto const end = std::min(rest.find(mark), rest.size());
-    auto const part = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return part;
 }
 
 std::string decode(std::string_view what, std::string_view text)

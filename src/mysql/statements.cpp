@@ -1,5 +1,7 @@
 #include "mysql/statements.hpp"
 
+#include "mysql/take.hpp"
+
 #include <redlock/error.hpp>
 
 #include <algorithm>
@@ -85,15 +87,6 @@ std::int64_t to_number(std::string_view text)
     std::int64_t n = 0;
     std::from_chars(text.data(), text.data() + text.size(), n);
     return n;
-}
-
-// Up to @p mark, which is taken away, too; all of it if there is none.
-std::string_view take(std::string_view& rest, char mark)
-{
-    auto const end = std::min(rest.find(mark), rest.size());
-    auto const part = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return part;
 }
 
 // The first row of an answer, column by column.

@@ -37,7 +37,7 @@ std::string text_of(std::string const& file)
     return text.str();
 }
 
-void run(std::vector<std::string> words, std::string const& output)
+void run_mariadb(std::vector<std::string> words, std::string const& output)
 {
     auto const what = words.front();
     process p(std::move(words), {.output = output});
@@ -53,12 +53,12 @@ void make_mariadb(std::string const& folder, std::string const& data)
                                      << text_of(tables + std::string("mysql_system_tables_data.sql"));
     auto words = words_for(data, {"--bootstrap", "--innodb-flush-log-at-trx-commit=0"});
     words.insert(words.begin(), {"sh", "-c", "file=$0; exec \"$@\" <\"$file\"", folder + "/begin"});
-    run(std::move(words), folder + "/log");
+    run_mariadb(std::move(words), folder + "/log");
 }
 
 void make_mysql(std::string const& folder, std::string const& data)
 {
-    run(words_for(data, {"--initialize-insecure"}), folder + "/log");
+    run_mariadb(words_for(data, {"--initialize-insecure"}), folder + "/log");
     files::remove(data + "/auto.cnf");  // who it is, which copies must not share
 }
 
@@ -69,7 +69,7 @@ bool is_mysql()
 }
 
 // Made once, and copied for each server.
-std::string const& fresh_data()
+std::string const& fresh_tables()
 {
     struct made {
         made() : path(folder.path + "/data")
@@ -102,7 +102,7 @@ mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std:
 {
     if (mariadb_program().empty())
         throw std::runtime_error("there is no MariaDB server here (Debian's package mariadb-server-core); $REDLOCK_MARIADB may name the program");
-    files::copy(fresh_data(), folder_.path + "/data", files::copy_options::recursive);
+    files::copy(fresh_tables(), folder_.path + "/data", files::copy_options::recursive);
     std::ofstream(folder_.path + "/first") << first_users;
     for (int attempt = 0;; ++attempt) {
         port_ = free_port();

@@ -1,26 +1,15 @@
 #include "testbed/redis_cluster.hpp"
 
+#include "testbed/wait_until.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
-#include <thread>
 
 namespace redlock::testbed {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t slots = 16'384;
-
-template <class Condition>
-void wait_until(Condition done, char const* what)
-{
-    for (auto const end = std::chrono::steady_clock::now() + 60s; !done(); std::this_thread::sleep_for(20ms)) {
-        if (std::chrono::steady_clock::now() > end)
-            throw std::runtime_error(what);
-    }
-}
 
 }  // namespace
 

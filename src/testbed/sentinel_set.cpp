@@ -1,25 +1,13 @@
 #include "testbed/sentinel_set.hpp"
 
-#include <chrono>
+#include "testbed/wait_until.hpp"
+
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
-#include <thread>
 
 namespace redlock::testbed {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-template <class Condition>
-void wait_until(Condition done, char const* what)
-{
-    for (auto const end = std::chrono::steady_clock::now() + 60s; !done(); std::this_thread::sleep_for(20ms)) {
-        if (std::chrono::steady_clock::now() > end)
-            throw std::runtime_error(what);
-    }
-}
 
 // A Sentinel wants a configuration file that it can write to.
 std::string make_program(std::string const& folder, std::vector<std::string> const& settings)

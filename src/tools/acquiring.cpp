@@ -1,12 +1,11 @@
 #include "tools/acquiring.hpp"
 
+#include "runtime/as_result.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 
@@ -22,7 +21,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
 {

@@ -1,5 +1,7 @@
 #include "tools/completion_scripts.hpp"
 
+#include "tools/permissions.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +26,7 @@ std::vector<std::string> names_of(command_text const& c)
 }
 
 // The options that all have: those of any command that has options.
-std::vector<option_text> global_options(std::vector<command_text> const& commands)
+std::vector<option_text> options_everywhere(std::vector<command_text> const& commands)
 {
     std::vector<option_text> all;
     auto const any = std::ranges::find_if(commands, [](auto const& c) { return !c.options.empty(); });
@@ -53,15 +55,6 @@ std::string escaped(std::string_view text, std::string_view special)
     return all;
 }
 
-// Between the quotes of a shell of Bourne's kind.
-std::string quoted(std::string_view text)
-{
-    std::string all = "'";
-    for (char const c : text)
-        all += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return all + '\'';
-}
-
 // What follows an option of bash's @p command, or of all commands.
 std::string bash_values(std::string_view command, option_text const& o)
 {
@@ -84,8 +77,8 @@ std::string zsh_option(option_text const& o)
     if (!o.value.empty())
         text += fmt::format(":{}:{}", escaped(o.value, ":"), takes_file(o) ? "_files" : o.choices.empty() ? " " : fmt::format("({})", fmt::join(o.choices, " ")));
     if (forms.size() == 1)
-        return "        " + quoted("*" + forms.front() + text) + '\n';
-    return fmt::format("        '*'{{{}}}{}\n", fmt::join(forms, ","), quoted(text));
+        return "        " + shell_quoted("*" + forms.front() + text) + '\n';
+    return fmt::format("        '*'{{{}}}{}\n", fmt::join(forms, ","), shell_quoted(text));
 }
 
 std::string fish_option(std::string_view condition, option_text const& o)
@@ -104,7 +97,7 @@ std::string for_bash(std::vector<command_text> const& commands)
 {
     std::vector<std::string> names, globals;
     std::string values, words;
-    for (auto const& o : global_options(commands)) {
+    for (auto const& o : options_everywhere(commands)) {
         globals.insert(globals.end(), o.names.begin(), o.names.end());
         values += bash_values("*", o);
     }
@@ -145,14 +138,14 @@ complete -F _redlock redlock
 std::string for_zsh(std::vector<command_text> const& commands)
 {
     std::string globals, list, own;
-    for (auto const& o : global_options(commands))
+    for (auto const& o : options_everywhere(commands))
         globals += zsh_option(o);
     for (auto const& c : commands) {
-        list += "        " + quoted(escaped(c.name, ":") + ':' + escaped(c.line, "\\")) + '\n';
+        list += "        " + shell_quoted(escaped(c.name, ":") + ':' + escaped(c.line, "\\")) + '\n';
         own += fmt::format("    ({}) own=(\n", c.name);
         for (auto const& o : c.options)
             own += o.is_global ? "" : zsh_option(o);
-        own += fmt::format("        {}\n    ) ;;\n", quoted(fmt::format("*:{}:{}", escaped(c.takes.empty() ? "nothing" : c.takes, ":"),
+        own += fmt::format("        {}\n    ) ;;\n", shell_quoted(fmt::format("*:{}:{}", escaped(c.takes.empty() ? "nothing" : c.takes, ":"),
                                                                        c.choices.empty() ? " " : fmt::format("({})", fmt::join(c.choices, " ")))));
     }
     return fmt::format(R"(#compdef redlock
@@ -190,7 +183,7 @@ _redlock "$@"
 std::string for_fish(std::vector<command_text> const& commands)
 {
     std::string text = "# What completes the words of redlock in fish.\ncomplete -c redlock -f\n";
-    for (auto const& o : global_options(commands))
+    for (auto const& o : options_everywhere(commands))
         text += fish_option("", o);
     for (auto const& c : commands) {
         text += fmt::format("complete -c redlock -n __fish_use_subcommand -a {} -d '{}'\n", c.name, escaped(c.line, "'\\"));

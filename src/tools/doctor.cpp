@@ -1,5 +1,6 @@
 // redlock doctor: what is wrong with the nodes, and how to mend it.
 
+#include "runtime/as_result.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/doctor/checks.hpp"
@@ -10,7 +11,6 @@
 #include "testbed/early_exit.hpp"
 #include "testbed/node_urls.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
@@ -35,7 +35,6 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 struct how_to_look {
     doctor::demands demands{};

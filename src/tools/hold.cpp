@@ -1,5 +1,6 @@
 // redlock hold: holds locks for whoever sits at the other end of its input, or sends it a signal.
 
+#include "runtime/as_result.hpp"
 #include "testbed/early_exit.hpp"
 #include "tools/acquiring.hpp"
 #include "tools/child.hpp"
@@ -8,11 +9,9 @@
 #include "tools/output.hpp"
 #include "tools/with_locks.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,7 +29,6 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 // What is written there is of no interest. What cannot be waited for, such as a file, never ends. Our input is shared with others, so it stays
 // blocking: it is read when there is something. In the background of a terminal that is not for us, and must not stop who renews a lock.

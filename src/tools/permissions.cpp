@@ -105,17 +105,20 @@ std::string pattern_of(std::string_view prefix)
     return pattern + '*';
 }
 
-std::string quoted(std::string_view word)
+std::string shell_quoted(std::string_view word)
 {
-    auto const is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_-+=:,./@%").find(c) != std::string_view::npos;
-    };
-    if (!word.empty() && std::ranges::all_of(word, is_plain))
-        return std::string(word);
     std::string text = "'";
     for (char const c : word)
         text += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return text + '\'';
+}
+
+std::string shell_word(std::string_view word)
+{
+    auto const is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_-+=:,./@%").find(c) != std::string_view::npos;
+    };
+    return !word.empty() && std::ranges::all_of(word, is_plain) ? std::string(word) : shell_quoted(word);
 }
 
 }  // namespace redlock::tools

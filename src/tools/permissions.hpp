@@ -41,7 +41,10 @@ std::string rules_for(uses const&);
 /// The pattern of all keys that begin with @p prefix, in the words of SCAN and of access lists.
 std::string pattern_of(std::string_view prefix);
 
-/// One word of a command for redis-cli or a shell: quoted if it has to be.
-std::string quoted(std::string_view word);
+/// A word for a shell, in single quotes.
+std::string shell_quoted(std::string_view word);
+
+/// A word of a command for redis-cli or a shell, quoted only if it has to be.
+std::string shell_word(std::string_view word);
 
 }  // namespace redlock::tools

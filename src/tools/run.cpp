@@ -1,5 +1,6 @@
 // redlock run: runs a command while it holds locks, and stops it before they are lost.
 
+#include "runtime/as_result.hpp"
 #include "testbed/early_exit.hpp"
 #include "tools/acquiring.hpp"
 #include "tools/child.hpp"
@@ -9,10 +10,8 @@
 #include "tools/supervisor.hpp"
 #include "tools/with_locks.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -38,7 +37,6 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 struct run_options {
     how_to_acquire how;

@@ -2,14 +2,13 @@
 
 #include "redis/tls.hpp"
 #include "redis/url.hpp"
+#include "runtime/as_result.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <openssl/ssl.h>
@@ -24,8 +23,6 @@
 namespace redlock::tools {
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 std::chrono::sys_seconds time_of(ASN1_TIME const* t)
 {

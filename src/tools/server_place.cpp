@@ -12,14 +12,14 @@ namespace redlock::tools {
 std::string server_place::client() const
 {
     if (!socket.empty())
-        return "redis-cli -s " + quoted(socket);
-    auto line = fmt::format("redis-cli -h {} -p {}", quoted(host), port);
+        return "redis-cli -s " + shell_word(socket);
+    auto line = fmt::format("redis-cli -h {} -p {}", shell_word(host), port);
     if (!has_tls)
         return line;
     line += " --tls";
     for (auto const& [option, file] : {std::pair("--cacert", &tls.ca_file), std::pair("--cert", &tls.certificate_file), std::pair("--key", &tls.private_key_file)}) {
         if (!file->empty())
-            line += fmt::format(" {} {}", option, quoted(*file));
+            line += fmt::format(" {} {}", option, shell_word(*file));
     }
     return line;
 }

@@ -1,13 +1,13 @@
 // redlock acquire, renew, release: locks for scripts, which go from one process to the next as a token.
 
+#include "runtime/as_result.hpp"
 #include "tools/acquiring.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
+#include "tools/permissions.hpp"
 #include "tools/with_locks.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -25,22 +25,12 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto ttl_of_scripts = 60s;  // nobody renews it
 
 std::string text_of(char const* variable)
 {
     auto const* const text = std::getenv(variable);
     return text ? text : "";
-}
-
-// For a shell: in quotes, whatever is in it.
-std::string quoted(std::string const& text)
-{
-    std::string all = "'";
-    for (char const c : text)
-        all += c == '\'' ? "'\\''" : std::string(1, c);
-    return all + "'";
 }
 
 // How the caller goes on: lines for eval, or a document.
@@ -60,7 +50,7 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
     }
     print(fmt::format("REDLOCK_KEY={}\nREDLOCK_TOKEN={}\nREDLOCK_FENCE={}\nREDLOCK_TTL_MS={}\nREDLOCK_DEADLINE={}\n"
                       "export REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE REDLOCK_TTL_MS REDLOCK_DEADLINE\n",
-                      quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
+                      shell_quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), shell_quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
 }
 
 int refuse(int status, std::string const& why, settings const& s)

@@ -1,5 +1,6 @@
 // redlock top: what the nodes and the locks are like, again and again.
 
+#include "runtime/as_result.hpp"
 #include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
@@ -8,7 +9,6 @@
 #include "tools/screen.hpp"
 #include "tools/snapshot.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -28,10 +28,9 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t rows_max = 500;
 
-struct question {
+struct display {
     view_range range{};
     std::chrono::milliseconds interval{2000};
     bool once = false;
@@ -74,7 +73,7 @@ asio::awaitable<int> signal_to_end(screen& shown)
 }
 
 // Never ends. It rests for as long as it has looked, at the least, so that servers with many keys have other things to do, too.
-asio::awaitable<void> keep_looking(servers& all, question const& q, screen& shown)
+asio::awaitable<void> keep_looking(servers& all, display const& q, screen& shown)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     std::optional<snapshot> last;
@@ -87,7 +86,7 @@ asio::awaitable<void> keep_looking(servers& all, question const& q, screen& show
     }
 }
 
-asio::awaitable<int> watch(servers& all, question const& q, settings const& s)
+asio::awaitable<int> watch(servers& all, display const& q, settings const& s)
 {
     screen shown(s.has_color(STDOUT_FILENO));
     auto const end = co_await (signal_to_end(shown) || key_q() || keep_looking(all, q, shown));
@@ -95,7 +94,7 @@ asio::awaitable<int> watch(servers& all, question const& q, settings const& s)
     co_return signal == 0 || signal == SIGINT ? int(done) : by_signal + signal;
 }
 
-asio::awaitable<int> look_once(servers& all, question const& q, settings const& s)
+asio::awaitable<int> look_once(servers& all, display const& q, settings const& s)
 {
     auto const seen = co_await take_snapshot(all, q.range, nullptr);
     if (s.output == format::table) {
@@ -120,7 +119,7 @@ int top(arguments given)
                              "ends it. Where the output is no terminal, once.",
                       "New and gone are holds that come and go from one look to the next: shorter ones are not seen. The nodes are scanned each time, as by redlock list.\n"
                       "Status: 0; of a single look 69 if less than a majority of the nodes has answered, 77 as they refuse.");
-    question q;
+    display q;
     line.add_option("GLOB", q.range.glob, "which names, as of KEYS and SCAN: jobs/*");
     line.add_duration("--interval", q.interval, 100ms, 1h, "how long to wait between two looks; not less than a look takes");
     line.add_number("--rows", q.range.rows, 0, rows_max, "how many locks");

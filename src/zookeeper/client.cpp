@@ -1,10 +1,10 @@
 #include "zookeeper/client.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "runtime/as_result.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-constexpr auto timeout_max = std::chrono::hours(24);  // of a session: who offers more is no ZooKeeper
+constexpr auto offer_max = std::chrono::hours(24);  // of a session: a server that offers more is no ZooKeeper
 constexpr int frames_max = 256;                       // that are read in one go
 
 thread_local client const* in_use = nullptr;  // which client the library works for: what it logs does not say
@@ -119,7 +118,7 @@ void client::process(int events)
         session_ = *zoo_client_id(handle_);
         timeout_ = std::chrono::milliseconds(zoo_recv_timeout(handle_));
         // For a server that only reads, which it was not asked for, the library would look for another one, and wait for that.
-        bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < timeout_max;
+        bool const is_one = zoo_state(handle_) == ZOO_CONNECTED_STATE && timeout_ > 0ms && timeout_ < offer_max;
         if (is_one)
             std::exchange(opened_, {})->arrive({});
         else

@@ -1,14 +1,13 @@
 #include "zookeeper/link.hpp"
 
 #include "core/validity.hpp"
+#include "runtime/as_result.hpp"
 #include "zookeeper/refusal.hpp"
 
 #include <redlock/error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <random>
@@ -17,8 +16,6 @@
 namespace redlock::zk {
 
 namespace {
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 std::string random_id()
 {

@@ -2,17 +2,16 @@
 
 #include "core/key.hpp"
 #include "leases/deletions.hpp"
+#include "runtime/as_result.hpp"
 #include "zookeeper/errand.hpp"
 #include "zookeeper/link.hpp"
 #include "zookeeper/waiting.hpp"
 
 #include <redlock/error.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <atomic>
@@ -30,7 +29,6 @@ using namespace std::chrono_literals;
 using kind = node_command::kind;
 
 constexpr auto look_every = 1s;
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 /// A ZooKeeper ensemble: one session, one server at a time, and what is to be done.
 class zookeeper_node final : public node, public link::owner, public std::enable_shared_from_this<zookeeper_node> {

@@ -8,6 +8,8 @@
 
 using namespace redlock::bench;
 
+BOOST_AUTO_TEST_SUITE(json)
+
 namespace {
 
 std::string replaced(std::string text, std::string_view what, std::string_view by)
@@ -29,8 +31,6 @@ std::string complaint_about(std::string_view what, std::string_view by)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(json)
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back)
 {

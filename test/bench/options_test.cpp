@@ -15,6 +15,8 @@
 using namespace redlock::bench;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(bench_options)
+
 namespace {
 
 std::string wrong(std::vector<std::string> const& arguments)
@@ -33,8 +35,6 @@ bool tells(std::string const& text, std::string_view what)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bench_options)
 
 BOOST_AUTO_TEST_CASE(every_option_is_taken)
 {

@@ -22,6 +22,8 @@ void redlock::bench::reset_peak() noexcept {}
 using namespace redlock::bench;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(bench_scenarios)
+
 namespace {
 
 options brief()
@@ -71,8 +73,6 @@ std::string message_of(std::string const& scenario, options const& o)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(bench_scenarios)
 
 BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_a_node_and_cycle)
 {

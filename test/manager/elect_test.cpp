@@ -21,9 +21,10 @@
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = election_event::kind;
 
 BOOST_AUTO_TEST_SUITE(elections)
+
+using kind = election_event::kind;
 
 namespace {
 

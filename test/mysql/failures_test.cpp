@@ -14,6 +14,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(failures_of_mysql, *only_with_mariadb())
+
 namespace {
 
 constexpr auto those_who_wait = "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
@@ -52,8 +54,6 @@ node_report look(real_servers::outcome const& tried)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(failures_of_mysql, *only_with_mariadb())
 
 BOOST_AUTO_TEST_CASE(addresses_that_are_wrong_are_refused_with_the_way_out_and_no_secret)
 {

@@ -12,6 +12,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(locks_in_mysql, *only_with_mariadb())
+
 namespace {
 
 config on(std::string const& url, config c = {})
@@ -23,8 +25,6 @@ config on(std::string const& url, config c = {})
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(locks_in_mysql, *only_with_mariadb())
 
 BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
 {

@@ -14,6 +14,8 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(session_with_mysql, *only_with_mariadb())
+
 namespace {
 
 // An owner who waits for what it wants to know.
@@ -58,8 +60,6 @@ struct connection final : sql::session::owner {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_with_mysql, *only_with_mariadb())
 
 BOOST_AUTO_TEST_CASE(an_earlier_connection_is_ended_and_known_to_be_gone_when_it_is)
 {

@@ -20,6 +20,8 @@ using namespace redlock;
 using namespace redlock::test;
 using testing::node_kind;
 
+BOOST_AUTO_TEST_SUITE(node_suite)
+
 namespace {
 
 // Nodes as config::nodes names them. A quarantine, which some see to themselves, is not what the suite is about.
@@ -57,8 +59,6 @@ void check(node_kind const& kind)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(node_suite)
 
 BOOST_AUTO_TEST_CASE(the_memory_server)
 {

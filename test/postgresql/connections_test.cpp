@@ -14,6 +14,8 @@
 using namespace redlock;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(connections_to_databases)
+
 namespace {
 
 struct fake_session final : sql::session {
@@ -85,8 +87,6 @@ struct two_connections final : sql::connections::owner {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(connections_to_databases)
 
 BOOST_AUTO_TEST_CASE(what_an_earlier_life_of_a_server_was_asked_is_over_and_its_numbers_are_somebody_elses)
 {

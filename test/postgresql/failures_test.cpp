@@ -16,6 +16,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(failures_of_postgresql, *only_with_postgresql())
+
 namespace {
 
 config on(std::string const& url, config c = {})
@@ -32,8 +34,6 @@ std::string address_of(postgres_server const& s, std::string const& who, std::st
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(failures_of_postgresql, *only_with_postgresql())
 
 BOOST_AUTO_TEST_CASE(addresses_that_are_wrong_are_refused_with_the_way_out_and_no_secret)
 {

@@ -11,6 +11,8 @@
 using namespace redlock;
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(locks_in_postgresql, *only_with_postgresql())
+
 namespace {
 
 config on(std::string const& url, config c = {})
@@ -27,8 +29,6 @@ std::string bytes(std::string const& text)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(locks_in_postgresql, *only_with_postgresql())
 
 BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
 {

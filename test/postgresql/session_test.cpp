@@ -17,6 +17,8 @@ using namespace redlock;
 using namespace redlock::test;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(session_with_postgresql, *only_with_postgresql())
+
 namespace {
 
 // An owner who waits for what it wants to know.
@@ -70,8 +72,6 @@ struct connection final : sql::session::owner {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(session_with_postgresql, *only_with_postgresql())
 
 BOOST_AUTO_TEST_CASE(an_earlier_connection_is_known_to_be_gone_when_it_is_whatever_the_time_zone)
 {

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(addresses)
+
 namespace {
 
 // The resolver of this program.
@@ -52,8 +54,6 @@ extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const
 using namespace redlock;
 using namespace redlock::test;
 using asio::ip::tcp;
-
-BOOST_AUTO_TEST_SUITE(addresses)
 
 namespace {
 

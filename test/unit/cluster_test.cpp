@@ -23,6 +23,8 @@ using namespace redlock::test;
 using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 
+BOOST_AUTO_TEST_SUITE(cluster)
+
 namespace {
 
 place const asked{"10.0.0.9", "7009"};
@@ -46,8 +48,6 @@ std::string const redis_7 =
     "d 10.0.0.4:6379@16379 master - 0 0 4 connected\n";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cluster)
 
 BOOST_AUTO_TEST_CASE(slots_are_those_of_the_servers)
 {

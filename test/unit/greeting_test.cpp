@@ -16,6 +16,8 @@ using namespace redlock::test::replies;
 using namespace std::chrono_literals;
 using test::command;
 
+BOOST_AUTO_TEST_SUITE(greeting_test)
+
 namespace {
 
 introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
@@ -36,8 +38,6 @@ version const valkey_8{.number = "7.2.4"};  // so it says to clients that look f
 version const valkey_9{.number = "7.2.4", .deletions = {"del", "delifeq"}};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(greeting_test)
 
 BOOST_AUTO_TEST_CASE(each_version_is_asked_in_its_own_way)
 {

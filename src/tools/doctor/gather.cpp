@@ -1,5 +1,6 @@
 #include "tools/doctor/gather.hpp"
 
+#include "runtime/as_result.hpp"
 #include "tools/doctor/look_at_keys.hpp"
 #include "tools/doctor/probe.hpp"
 #include "tools/server.hpp"
@@ -8,7 +9,6 @@
 
 #include <redlock/clock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -34,7 +34,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto greeting_time = 1s;
 constexpr auto time_between_clocks = 1s;
 constexpr auto round_trips_time = 1s;

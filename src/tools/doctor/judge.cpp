@@ -109,7 +109,7 @@ finding unread(node_facts const& f, reply const& refusal, std::string_view what,
 
 std::string allow(node_facts const& f, std::string_view rule)
 {
-    return fmt::format("{} ACL SETUSER {} {}", f.place.client(), quoted(f.place.user), quoted(rule));
+    return fmt::format("{} ACL SETUSER {} {}", f.place.client(), shell_word(f.place.user), shell_word(rule));
 }
 
 bool is_forbidden(reply const& r)

@@ -90,7 +90,7 @@ std::string line_for(std::string const& client, std::vector<std::string> const& 
 {
     std::string line = client, prompt;
     for (auto const& word : words) {
-        line += ' ' + quoted(word);
+        line += ' ' + shell_word(word);
         prompt += prompt.empty() ? "\"" : " \"";
         for (unsigned char const c : word) {
             bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' || c == '-';
@@ -164,7 +164,7 @@ findings counters(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-constexpr std::array all{
+constexpr std::array all_of_memory{
     check{"eviction", &node_facts::info, "info", "maxmemory_policy", eviction},
     check{"durability", &node_facts::info, "info", "aof_enabled", durability},
     check{"keys", nullptr, "", "", keys},
@@ -175,7 +175,7 @@ constexpr std::array all{
 
 std::span<check const> memory_checks()
 {
-    return all;
+    return all_of_memory;
 }
 
 }  // namespace redlock::tools::doctor

@@ -61,7 +61,7 @@ findings permissions_of(node_facts const& f, demands const& d)
     else if (failed && all.empty())
         all.push_back({.level = level::critical,
                        .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
-                       .mend = p.error == errc::permission_denied ? fmt::format("redlock acl --user {}  # what it must be allowed", quoted(f.place.user)) : "redlock -v doctor  # what the library tells meanwhile"});
+                       .mend = p.error == errc::permission_denied ? fmt::format("redlock acl --user {}  # what it must be allowed", shell_word(f.place.user)) : "redlock -v doctor  # what the library tells meanwhile"});
     else if (!failed && all.empty())
         all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
     return all;
@@ -75,7 +75,7 @@ findings settings(node_facts const& f, demands const&)
     return {{.level = level::unknown, .why = "what is behind this address was not looked at: its settings, clocks, versions and keys", .mend = "redlock doctor --skip settings"}};
 }
 
-constexpr std::array all{
+constexpr std::array all_of_permission{
     check{"permissions", nullptr, "", "", permissions_of, true},
     check{"settings", nullptr, "", "", settings, true},
 };
@@ -84,7 +84,7 @@ constexpr std::array all{
 
 std::span<check const> permission_checks()
 {
-    return all;
+    return all_of_permission;
 }
 
 }  // namespace redlock::tools::doctor

@@ -1,14 +1,13 @@
 #include "tools/doctor/probe.hpp"
 
 #include "core/key.hpp"
+#include "runtime/as_result.hpp"
 
 #include <redlock/lock_manager.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -21,7 +20,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 constexpr auto probe_ttl = 5s, wait_max = 10s;
 
 resource_set several(demands const& d)

@@ -84,7 +84,7 @@ findings certificate(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-constexpr std::array all{
+constexpr std::array all_of_reach{
     check{"reachable", nullptr, "", "", reachable, true},
     check{"login", nullptr, "", "", login},
     check{"certificate", nullptr, "", "", certificate},
@@ -94,7 +94,7 @@ constexpr std::array all{
 
 std::span<check const> reach_checks()
 {
-    return all;
+    return all_of_reach;
 }
 
 }  // namespace redlock::tools::doctor

@@ -155,7 +155,7 @@ findings slow_log(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-constexpr std::array all{
+constexpr std::array all_of_service{
     check{"role", nullptr, "", "", role},
     check{"replicas", &node_facts::info, "info", "connected_slaves", replicas},
     check{"sentinel", &node_facts::sentinels, "pubsub|numsub", "", sentinel},
@@ -169,7 +169,7 @@ constexpr std::array all{
 
 std::span<check const> service_checks()
 {
-    return all;
+    return all_of_service;
 }
 
 }  // namespace redlock::tools::doctor

@@ -92,7 +92,7 @@ findings clock(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-constexpr std::array all{
+constexpr std::array all_of_timing{
     check{"round-trip", nullptr, "", "", round_trip},
     check{"clock", &node_facts::time, "time", "", clock},
 };
@@ -101,7 +101,7 @@ constexpr std::array all{
 
 std::span<check const> timing_checks()
 {
-    return all;
+    return all_of_timing;
 }
 
 }  // namespace redlock::tools::doctor

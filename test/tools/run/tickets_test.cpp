@@ -9,6 +9,8 @@
 using namespace redlock::test;
 using redlock::testbed::local_server;
 
+BOOST_AUTO_TEST_SUITE(redlock_tickets)
+
 namespace {
 
 struct one_server {
@@ -27,8 +29,6 @@ struct one_server {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(redlock_tickets)
 
 BOOST_AUTO_TEST_CASE(a_script_acquires_renews_and_releases)
 {

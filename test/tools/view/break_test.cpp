@@ -10,6 +10,8 @@
 
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(break_)
+
 namespace {
 
 bool has(std::string const& text, std::string_view part)
@@ -26,8 +28,6 @@ std::size_t nodes_with(tool& t, std::string const& key)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(break_)
 
 BOOST_AUTO_TEST_CASE(without_a_word_that_it_is_meant_it_only_shows_the_holder)
 {

@@ -13,6 +13,8 @@
 
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(list)
+
 namespace {
 
 constexpr int many = 100'000;
@@ -65,8 +67,6 @@ void fill(local_server& s)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(list)
 
 BOOST_AUTO_TEST_CASE(each_lock_is_told_with_its_holder_nodes_and_state)
 {

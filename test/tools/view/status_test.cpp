@@ -7,6 +7,8 @@
 
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(status)
+
 namespace {
 
 bool has(std::string const& text, std::string_view part)
@@ -15,8 +17,6 @@ bool has(std::string const& text, std::string_view part)
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(status)
 
 BOOST_AUTO_TEST_CASE(a_lock_that_is_held_names_its_holder_and_its_ttl_on_each_node)
 {

@@ -8,6 +8,8 @@
 
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(top)
+
 namespace {
 
 bool has(std::string const& text, std::string_view part)
@@ -18,8 +20,6 @@ bool has(std::string const& text, std::string_view part)
 constexpr char own_screen[] = "\033[?25h\033[?1049l";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(top)
 
 BOOST_AUTO_TEST_CASE(one_look_tells_of_nodes_locks_and_who_waits)
 {

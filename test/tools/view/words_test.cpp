@@ -12,6 +12,8 @@
 
 using namespace redlock::test;
 
+BOOST_AUTO_TEST_SUITE(words)
+
 namespace {
 
 bool has(std::string const& text, std::string_view part)
@@ -76,8 +78,6 @@ std::vector<std::string> completed(std::string const& script, std::vector<std::s
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(words)
 
 BOOST_AUTO_TEST_CASE(the_help_lists_the_commands_and_each_has_its_own)
 {

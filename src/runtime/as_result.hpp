@@ -1,0 +1,11 @@
+#pragma once
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace redlock {
+
+/// Awaits an operation and returns what it completes with, its error too, instead of throwing.
+inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
+
+}  // namespace redlock

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+namespace redlock::testbed {
+
+/// @throws std::runtime_error with the text @p what if @p done does not come true within a minute
+template <class Condition>
+void wait_until(Condition done, char const* what)
+{
+    using clock = std::chrono::steady_clock;
+    for (auto const end = clock::now() + std::chrono::minutes(1); !done(); std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+        if (clock::now() > end)
+            throw std::runtime_error(what);
+    }
+}
+
+}  // namespace redlock::testbed
