@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tools/supervised.hpp"
+
 #include <csignal>
 #include <string>
 #include <sys/types.h>
@@ -42,7 +44,7 @@ private:
     It has a group of its own, unless it is to stay in ours: then only itself is reached. On a terminal its group has the foreground if ours
     had. It is killed when we end. Processes that its own leave behind come to us, so that we know when the last has gone.
 */
-class child {
+class child final : public supervised {
 public:
     struct options {
         std::vector<std::string> words{};        ///< the command and its arguments
@@ -61,31 +63,20 @@ public:
         int error;  ///< as of ::execvp
     };
 
-    /// To all of it.
-    void signal(int) noexcept;
+    void signal(int) noexcept override;
+    void hand_on(int) noexcept override;
+    void look() noexcept override;
+    bool has_ended() const noexcept override { return has_ended_; }
+    bool was_stopped() noexcept override;
+    bool is_gone() noexcept override;
+    void stop_with_it() noexcept override;
+    void go_on() noexcept override;
 
-    /// The same with a signal that we got; unless it was the terminal's, which has sent it to all of the group that we share.
-    void hand_on(int) noexcept;
-
-    /// Takes note of what has ended or was stopped. After each SIGCHLD.
-    void look() noexcept;
-
-    bool has_ended() const noexcept { return has_ended_; }
-    bool was_stopped() noexcept;  ///< by its terminal, since it was asked last
     int status() const noexcept;  ///< its exit status, or 128 and the signal that has ended it
     int signal_that_ended_it() const noexcept;  ///< 0: none
 
     /// Whether Ctrl-C has ended it, of which nobody else has heard: it had the terminal for itself.
     bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
-
-    /// Whether neither it nor anybody in its group is there any more.
-    bool is_gone() noexcept;
-
-    /// Stops us, too, as Ctrl-Z has stopped it; returns when we go on. At once if there is no shell that could make us go on.
-    void stop_with_it() noexcept;
-
-    /// It goes on; in the foreground if we are.
-    void go_on() noexcept;
 
 private:
     [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, int tell) noexcept;

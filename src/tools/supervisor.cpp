@@ -28,7 +28,7 @@ std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
 
 }  // namespace
 
-supervisor::supervisor(asio::signal_set& signals, lock& l, child& c, options o)
+supervisor::supervisor(asio::signal_set& signals, lock& l, supervised& c, options o)
     : held_(l),
       child_(c),
       options_(std::move(o)),
@@ -48,16 +48,31 @@ asio::awaitable<bool> supervisor::run()
         act();
         if (child_.is_gone())
             break;
-        auto const left = next_step() - clock::now();
-        wake_.expires_after(std::clamp<clock::duration>(left, 1ms, 1h));
         if (arrived_.empty())
-            co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+            co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
         pass_on_signals();
         child_.look();
     }
     is_over_ = true;
     signals_.cancel();
     co_return !is_told_ || options_.then == on_lost::warn;
+}
+
+asio::awaitable<void> supervisor::sleep(clock::duration d)
+{
+    testing::manual_clock::event due;
+    if (options_.test_clock) {
+        wake_.expires_at(asio::steady_timer::time_point::max());
+        due = options_.test_clock->at(now() + d, [weak = weak_from_this()] {
+            if (auto const self = weak.lock())
+                self->wake_.cancel();
+        });
+    } else {
+        wake_.expires_after(d);
+    }
+    co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (options_.test_clock)
+        options_.test_clock->forget(due);
 }
 
 void supervisor::listen()
@@ -101,13 +116,13 @@ void supervisor::act()
         else
             kill("was lost while the command was stopped");
     }
-    auto const now = clock::now();
-    if (lost_ && now < hard_end() && options_.then != on_lost::kill)
+    auto const at = now();
+    if (lost_ && at < hard_end() && options_.then != on_lost::kill)
         stop_softly("is lost");
-    else if (lost_ || now >= std::min(hard_end(), kill_at_))
+    else if (lost_ || at >= std::min(hard_end(), kill_at_))
         kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
-    else if (now >= soft_end())
-        stop_softly(fmt::format("cannot be kept, and will be lost in {}", in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - now))));
+    else if (at >= soft_end())
+        stop_softly(fmt::format("cannot be kept, and will be lost in {}", in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - at))));
 }
 
 void supervisor::tell_loss()
@@ -123,7 +138,7 @@ void supervisor::stop_softly(std::string const& why)
     if (is_told_)
         return;
     bool const stops = options_.then == on_lost::term;
-    kill_at_ = clock::now() + (stops ? grace_ : clock::duration());
+    kill_at_ = now() + (stops ? grace_ : clock::duration());
     if (stops) {
         child_.signal(SIGTERM);
         child_.signal(SIGCONT);  // what stands still cannot stop
@@ -143,6 +158,11 @@ void supervisor::kill(std::string const& why)
     options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
 }
 
+clock::time_point supervisor::now() const
+{
+    return options_.test_clock ? options_.test_clock->now() : clock::now();
+}
+
 clock::time_point supervisor::hard_end() const
 {
     return held_.valid_until() - margin_;
@@ -151,13 +171,13 @@ clock::time_point supervisor::hard_end() const
 clock::time_point supervisor::next_step() const
 {
     if (is_killed_)
-        return clock::now() + look_often;
+        return now() + look_often;
     auto step = soft_end();
     if (options_.then == on_lost::warn)
         step = is_told_ ? clock::time_point::max() : hard_end();
     else if (is_told_ || options_.then == on_lost::kill)
         step = std::min(hard_end(), kill_at_);
-    return child_.has_ended() ? std::min(step, clock::now() + look_every) : step;
+    return child_.has_ended() ? std::min(step, now() + look_every) : step;
 }
 
 }  // namespace redlock::tools

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "tools/child.hpp"
+#include "tools/supervised.hpp"
 
 #include <redlock/lock.hpp>
+#include <redlock/testing.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -41,10 +42,11 @@ public:
         on_lost then;
         std::function<void()> lost{};                    ///< called once, when the command is about to be stopped, or was not
         std::function<void(std::string const&)> say{};   ///< for people
+        std::shared_ptr<testing::manual_clock> test_clock{};  ///< that of the lock's manager: config::test_clock
     };
 
     /// @param signals  what is handed on, and SIGCHLD
-    supervisor(asio::signal_set& signals, lock&, child&, options);
+    supervisor(asio::signal_set& signals, lock&, supervised&, options);
 
     /// @return whether the lock could be kept until the command was gone
     asio::awaitable<bool> run();
@@ -54,15 +56,17 @@ private:
     void watch();
     void pass_on_signals();
     void act();
+    asio::awaitable<void> sleep(clock::duration);  ///< or less, if wake_ is cancelled
     void stop_softly(std::string const& why);
     void kill(std::string const& why);
     void tell_loss();
+    clock::time_point now() const;
     clock::time_point hard_end() const;  ///< at which it is killed
     clock::time_point soft_end() const { return hard_end() - grace_; }
     clock::time_point next_step() const;
 
     lock& held_;
-    child& child_;
+    supervised& child_;
     options const options_;
     std::chrono::milliseconds const margin_, grace_;
     asio::signal_set& signals_;
