@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(of_a_free_lock_there_is_nothing_to_break)
 BOOST_AUTO_TEST_CASE(a_living_holder_is_told_at_its_next_renewal_and_does_not_set_the_key_again)
 {
     tool t(3);
-    auto holder = t.hold({"x", "--ttl", "15s"});
+    auto holder = t.hold({"x", "--ttl", "6s"});
 
     BOOST_TEST(t.run({"break", "x", "--force", "--yes"}).status == 0);
 
@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(what_is_on_no_majority_can_be_swept_away)
 BOOST_AUTO_TEST_CASE(all_readers_lose_a_shared_lock_or_one_of_them)
 {
     tool t(3);
-    auto one = t.hold({"x", "--shared", "--owner", "one", "--ttl", "15s"});
-    auto another = t.hold({"x", "--shared", "--owner", "another", "--ttl", "15s"});
+    auto one = t.hold({"x", "--shared", "--owner", "one", "--ttl", "6s"});
+    auto another = t.hold({"x", "--shared", "--owner", "another", "--ttl", "6s"});
     auto const readers = t.run({"status", "x", "--tokens", "-o", "json"}).json().at("readers").as_array();
     auto const& first = readers.at(0).at("owner") == "one" ? readers.at(0) : readers.at(1);
 

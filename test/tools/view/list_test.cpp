@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <sys/stat.h>
 
 using namespace redlock::test;
 
@@ -158,11 +159,16 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_locks_come_once_each_and_are_not_kept)
     for (std::size_t i = 0; i < 3; ++i)
         fill(t[i]);
 
-    auto p = t.start({"list", "-o", "jsonl"});
+    redlock::testbed::temporary_folder const folder;
+    auto const pipe = folder.path + "/pipe";
+    BOOST_TEST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    // The shell is replaced by the tool once it has opened the pipe. process::read would read each byte by itself.
+    auto p = t.start({"list", "-o", "jsonl"}, {}, ">" + pipe);
+    std::ifstream lines(pipe);
     std::set<int> met;
     bool alike = true;
     long at_first = 0, at_last = 0;
-    for (auto line = p.read('\n'); !line.empty(); line = p.read('\n')) {
+    for (std::string line; std::getline(lines, line);) {
         auto const lock = boost::json::parse(line).as_object();
         alike = alike && lock.at("votes") == 3 && lock.at("state") == "held";
         met.insert(std::stoi(std::string(lock.at("key").as_string()).substr(4)));
