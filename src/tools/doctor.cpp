@@ -150,6 +150,7 @@ int doctor_command(arguments given)
     complete_watch(given);
     auto const s = line.read(std::move(given));
     check_names(line, how.skipped);
+    d.compares_clocks = std::ranges::find(how.skipped, "clock") == how.skipped.end();
     d.max_ttl = s.locks.max_ttl;
     d.node_timeout = s.locks.node_timeout;
     d.drift_factor = s.locks.drift_factor;

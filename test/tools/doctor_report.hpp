@@ -4,7 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -39,14 +41,24 @@ struct doctor_report : tool_run {
     std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
 };
 
+/// The doctor compares clocks for a second.
+enum class clocks { left_out, compared };
+
 /// Runs `redlock doctor` on @p urls.
-inline doctor_report look(std::vector<std::string> const& urls, std::vector<std::string> const& options = {})
+inline doctor_report look(std::vector<std::string> const& urls, std::vector<std::string> const& options = {}, clocks compare = clocks::left_out)
 {
     std::vector<std::string> arguments;
     for (auto const& url : urls)
         arguments.insert(arguments.end(), {"-u", url});
     arguments.insert(arguments.end(), {"doctor", "-o", "jsonl"});
     arguments.insert(arguments.end(), options.begin(), options.end());
+    if (compare == clocks::left_out) {
+        // The last --skip counts.
+        if (auto const skip = std::ranges::find(arguments, "--skip"); skip != arguments.end())
+            *std::next(skip) += ",clock";
+        else
+            arguments.insert(arguments.end(), {"--skip", "clock"});
+    }
     doctor_report r;
     static_cast<tool_run&>(r) = real_tool().run(std::move(arguments));
     for (auto const& d : r.documents()) {

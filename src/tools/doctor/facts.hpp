@@ -28,6 +28,7 @@ struct demands {
     std::string probe = "=doctor";        ///< the name of the lock that is tried
     std::size_t keys_max = 100'000;       ///< how many keys of a server are looked at
     std::chrono::sys_seconds now{};
+    bool compares_clocks = true;          ///< which takes a second
 };
 
 /// What a server's clock showed, and ours.
