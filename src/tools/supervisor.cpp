@@ -117,7 +117,7 @@ void supervisor::act()
             kill("was lost while the command was stopped");
     }
     auto const at = now();
-    if (lost_ && at < hard_end() && options_.then != on_lost::kill)
+    if (lost_ && at < std::min(hard_end(), kill_at_) && options_.then != on_lost::kill)
         stop_softly("is lost");
     else if (lost_ || at >= std::min(hard_end(), kill_at_))
         kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
