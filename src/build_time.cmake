@@ -50,15 +50,15 @@ set(headers
     <list> <map> <memory> <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <tuple>
     <unordered_map> <utility> <variant> <vector>)
 redlock_make_headers(redlock_headers "" "" ${headers})
-# Tools and tests have a second set: the parser of options, JSON and Boost.Test as well, and no optimisation in the presets for tests.
-set(definitions "")
+# Tools have a set with the parser of options and JSON, and test programs one with Boost.Test as well. In the presets for tests neither
+# is optimised.
 if(REDLOCK_BUILD_TOOLS OR REDLOCK_BUILD_TESTS)
     include(src/find_cli11.cmake)
     list(APPEND headers <CLI/CLI.hpp> <boost/json.hpp>)
-    if(REDLOCK_BUILD_TESTS)
-        list(APPEND headers <boost/test/unit_test.hpp>)
-        list(APPEND definitions BOOST_TEST_NO_OLD_TOOLS)
-    endif()
-    redlock_make_headers(redlock_tool_headers "${REDLOCK_TOOL_FLAGS}" "${definitions}" ${headers})
+    redlock_make_headers(redlock_tool_headers "${REDLOCK_TOOL_FLAGS}" "" ${headers})
     target_link_libraries(redlock_tool_headers PRIVATE CLI11::CLI11)
+endif()
+if(REDLOCK_BUILD_TESTS)
+    redlock_make_headers(redlock_test_headers "${REDLOCK_TOOL_FLAGS}" BOOST_TEST_NO_OLD_TOOLS ${headers} <boost/test/unit_test.hpp>)
+    target_link_libraries(redlock_test_headers PRIVATE CLI11::CLI11)
 endif()

@@ -37,6 +37,7 @@ endfunction()
 
 # What databases share, and what stores with leases or sessions share.
 redlock_objects(redlock_sql src/sql/connections.cpp src/sql/database_node.cpp src/sql/watches.cpp)
+redlock_objects(redlock_boost_json src/etcd/boost_json.cpp)
 redlock_objects(redlock_leases src/leases/deletions.cpp src/leases/expiries.cpp src/leases/location.cpp)
 
 find_package(PostgreSQL 14 QUIET)
@@ -58,7 +59,6 @@ endif()
 
 redlock_store(etcd TRUE ""
     src/etcd/address.cpp
-    src/etcd/boost_json.cpp
     src/etcd/channel.cpp
     src/etcd/etcd.cpp
     src/etcd/etcd_node.cpp
@@ -70,7 +70,7 @@ redlock_store(etcd TRUE ""
     src/etcd/session.cpp
     src/etcd/transaction.cpp
     src/etcd/watches.cpp
-    $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_leases>)
+    $<TARGET_OBJECTS:redlock_boost_json> $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_leases>)
 if(TARGET redlock_etcd)
     target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
 endif()
