@@ -2,61 +2,111 @@
 
 #include "recorder.hpp"
 #include "support/etcd.hpp"
-#include "support/fake_server.hpp"
 #include "support/real_servers.hpp"
-#include "testbed/proxy.hpp"
+#include "support/virtual_clock.hpp"
 #include "testing/node_client.hpp"
+#include "virtual_etcd.hpp"
 
 #include <redlock/etcd.hpp>
 
 #include <boost/test/unit_test.hpp>
-#include <fmt/format.h>
 
 #include <cstdio>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
-using testbed::fault;
 
-BOOST_AUTO_TEST_SUITE(sessions, *only_with_etcd())
+BOOST_AUTO_TEST_SUITE(sessions)
+
+namespace {
+
+/// Nodes and a server in one event loop, where time passes when nothing else is left to do.
+struct in_virtual_time {
+    bool run_to(auto const& done) { return time.run_to(context, done); }
+
+    lock acquire(lock_manager& locks, acquire_options const& o)
+    {
+        std::optional<std::pair<error_code, lock>> won;
+        locks.async_acquire("stock", o, [&](error_code ec, lock l) { won.emplace(ec, std::move(l)); });
+        BOOST_REQUIRE(run_to([&] { return won.has_value(); }));
+        BOOST_REQUIRE(!won->first);
+        return std::move(won->second);
+    }
+
+    void shutdown(lock_manager& locks)
+    {
+        bool done = false;
+        locks.async_shutdown([&](error_code) { done = true; });
+        BOOST_TEST(run_to([&] { return done; }));
+    }
+
+    virtual_clock time;
+    asio::io_context context;
+    virtual_etcd etcd{context};
+    etcd_network network, other_network;
+};
+
+/// For how long a node promises a lock under a lease of two seconds.
+struct promises : in_virtual_time {
+    explicit promises(bool elects = false)
+    {
+        etcd.elects = elects;
+        node->start(context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
+        BOOST_TEST((ask(testing::kind::acquire) > 0ms));
+    }
+
+    ~promises()
+    {
+        node->close();
+        time.run_for(context, 1s);
+    }
+
+    std::chrono::milliseconds ask(testing::kind what = testing::kind::extend)
+    {
+        auto const r = std::make_shared<testing::request>(node_command{.what = what, .ttl = testing::long_ttl}, "lock:stock", "v");
+        node->submit(r);
+        BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
+        BOOST_TEST((r->reply.vote == vote::granted));
+        return r->reply.good_for;
+    }
+
+    std::shared_ptr<redlock::node> node = make_virtual_node(etcd, network, 2s);
+};
+
+}  // namespace
 
 BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_lock)
 {
-    etcd_server s({"--heartbeat-interval=10", "--election-timeout=50"});
-    testbed::proxy proxy(std::vector<testbed::proxy::target>{{s.port()}});
-    proxy.start();
-    real_servers r(0);
-    lock_manager cut_off(r.context, settings("etcd://127.0.0.1:" + std::to_string(proxy.port(0)) + "?session=2s"));
-    lock_manager other(r.context, settings(s.url("?session=2s")));
+    in_virtual_time v;
+    lock_manager cut_off(v.context, virtual_settings(v.etcd, v.network, 2s));
+    lock_manager other(v.context, virtual_settings(v.etcd, v.other_network, 2s));
     for (auto const renew : {renewal::none, renewal::automatic}) {
-        auto won = r.acquire(cut_off, "stock", {.ttl = 20s, .wait = 20s, .renew = renew});
-        BOOST_REQUIRE(!won.ec);
-        proxy.set_all(fault::half_open);
+        auto first = v.acquire(cut_off, {.ttl = 20s, .wait = 20s, .renew = renew});
+        v.network.half_open = true;
 
         std::optional<bool> held_by_both;
         lock second;
         other.async_acquire("stock", {.ttl = 20s, .wait = 60s}, [&](error_code ec, lock l) {
-            held_by_both = won.held.held();
+            held_by_both = first.held();
             BOOST_TEST(!ec);
             second = std::move(l);
         });
 
-        BOOST_TEST(r.run_to([&] { return held_by_both.has_value(); }));
+        BOOST_TEST(v.run_to([&] { return held_by_both.has_value(); }));
         BOOST_TEST(!held_by_both.value_or(true));
         BOOST_TEST(second.held());
-        proxy.set_all(fault::none);
-        r.release(second);
-        won.held = {};
+        v.network.half_open = false;
+        first = {};
+        second = {};
     }
-    r.shutdown(cut_off);
-    r.shutdown(other);
+    v.shutdown(cut_off);
+    v.shutdown(other);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks)
+BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks, *only_with_etcd())
 {
     etcd_server s({"--heartbeat-interval=10", "--election-timeout=50"});
     auto const work = [&] {
@@ -90,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has
     BOOST_TEST((last_held < acquired));
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told)
+BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told, *only_with_etcd())
 {
     etcd_server s;
     real_servers r(0);
@@ -110,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_lease)
+BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_lease, *only_with_etcd())
 {
     etcd_server s;
     real_servers r(0);
@@ -124,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_lease)
 }
 
 // It was sent on a connection that has ended since, and comes when the next one has been made.
-BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing)
+BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_etcd())
 {
     etcd_server s;
     real_servers r(0);
@@ -148,20 +198,21 @@ BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing)
 // Until the lease ends nobody but the node that has it ends a lock; so it must do that.
 BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
 {
-    etcd_server s;
-    real_servers r(0);
-    lock_manager locks(r.context, settings(s.url("?session=600s")));
-    auto const won = r.acquire(locks, "stock", {.ttl = 3500ms});
-    BOOST_REQUIRE(!won.ec);
+    in_virtual_time v;
+    lock_manager locks(v.context, virtual_settings(v.etcd, v.network, 600s));
+    auto const begun = v.time.now();
+    auto const held = v.acquire(locks, {.ttl = 3500ms});
+    BOOST_TEST(v.etcd.has("lock:stock"));
 
-    BOOST_TEST(r.run_to([&] { return s.ask({"get", "lock:stock"}).empty(); }));
+    BOOST_TEST(v.run_to([&] { return !v.etcd.has("lock:stock"); }));
 
-    BOOST_TEST(!won.held.held());
-    r.shutdown(locks);
+    BOOST_TEST(!held.held());
+    BOOST_TEST((v.time.now() >= begun + 3500ms && v.time.now() < begun + 5s));
+    v.shutdown(locks);
 }
 
 // Nobody knows whether it is there, and the lease goes on for ten minutes.
-BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too)
+BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too, *only_with_etcd())
 {
     etcd_server s;
     real_servers r(0);
@@ -183,102 +234,23 @@ BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_t
     node->close();
 }
 
-namespace {
-
-/// A gateway whose server says in which term it is.
-struct fake_gateway {
-    int keepalives = 0;
-    std::function<int(int)> term = [](int) { return 2; };  // by the number of keepalives
-
-    std::string operator()(std::string_view request)
-    {
-        if (request.find("progress_request") != request.npos)
-            return chunk(R"({"result":{}})");
-        if (!request.starts_with("POST "))
-            return {};
-        auto const path = request.substr(5, request.find(' ', 5) - 5);
-        if (path == "/v3/watch")
-            return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(R"({"result":{"created":true}})");
-        if (path == "/v3/lease/grant")
-            return response(R"("ID":"7","TTL":"2")");
-        if (path == "/v3/lease/keepalive") {
-            ++keepalives;
-            return plain(fmt::format(R"({{"result":{{{},"ID":"7","TTL":"2"}}}})", header()));
-        }
-        if (path == "/v3/kv/range")
-            return response(R"("count":"1")");
-        return response(R"("succeeded":true,"responses":[{"response_txn":{"succeeded":true}}])");
-    }
-
-private:
-    std::string header() const { return fmt::format(R"("header":{{"cluster_id":"1","member_id":"1","revision":"1","raft_term":"{}"}})", term(keepalives)); }
-    std::string response(std::string const& fields) const { return plain("{" + header() + "," + fields + "}"); }
-    static std::string plain(std::string const& body) { return fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body); }
-    static std::string chunk(std::string const& body) { return fmt::format("{:x}\r\n{}\n\r\n", body.size() + 1, body); }
-};
-
-/// For how long a node promises a lock, of a gateway whose leases last for two seconds.
-struct promises {
-    explicit promises(fake_gateway& g) : server(context, [&g](std::string_view bytes) { return g(bytes); })
-    {
-        node = test::make_node("etcd" + server.url().substr(5) + "?timeout=30s");
-        node->start(context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});
-    }
-
-    ~promises()
-    {
-        node->close();
-        context.restart();
-        context.run_for(100ms);
-    }
-
-    bool run_to(std::function<bool()> const& done)
-    {
-        for (auto const end = clock::now() + testing::patience; !done();) {
-            if (clock::now() > end)
-                return false;
-            context.restart();
-            context.run_one_for(5ms);
-        }
-        return true;
-    }
-
-    std::chrono::milliseconds ask()
-    {
-        auto const r = std::make_shared<testing::request>(node_command{.what = testing::kind::extend, .ttl = testing::long_ttl}, "lock:stock", "v");
-        node->submit(r);
-        BOOST_REQUIRE(run_to([&] { return r->answers > 0; }));
-        return r->reply.good_for;
-    }
-
-    asio::io_context context;
-    fake_server server;
-    std::shared_ptr<redlock::node> node;
-};
-
-}  // namespace
-
 BOOST_AUTO_TEST_CASE(a_lease_that_is_prolonged_is_promised_for_longer)
 {
-    fake_gateway g;
-    promises p(g);
-    p.ask();
-    auto const granted = clock::now();
+    promises p;
 
-    BOOST_TEST(p.run_to([&] { return clock::now() > granted + 2s && p.ask() > 0ms; }));
+    p.time.run_for(p.context, 2500ms);
+
+    BOOST_TEST((p.ask() > 0ms));
 }
 
 // It may have been the leader of before, who does not know that there is another; and that one has not heard of it.
 BOOST_AUTO_TEST_CASE(who_prolongs_a_lease_while_the_term_changes_is_not_believed)
 {
-    fake_gateway g;
-    g.term = [](int keepalives) { return 2 + keepalives; };
-    promises p(g);
-    p.ask();
-    auto const granted = clock::now();
+    promises p(true);
 
-    BOOST_TEST(p.run_to([&] { return g.keepalives >= 5 && clock::now() > granted + 2s; }));
+    p.time.run_for(p.context, 2500ms);
 
+    BOOST_TEST(p.etcd.keepalives >= 5);
     BOOST_TEST((p.ask() <= 0ms));
 }
 

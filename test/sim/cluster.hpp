@@ -4,6 +4,7 @@
 #include "etcd/json.hpp"
 #include "sim/server.hpp"
 #include "sim/wire.hpp"
+#include "support/etcd_gateway.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -19,22 +20,17 @@
 
 namespace redlock::sim {
 
-/** An etcd cluster: what it does with the texts of its JSON gateway, as far as locks need it. It loses nothing, and answers for a majority.
+/** An etcd cluster whose leader changes.
 
-    Its leader changes. The one before, which does not know that yet, still prolongs leases for those who talk to it, in vain; all else they
-    want waits for its election to end. A new leader lets each lease begin anew.
+    The one before, which does not know that yet, still prolongs leases for those who talk to it, in vain; all else they want waits for its
+    election to end.
 */
-class cluster final : public server {
+class cluster final : public server, public test::etcd_gateway {
 public:
-    using told = std::function<void(std::string const&)>;
-
     cluster(sim::world&, std::size_t index, double rate);
 
     /// @return the answer, or what it says instead
     etcd_v3::json::object carry_out(std::size_t from, std::string_view path, std::string const& body);
-
-    /// A message of a stream. @p tell: how to reach who sent it.
-    void hear(std::weak_ptr<client> const& from, std::string const& message, told tell);
 
     /// Until when that process talks to a leader that is none any more: in true time.
     clock::time_point behind_until(std::size_t process) const;
@@ -48,53 +44,12 @@ public:
     std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&) override;
 
 private:
-    using object = etcd_v3::json::object;
-
-    struct value {
-        std::string bytes;
-        std::int64_t created = 0, changed = 0;
-        std::string lease;
-        friend bool operator==(value const&, value const&) = default;
-    };
-    using values = std::map<std::string, value>;
-
-    struct lease {
-        std::chrono::seconds ttl;
-        clock::time_point expires;  ///< by its clock
-    };
-
-    struct watch {
-        std::weak_ptr<client> from;
-        std::int64_t id;
-        std::string key;
-        told tell;
-    };
-
-    object header() const;
-    object refusal(std::string_view why, int code) const;
-    object grant(object const& asked);
-    object keep_alive(std::size_t from, object const& asked);
-    object revoke(object const& asked);
-    object transaction(object const& asked);
-    bool judge(object const& condition) const;
-    object carry_out(object const& transaction, values& after);
-    object step(object const& what, values& after);
-    object range(object const& asked, values const& in) const;
-    void put(object const& asked, values& after);
-    void commit(values after);
-    void tell_of(std::string const& key, std::int64_t revision, watch const&) const;
-    void end(std::string const& lease);
-    void let_leases_begin_anew();
+    clock::time_point time() const override { return clock_now(); }
+    void note(std::string_view lease, std::string_view what) const override;
+    void changed(values const& before) override;
     void expire();
 
-    values values_;
-    std::int64_t revision_ = 1;
-    std::int64_t term_ = 2;
-    std::map<std::string, lease> leases_;
-    std::int64_t last_lease_ = 0;
-    std::vector<watch> watches_;
-    std::vector<std::pair<std::string, std::int64_t>> deleted_;       ///< and at which revision
-    std::map<std::size_t, clock::time_point> behind_until_;           ///< by the number of the process
+    std::map<std::size_t, clock::time_point> behind_until_;  ///< by the number of the process
 };
 
 /// The way of an etcd node to its cluster, in place of HTTP.

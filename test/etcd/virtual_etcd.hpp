@@ -1,0 +1,177 @@
+#pragma once
+
+#include "etcd/etcd_node.hpp"
+#include "etcd/refusal.hpp"
+#include "support/etcd_gateway.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/error.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/parse.hpp>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::test {
+
+/// An etcd server in the test's own event loop. With a virtual_clock its leases take no time.
+class virtual_etcd final : public etcd_gateway {
+public:
+    explicit virtual_etcd(boost::asio::io_context& context) : etcd_gateway("1"), look_(context.get_executor()) { look_later(); }
+
+    bool has(std::string const& key) const { return all().contains(key); }
+
+    object answer_to(std::string_view path, std::string const& body)
+    {
+        if (path == "/v3/lease/keepalive") {
+            ++keepalives;
+            if (elects)
+                elect();
+        }
+        return carry_out(path, body);
+    }
+
+    int keepalives = 0;
+    bool elects = false;  ///< a leader with each keepalive
+
+private:
+    clock::time_point time() const override { return clock::now(); }
+
+    // The server looks twice a second for leases that are over.
+    void look_later()
+    {
+        look_.expires_after(std::chrono::milliseconds(500));
+        look_.async_wait([this](boost::system::error_code ec) {
+            if (ec)
+                return;
+            for (auto const& id : leases_that_are_over())
+                end(id);
+            look_later();
+        });
+    }
+
+    etcd_v3::timer look_;
+};
+
+/// What a network does between a node and the server.
+struct etcd_network {
+    bool half_open = false;  ///< nothing arrives, in either direction
+    std::string cut_after{}; ///< the connection ends when the next request that holds this has been carried out, before its answer
+};
+
+/// The way of a node to the server, in place of HTTP.
+class virtual_channel final : public etcd_v3::channel, public std::enable_shared_from_this<virtual_channel> {
+public:
+    virtual_channel(boost::asio::any_io_executor on, virtual_etcd& s, etcd_network& n) : server_(s), network_(n), ready_(std::move(on)) {}
+
+    boost::asio::awaitable<node_reply> open() override
+    {
+        if (network_.half_open)
+            co_await wait(clock::now() + std::chrono::seconds(1));
+        closed_ = closed_ || network_.half_open;
+        co_return closed_ ? node_reply{.untouched = true, .error = errc::node_unreachable, .text = "no connection"} : node_reply();
+    }
+
+    boost::asio::awaitable<etcd_v3::answer> ask(std::string_view path, std::string body, std::string_view, std::chrono::milliseconds patience) override
+    {
+        auto const limit = clock::now() + patience;
+        if (!closed_ && !network_.half_open)
+            heard_.push_back(server_.answer_to(path, body));
+        if (!network_.cut_after.empty() && body.find(network_.cut_after) != body.npos) {
+            network_.cut_after.clear();
+            heard_.clear();
+            closed_ = true;
+        }
+        return next(limit);
+    }
+
+    boost::asio::awaitable<etcd_v3::answer> stream(std::string_view, std::string first, std::string_view, std::chrono::milliseconds patience) override
+    {
+        auto const limit = clock::now() + patience;
+        send(first);
+        return next(limit);
+    }
+
+    boost::asio::awaitable<void> write(std::string message) override
+    {
+        send(message);
+        co_return;
+    }
+
+    boost::asio::awaitable<etcd_v3::answer> read() override { return next(clock::time_point::max()); }
+
+    void close() override
+    {
+        closed_ = true;
+        ready_.cancel();
+    }
+
+private:
+    void send(std::string const& message)
+    {
+        if (closed_ || network_.half_open)
+            return;
+        server_.hear(weak_from_this(), message, [this, weak = weak_from_this()](std::string const& said) {
+            auto const self = weak.lock();
+            if (!self || closed_ || network_.half_open)
+                return;
+            heard_.push_back(boost::json::parse(said).as_object());
+            ready_.cancel();
+        });
+    }
+
+    boost::asio::awaitable<etcd_v3::answer> next(clock::time_point limit)
+    {
+        while (!closed_ && heard_.empty() && clock::now() < limit)
+            co_await wait(limit);
+        if (closed_ || heard_.empty()) {
+            closed_ = true;
+            co_return etcd_v3::answer{{}, {.error = errc::connection_lost, .text = "it has stopped answering"}};
+        }
+        auto const said = std::move(heard_.front());
+        heard_.pop_front();
+        co_return said.contains("error") ? etcd_v3::answer{{}, etcd_v3::refusal(said)} : etcd_v3::answer{said, {}};
+    }
+
+    boost::asio::awaitable<void> wait(clock::time_point limit)
+    {
+        ready_.expires_at(limit);
+        co_await ready_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    }
+
+    virtual_etcd& server_;
+    etcd_network& network_;
+    etcd_v3::timer ready_;
+    std::deque<etcd_v3::json::object> heard_;
+    bool closed_ = false;
+};
+
+/// A node of the kind that ships, on that network.
+inline std::shared_ptr<node> make_virtual_node(virtual_etcd& s, etcd_network& n, std::chrono::seconds session, config const& c = {})
+{
+    etcd_v3::address where{.name = "etcd://virtual",
+                           .members = {{.host = "virtual"}},
+                           .user = {},
+                           .password = {},
+                           .options = {.session = session, .timeout = std::chrono::seconds(1)}};
+    auto make_channel = [&s, &n](boost::asio::any_io_executor on, auto const&) { return std::make_shared<virtual_channel>(std::move(on), s, n); };
+    return etcd_v3::make_etcd_node(std::move(where), c, {.claim = [](auto&, auto&) { return std::string(); }}, {.make_channel = std::move(make_channel), .seed = 1});
+}
+
+/// Of a manager of one such node.
+inline config virtual_settings(virtual_etcd& s, etcd_network& n, std::chrono::seconds session)
+{
+    store one{.schemes = {"virtual"}, .make = [&s, &n, session](std::string_view, config const& c, store_context const&) { return make_virtual_node(s, n, session, c); }};
+    return {.nodes = {"virtual://one"}, .stores = {std::move(one)}, .node_timeout = std::chrono::seconds(3)};
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,281 @@
+#include "support/etcd_gateway.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace redlock::test {
+
+namespace {
+
+namespace json = etcd_v3::json;
+using etcd_v3::base64;
+using etcd_v3::bytes;
+using etcd_v3::number;
+using etcd_v3::text;
+
+constexpr int invalid_argument = 3, not_found = 5;
+
+/// Nothing was done, and why.
+struct refused {
+    std::string_view why;
+    int code;
+};
+
+json::array const& list(json::object const& o, std::string_view name)
+{
+    static json::array const nothing;
+    auto const* const v = o.if_contains(name);
+    return v && v->is_array() ? v->get_array() : nothing;
+}
+
+}  // namespace
+
+etcd_gateway::object etcd_gateway::header() const
+{
+    return {{"cluster_id", id_}, {"member_id", "1"}, {"revision", fmt::to_string(revision_)}, {"raft_term", fmt::to_string(term_)}};
+}
+
+etcd_gateway::object etcd_gateway::error(std::string_view why, int code) const
+{
+    return {{"error", why}, {"code", code}};
+}
+
+etcd_gateway::object etcd_gateway::carry_out(std::string_view path, std::string const& body, bool in_vain)
+{
+    auto const asked = json::parse(body).as_object();
+    try {
+        if (path == "/v3/lease/grant")
+            return grant(asked);
+        if (path == "/v3/lease/keepalive")
+            return keep_alive(asked, in_vain);
+        if (path == "/v3/lease/revoke")
+            return revoke(asked);
+        if (path == "/v3/kv/range")
+            return range(asked, values_);
+        return transaction(asked);
+    } catch (refused const& r) {
+        return error(r.why, r.code);
+    }
+}
+
+// Leases
+
+etcd_gateway::object etcd_gateway::grant(object const& asked)
+{
+    auto const id = fmt::to_string(++last_lease_);
+    std::chrono::seconds const ttl(number(asked, "TTL"));
+    leases_[id] = {ttl, time() + ttl};
+    note(id, "is granted");
+    return {{"header", header()}, {"ID", id}, {"TTL", fmt::to_string(ttl.count())}};
+}
+
+// Only the leader knows of leases, so a server that believes to be the leader does not ask the others.
+etcd_gateway::object etcd_gateway::keep_alive(object const& asked, bool in_vain)
+{
+    auto const id = std::string(text(asked, "ID"));
+    auto const known = leases_.find(id);
+    object result{{"header", header()}, {"ID", id}};
+    if (known != leases_.end()) {
+        result["TTL"] = fmt::to_string(known->second.ttl.count());
+        if (!in_vain)
+            known->second.expires = time() + known->second.ttl;
+    }
+    note(id, known == leases_.end() ? "is not there" : in_vain ? "is prolonged in vain" : "is prolonged");
+    return {{"result", std::move(result)}};
+}
+
+etcd_gateway::object etcd_gateway::revoke(object const& asked)
+{
+    auto const id = std::string(text(asked, "ID"));
+    if (!leases_.contains(id))
+        throw refused{"etcdserver: requested lease not found", not_found};
+    end(id);
+    return {{"header", header()}};
+}
+
+void etcd_gateway::end(std::string const& lease)
+{
+    note(lease, "ends");
+    auto after = values_;
+    std::erase_if(after, [&](auto& one) { return one.second.lease == lease; });
+    leases_.erase(lease);
+    ++revision_;
+    commit(std::move(after));
+}
+
+std::vector<std::string> etcd_gateway::leases_that_are_over() const
+{
+    std::vector<std::string> over;
+    for (auto const& [id, l] : leases_) {
+        if (l.expires <= time())
+            over.push_back(id);
+    }
+    return over;
+}
+
+void etcd_gateway::elect()
+{
+    ++term_;
+    for (auto& [id, l] : leases_)
+        l.expires = std::max(l.expires, time() + l.ttl);
+}
+
+// Transactions: all conditions are judged before anything is done.
+
+etcd_gateway::object etcd_gateway::transaction(object const& asked)
+{
+    auto after = values_;
+    ++revision_;
+    try {
+        auto answer = carry_out(asked, after);
+        if (after == values_)
+            --revision_;
+        commit(std::move(after));
+        answer["header"] = header();
+        return answer;
+    } catch (refused const&) {
+        --revision_;
+        throw;
+    }
+}
+
+etcd_gateway::object etcd_gateway::carry_out(object const& transaction, values& after)
+{
+    auto const& conditions = list(transaction, "compare");
+    bool const holds = std::all_of(conditions.begin(), conditions.end(), [this](auto& c) { return judge(c.as_object()); });
+    object answer;
+    if (holds)
+        answer["succeeded"] = true;
+    json::array responses;
+    for (auto const& what : list(transaction, holds ? "success" : "failure"))
+        responses.push_back(step(what.as_object(), after));
+    answer["responses"] = std::move(responses);
+    return answer;
+}
+
+bool etcd_gateway::judge(object const& condition) const
+{
+    auto const found = values_.find(bytes(condition, "key"));
+    auto const target = text(condition, "target"), result = text(condition, "result");
+    if (target == "CREATE")
+        return (found == values_.end() ? 0 : found->second.created) == number(condition, "create_revision");
+    if (target == "MOD")
+        return (found == values_.end() ? 0 : found->second.changed) == number(condition, "mod_revision");
+    if (found == values_.end())
+        return false;
+    auto const order = found->second.bytes.compare(bytes(condition, "value"));
+    return result == "LESS" ? order < 0 : result == "GREATER" ? order > 0 : order == 0;
+}
+
+etcd_gateway::object etcd_gateway::step(object const& what, values& after)
+{
+    auto const& [name, asked] = *what.begin();
+    auto const& arguments = asked.as_object();
+    if (name == "request_txn")
+        return {{"response_txn", carry_out(arguments, after)}};
+    if (name == "request_range")
+        return {{"response_range", range(arguments, after)}};
+    if (name == "request_delete_range") {
+        auto const deleted = after.erase(bytes(arguments, "key"));
+        return {{"response_delete_range", {{"deleted", fmt::to_string(deleted)}}}};
+    }
+    put(arguments, after);
+    return {{"response_put", object()}};
+}
+
+void etcd_gateway::put(object const& asked, values& after)
+{
+    auto const key = bytes(asked, "key");
+    auto const there = after.find(key);
+    bool const as_it_is = etcd_v3::is_true(asked, "ignore_value");
+    if (as_it_is && there == after.end())
+        throw refused{"etcdserver: key not found", invalid_argument};
+    auto const lease = std::string(text(asked, "lease"));
+    if (!as_it_is && lease != "0" && !leases_.contains(lease))
+        throw refused{"etcdserver: requested lease not found", not_found};
+    auto& v = after[key];
+    if (v.created == 0)
+        v.created = revision_;
+    v.changed = revision_;
+    if (as_it_is)
+        return;
+    v.bytes = bytes(asked, "value");
+    v.lease = lease == "0" ? std::string() : lease;
+}
+
+etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) const
+{
+    auto const first = bytes(asked, "key"), last = bytes(asked, "range_end");
+    auto const begin = in.lower_bound(first);
+    auto const end = last.empty() ? in.upper_bound(first) : in.lower_bound(last);
+    json::array found;
+    for (auto at = begin; at != end && (number(asked, "limit") == 0 || std::ssize(found) < number(asked, "limit")); ++at) {
+        object one{{"key", base64(at->first)}, {"create_revision", fmt::to_string(at->second.created)}, {"mod_revision", fmt::to_string(at->second.changed)}};
+        if (!etcd_v3::is_true(asked, "keys_only"))
+            one["value"] = base64(at->second.bytes);
+        if (!at->second.lease.empty())
+            one["lease"] = at->second.lease;
+        found.push_back(std::move(one));
+    }
+    object answer{{"header", header()}, {"kvs", std::move(found)}};
+    if (begin != end)
+        answer["count"] = fmt::to_string(std::distance(begin, end));
+    return answer;
+}
+
+void etcd_gateway::erase(std::string const& key)
+{
+    auto after = values_;
+    after.erase(key);
+    ++revision_;
+    commit(std::move(after));
+}
+
+// Tells of what is deleted.
+void etcd_gateway::commit(values after)
+{
+    auto const before = std::exchange(values_, std::move(after));
+    changed(before);
+    for (auto const& [key, v] : before) {
+        if (values_.contains(key))
+            continue;
+        deleted_.emplace_back(key, revision_);
+        for (auto const& w : std::vector(watches_)) {
+            if (w.key == key)
+                tell_of(key, revision_, w);
+        }
+    }
+}
+
+// Watches
+
+void etcd_gateway::hear(std::weak_ptr<void const> const& from, std::string const& message, told tell)
+{
+    auto const said = json::parse(message).as_object();
+    if (auto const& asked = etcd_v3::object(said, "create_request"); !asked.empty()) {
+        watches_.push_back({from, number(asked, "watch_id"), bytes(asked, "key"), tell});
+        tell(json::serialize(object{{"result", {{"header", header()}, {"watch_id", fmt::to_string(number(asked, "watch_id"))}, {"created", true}}}}));
+        auto const since = number(asked, "start_revision");
+        for (auto const& [key, revision] : deleted_) {
+            if (since > 0 && revision >= since && key == watches_.back().key)
+                tell_of(key, revision, watches_.back());
+        }
+    } else if (auto const& ended = etcd_v3::object(said, "cancel_request"); !ended.empty()) {
+        std::erase_if(watches_, [&](auto& w) { return w.id == number(ended, "watch_id") && !w.from.owner_before(from) && !from.owner_before(w.from); });
+    } else {
+        tell(json::serialize(object{{"result", {{"header", header()}}}}));
+    }
+}
+
+void etcd_gateway::tell_of(std::string const& key, std::int64_t revision, watch const& w) const
+{
+    object const event{{"type", "DELETE"}, {"kv", {{"key", base64(key)}, {"mod_revision", fmt::to_string(revision)}}}};
+    w.tell(json::serialize(object{{"result", {{"header", header()}, {"watch_id", fmt::to_string(w.id)}, {"events", json::array{event}}}}}));
+}
+
+}  // namespace redlock::test
