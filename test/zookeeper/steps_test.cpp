@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(steps, *only_with_zookeeper())
 BOOST_AUTO_TEST_CASE(the_server_does_what_the_double_in_memory_does_in_any_order)
 {
     auto const url = server().url("?session=600s&timeout=10s");
-    compare_with_the_double_in_memory([&] { return make_node(url); }, 4000);
+    compare_with_the_double_in_memory([&] { return make_node(url); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
