@@ -26,6 +26,8 @@ namespace redlock::test {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds counting_ttl = 500ms;
+
 /// What the processes have in common.
 struct shared_counter {
     std::atomic<int> inside{0};
@@ -50,7 +52,7 @@ inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c)
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
     while (!c.over) {
-        auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = 1s, .wait = 1s}, asio::as_tuple(asio::use_awaitable));
+        auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = counting_ttl, .wait = 1s}, asio::as_tuple(asio::use_awaitable));
         if (ec)
             continue;
         c.met += c.inside.exchange(::getpid()) != 0;
@@ -75,8 +77,11 @@ inline int count_in_process(config const& settings, shared_counter& c)
     return 0;
 }
 
+/// Returns when the processes have counted on.
+using counting_on = std::function<void()>;
+
 /// Four processes count under one lock while @p faults happen, and after each. Nobody meets anybody, and tokens grow.
-inline void count_in_turn(config settings, std::function<void()> const& faults)
+inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults)
 {
     settings.fencing = true;
     settings.node_timeout = 200ms;
@@ -94,7 +99,7 @@ inline void count_in_turn(config settings, std::function<void()> const& faults)
         };
         for (int i = 0; i < 4; ++i) {
             some_more();
-            faults();
+            faults(some_more);
         }
         some_more();
         c->over = true;
@@ -106,16 +111,23 @@ inline void count_in_turn(config settings, std::function<void()> const& faults)
     BOOST_TEST(c->old_tokens == 0u);
 }
 
-/// Kills a database and starts it again; then it stands still for longer than the ttl.
+/// It stands still for longer than its locks last: @p life.
 template <class Server>
-void disturb(Server& s)
+void stop_for_longer_than(std::chrono::milliseconds life, Server& s)
+{
+    s.pause();
+    std::this_thread::sleep_for(life + 200ms);
+    s.resume();
+}
+
+/// Kills a server and starts it again; when it has been of use, it stands still.
+template <class Server>
+void disturb(Server& s, counting_on const& some_more, std::chrono::milliseconds life = counting_ttl)
 {
     s.kill();
     s.start();
-    std::this_thread::sleep_for(300ms);
-    s.pause();
-    std::this_thread::sleep_for(1500ms);
-    s.resume();
+    some_more();
+    stop_for_longer_than(life, s);
 }
 
 }  // namespace redlock::test
