@@ -1,6 +1,7 @@
 // The manager's locks on a real database, alone and beside other nodes.
 
 #include "support/mariadb.hpp"
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +21,8 @@ config on(std::string const& url, config c = {})
 {
     c.nodes.push_back(url);
     c.stores = {mysql()};
-    c.node_timeout = patience;
+    if (c.node_timeout == config().node_timeout)
+        c.node_timeout = patience;
     return c;
 }
 
@@ -73,9 +75,9 @@ BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
     real_servers r(0);
     std::uint64_t last = 0;
     for (int i = 0; i < 3; ++i) {
-        lock_manager locks(r.context, on(s.url(), {.fencing = true, .restart_guard = restart_guard::off}));
+        lock_manager locks(r.context, on(s.url(), {.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off}));
         for (int k = 0; k < 3; ++k) {
-            auto won = r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s});
+            auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .wait = 20s});
             BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
             BOOST_TEST(won.held.fencing_token() > last);
             last = won.held.fencing_token();
@@ -147,9 +149,9 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
     BOOST_TEST(follower.ask(fmt::format("CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'redlock', master_use_gtid = slave_pos;"
                                         "START SLAVE", primary.port())) == "");
     real_servers r(0);
-    auto const settings = on(primary.url(), {.max_ttl = 6s, .restart_guard = restart_guard::strict});
+    auto const settings = on(primary.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings), late(r.context, settings);
-    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(mine, "stock", {.ttl = 6s}).held); }));  // once the tables are old enough
+    BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));  // once the tables are old enough
     BOOST_TEST((r.attempt(on(replica.url())).report.nodes.at(0).error == errc::node_read_only));
     auto won = r.acquire(mine, "stock", {.ttl = 6s});
     BOOST_TEST(!won.ec);
@@ -160,16 +162,11 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
     auto const promoted = clock::now();
     replica.start_at(primary.port());
     mariadb_client(replica).ask("SET GLOBAL read_only = 0");
-    for (auto* const locks : {&late, &mine}) {  // one that did not know the primary, and one that did
-        bool quarantined = false;
-        BOOST_TEST(r.run_to([&] {
-            auto const tried = r.acquire(*locks, "stock", {.ttl = 6s});
-            quarantined = quarantined || tried.ec == errc::quarantined;
-            r.release(const_cast<lock&>(tried.held));
-            return !tried.ec;
-        }, 60s));
-        BOOST_TEST(quarantined == (locks == &late));
-        BOOST_TEST((clock::now() - promoted >= 5s));
+    for (auto* const locks : {&late, &mine})  // one that did not know the primary, and one that did
+        wait_for_quarantine(r, *locks, "stock", {.ttl = 6s});
+    for (auto* const locks : {&late, &mine}) {
+        BOOST_TEST(!r.release(acquire_after_quarantine(r, *locks, "stock", {.ttl = 6s, .wait = 20s}).held));
+        BOOST_TEST((clock::now() - promoted >= 59s));
     }
     replica.kill();
     primary.start();  // it comes back, and knows nothing of that

@@ -2,6 +2,7 @@
 
 #include "support/certificates.hpp"
 #include "support/postgres.hpp"
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -217,12 +218,13 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     testbed::process vacuum({"psql", "-X", "-q", "-h", "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock", "-d", "postgres", "-c",
-                             "BEGIN; LOCK TABLE redlock; SELECT pg_sleep(4)"},
+                             "BEGIN; LOCK TABLE redlock; SELECT pg_sleep(60)"},
                             {.output = "/dev/null"});
     BOOST_TEST(r.run_to([&] {
         auto const tried = r.acquire(locks, "stock");
         return tried.ec == errc::no_quorum && tried.report.nodes.at(0).error == errc::node_busy;
     }));
+    s.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK TABLE%'");
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock").ec; }));
 }
 
@@ -247,14 +249,17 @@ BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
 {
     postgres_server s({"fsync=off"});
     real_servers r(0);
-    auto const settings = on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict});
+    auto const settings = on(s.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings);
-    BOOST_TEST(r.run_to([&] { return !r.acquire(mine, "stock", {.ttl = 4s}).ec; }));  // once the tables are old enough
+    BOOST_TEST(!acquire_after_quarantine(r, mine, "stock", {.ttl = 4s, .wait = 20s}).ec);  // once the tables are old enough
     auto const begun = clock::now();
     BOOST_TEST(s.ask("DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline;"
                      "DROP FUNCTION redlock_version, redlock_meet") == "");
-    BOOST_TEST(r.run_to([&] { return clock::now() - begun > 1s && !r.acquire(mine, "stock", {.ttl = 4s}).ec; }));
-    BOOST_TEST((clock::now() - begun >= 4s));
+    wait_for_quarantine(r, mine, "stock", {.ttl = 4s});
+    skip_idle_time(r, mine, 30s);
+    wait_for_quarantine(r, mine, "stock", {.ttl = 4s});
+    BOOST_TEST(!acquire_after_quarantine(r, mine, "stock", {.ttl = 4s, .wait = 20s}).ec);
+    BOOST_TEST((clock::now() - begun >= 59s));
 }
 
 BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
@@ -267,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vo
     BOOST_TEST((refused.report.nodes.at(0).error == errc::node_read_only));
 
     auto const both = fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", standby.port(), primary.port());
-    auto const settings = on(both, {.max_ttl = 6s});
+    auto const settings = on(both, {.max_ttl = 60s});
     lock_manager mine(r.context, settings), late(r.context, settings);
     auto won = r.acquire(mine, "stock", {.ttl = 6s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
@@ -278,12 +283,12 @@ BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vo
     standby.ask("DELETE FROM redlock");  // as if it had not heard of the lock
     auto const promoted = clock::now();
     auto const until_held = [&](lock_manager& locks, std::string const& name) {
-        BOOST_TEST(r.run_to([&] { return !r.acquire(locks, name, {.ttl = 6s}).ec; }, 60s));
-        BOOST_TEST((clock::now() - promoted >= 5s));
+        wait_for_quarantine(r, locks, name, {.ttl = 6s});
+        BOOST_TEST(!acquire_after_quarantine(r, locks, name, {.ttl = 6s, .wait = 20s}).ec);
+        BOOST_TEST((clock::now() - promoted >= 59s));
     };
     until_held(late, "stock");  // it did not know the primary
-    BOOST_TEST(!r.acquire(mine, "other", {.ttl = 6s, .wait = 20s}).ec);
-    BOOST_TEST(!r.attempt(on(standby.url(), {.max_ttl = 6s}), {.ttl = 5s}).ec);
+    BOOST_TEST(!acquire_after_quarantine(r, mine, "other", {.ttl = 6s, .wait = 20s}).ec);
 }
 
 BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_tables)

@@ -1,5 +1,6 @@
 // A cluster as one node: slots that move, masters that die, names that are apart.
 
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
 
@@ -80,11 +81,18 @@ std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = 
     }
 }
 
+/// One for all cases that do it no harm.
+redis_cluster& well()
+{
+    static redis_cluster c;
+    return c;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
 {
-    redis_cluster c;
+    auto& c = well();
     real_servers r(0);
     lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
     r.connect(locks);
@@ -117,7 +125,7 @@ BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
 
 BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
 {
-    redis_cluster c;
+    auto& c = well();
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.fencing = servers_fence();
@@ -140,7 +148,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
 
 BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
 {
-    redis_cluster c;
+    auto& c = well();
     real_servers r(0);
     lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
     auto const name = name_at(c, 0), key = "lock:" + name;
@@ -180,8 +188,8 @@ BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, away, {.ttl = 5s, .wait = 1s}).ec; }));
     BOOST_TEST(!r.release(held.held));
-    r.shutdown(locks);
-    r.shutdown(late);
+    shut_down_without_patience(r, locks);
+    shut_down_without_patience(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
@@ -196,18 +204,18 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_is_down_says_so)
     BOOST_TEST(r.run_to([&] { return r.acquire(locks, here, {.ttl = 5s}).report.message.find("CLUSTERDOWN") != std::string::npos; }));
     c[0].start();
     BOOST_TEST(r.run_to([&] { return !r.acquire(locks, here, {.ttl = 5s, .wait = 1s}).ec; }));
-    r.shutdown(locks);
+    shut_down_without_patience(r, locks);
 }
 
 BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a_while)
 {
     redis_cluster c(3, 1);
     real_servers r(0);
-    auto const voting = settings(c.url(), {.max_ttl = 10s});
+    auto const voting = settings(c.url(), {.max_ttl = 60s});
     lock_manager locks(r.context, voting);
     auto const moved = name_at(c, 0), beside = name_at(c, 0, "order"), other = name_at(c, 1);
     for (std::size_t i = 0; i < 3; ++i)
-        BOOST_TEST(!r.release(r.acquire(locks, name_at(c, i), {.ttl = 5s, .wait = 25s}).held));
+        BOOST_TEST(!r.release(acquire_after_quarantine(r, locks, name_at(c, i), {.ttl = 5s}).held));
     auto held = r.acquire(locks, moved, {.ttl = 10s, .wait = 5s});
     BOOST_REQUIRE(!held.ec);
     c[0].kill();
@@ -216,20 +224,22 @@ BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a
     BOOST_TEST(r.run_to([&] { return promoted(); }, 60s));
     c[3].ask({"DEL", "lock:" + moved});  // as if it had not heard of it
     lock_manager late(r.context, voting);
-    BOOST_TEST(r.run_to([&] { return r.acquire(late, moved, {.ttl = 5s}).ec == errc::quarantined; }));
-    BOOST_TEST(r.run_to([&] { return r.acquire(locks, beside, {.ttl = 5s}).ec == errc::quarantined; }));
-    BOOST_TEST(!r.release(r.acquire(late, other, {.ttl = 5s, .wait = 5s}).held));
-    auto won = r.acquire(late, moved, {.ttl = 5s, .wait = 25s, .renew = renewal::automatic});
+    wait_for_quarantine(r, late, moved, {.ttl = 5s});
+    wait_for_quarantine(r, locks, beside, {.ttl = 5s});
+    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 5s}).held));
+    BOOST_TEST(!r.release(acquire_after_quarantine(r, late, other, {.ttl = 5s}).held));  // its master is older
+    wait_for_quarantine(r, late, moved, {.ttl = 5s});
+    auto won = acquire_after_quarantine(r, late, moved, {.ttl = 5s, .renew = renewal::automatic});
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
-    BOOST_TEST(r.run_to([&] { return r.acquire(locks, moved, {.ttl = 5s}).ec == errc::contended; }));
-    r.shutdown(locks);
-    r.shutdown(late);
+    BOOST_TEST(r.run_to([&] { return acquire_after_quarantine(r, locks, moved, {.ttl = 5s}).ec == errc::contended; }));
+    shut_down_without_patience(r, locks);
+    shut_down_without_patience(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
 {
-    redis_cluster c;
+    auto& c = well();
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.nodes.push_back("redis-cluster://127.0.0.1:" + std::to_string(c[2].port()));
@@ -266,7 +276,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
 
 BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
 {
-    redis_cluster s;
+    auto& s = well();
     for (int i = 0; i < 20; ++i) {
         std::unique_ptr<lock_manager> locks;
         lock held;

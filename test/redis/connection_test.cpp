@@ -1,5 +1,6 @@
 #include "core/key.hpp"
 #include "support/real_servers.hpp"
+#include "support/virtual_clock.hpp"
 
 #include "testbed/plain_client.hpp"
 
@@ -252,7 +253,9 @@ BOOST_FIXTURE_TEST_CASE(idle_connections_stay_and_are_used_again, manager_of<1>)
 {
     r.acquire(locks, "a");
     r.context.restart();
-    r.context.run_for(1500ms);  // a keep-alive is sent meanwhile
+    auto const asked = carried_out(r[0], "config|get");
+    skip_time(patience);
+    BOOST_TEST(r.run_to([&] { return carried_out(r[0], "config|get") > asked; }));  // a keep-alive
     auto won = r.acquire(locks, "b");
     BOOST_TEST(!won.ec);
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);

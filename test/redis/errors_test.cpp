@@ -2,6 +2,7 @@
 
 #include "redis/scripts.hpp"
 #include "support/fake_server.hpp"
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -133,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
         auto const other = r.acquire(locks, "other");
         BOOST_TEST(other.held.held());
         BOOST_TEST((r.acquire(locks, "other").ec == errc::contended));
-        r.shutdown(locks);
+        shut_down_without_patience(r, locks);
     }
     lock_manager locks(r.context, r.settings());
     auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
@@ -224,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_for_fencing_alone, *only_with_fenc
                 auto const said = locks.stats().nodes[0].last_message.find("fencing needs Redis 6.2, and this is version " + version);
                 BOOST_TEST((said != std::string::npos) == (with_fencing && too_old));
             }
-            r.shutdown(locks);
+            shut_down_without_patience(r, locks);
         }
     }
 }

@@ -1,6 +1,7 @@
 // Masters that Sentinels name: fail-overs, and Sentinels that die or know nothing.
 
 #include "support/certificates.hpp"
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/sentinel_set.hpp"
 
@@ -65,7 +66,7 @@ struct manager {
     manager(real_servers& servers, std::string url, std::chrono::milliseconds max_ttl)
         : r(servers), locks(r.context, settings(std::move(url), {.max_ttl = max_ttl}))
     {
-        r.release(r.acquire(locks, "warm-up", {.ttl = max_ttl, .wait = 25s}).held);
+        r.release(acquire_after_quarantine(r, locks, "warm-up", {.ttl = max_ttl}).held);
     }
     ~manager() { r.shutdown(locks); }
 
@@ -101,13 +102,13 @@ BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
-    lock_manager first(r.context, settings(s.url(), {.max_ttl = 4s}));
+    lock_manager first(r.context, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
 
-    BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 4s}).ec == errc::quarantined; }));
-    BOOST_TEST(!r.acquire(first, "stock", {.ttl = 4s, .wait = 20s}).ec);
+    BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 1200ms}).ec == errc::quarantined; }));
+    BOOST_TEST(!r.acquire(first, "stock", {.ttl = 1200ms, .wait = 20s}).ec);
 
-    lock_manager second(r.context, settings(s.url(), {.max_ttl = 4s}));
-    BOOST_TEST(!r.acquire(second, "order", {.ttl = 4s, .wait = 20s}).ec);
+    lock_manager second(r.context, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
+    BOOST_TEST(!r.acquire(second, "order", {.ttl = 1200ms, .wait = 20s}).ec);
     BOOST_TEST(second.stats().quarantined == 0u);  // it has been the master for long enough
     r.shutdown(first);
     r.shutdown(second);
@@ -117,26 +118,22 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
 {
     sentinel_set s;
     real_servers r(0);
-    manager a(r, s.url(), 6s);
+    manager a(r, s.url(), 60s);
     auto held = r.acquire(a.locks, "stock", {.ttl = 6s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
     s.fail_over();
     s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
 
-    lock_manager late(r.context, settings(s.url(), {.max_ttl = 6s}));
-    real_servers::outcome refused;
-    BOOST_TEST(r.run_to([&] {
-        refused = r.acquire(late, "stock", {.ttl = 5s});
-        return refused.ec == errc::quarantined;
-    }));
-    BOOST_TEST((refused.report.quarantine > 0s && refused.report.quarantine <= 9s));
-    auto won = r.acquire(late, "stock", {.ttl = 6s, .wait = 25s, .renew = renewal::automatic});
+    lock_manager late(r.context, settings(s.url(), {.max_ttl = 60s}));
+    auto const refused = wait_for_quarantine(r, late, "stock", {.ttl = 5s});
+    BOOST_TEST((refused.report.quarantine > 30s && refused.report.quarantine <= 63s));
+    auto won = acquire_after_quarantine(r, late, "stock", {.ttl = 6s, .renew = renewal::automatic});
 
     BOOST_REQUIRE(!won.ec);
     BOOST_TEST(!held.held.held());
     BOOST_TEST(s.server(1).ask({"EXISTS", "lock:stock"}) == "1");
     BOOST_TEST(r.run_to([&] { return a.locks.stats().nodes[0].connected; }));
-    auto const again = r.acquire(a.locks, "stock", {.ttl = 5s});
+    auto const again = acquire_after_quarantine(r, a.locks, "stock", {.ttl = 5s});
     BOOST_TEST_INFO(again.report.message);
     BOOST_TEST((again.ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
@@ -145,45 +142,47 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
 
 BOOST_AUTO_TEST_CASE(a_master_that_dies_or_hangs_is_replaced)
 {
-    for (bool const killed : {true, false}) {
-        sentinel_set s({.sentinels = 3, .down_after_ms = "1000"});
-        real_servers r(0);
-        lock_manager locks(r.context, trusting(s.url()));
-        r.connect(locks);
-        auto const before = s.master();
-        auto& old = before == std::to_string(s.server(0).port()) ? s.server(0) : s.server(1);
-        auto& other = &old == &s.server(0) ? s.server(1) : s.server(0);
-        if (killed)
-            old.kill();
-        else
-            old.pause();
-
-        BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "stock", {.ttl = 10s, .wait = 1s}).ec; }, 60s));
-
-        BOOST_TEST(other.ask({"ROLE"}).starts_with("master"));
-        if (!killed)
-            old.resume();
-        r.shutdown(locks);
+    testbed::sentinel_options const o{.sentinels = 3, .down_after_ms = "1000"};
+    sentinel_set sets[] = {sentinel_set(o), sentinel_set(o)};
+    real_servers r(0);
+    std::vector<std::unique_ptr<lock_manager>> managers;
+    std::vector<local_server*> old, other;
+    for (auto& s : sets) {
+        managers.push_back(std::make_unique<lock_manager>(r.context, trusting(s.url())));
+        r.connect(*managers.back());
+        bool const is_first = s.master() == std::to_string(s.server(0).port());
+        old.push_back(&s.server(is_first ? 0 : 1));
+        other.push_back(&s.server(is_first ? 1 : 0));
     }
+    old[0]->kill();
+    old[1]->pause();
+
+    for (std::size_t i = 0; i < 2; ++i) {
+        BOOST_TEST(r.run_to([&] { return !r.acquire(*managers[i], "stock", {.ttl = 10s, .wait = 1s}).ec; }, 60s));
+        BOOST_TEST(other[i]->ask({"ROLE"}).starts_with("master"));
+    }
+    old[1]->resume();
+    for (auto& m : managers)
+        shut_down_without_patience(r, *m);
 }
 
 BOOST_AUTO_TEST_CASE(a_master_that_has_come_back_empty_does_not_vote_for_a_while)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
-    manager a(r, s.url(), 5s);
+    manager a(r, s.url(), 60s);
     auto held = r.acquire(a.locks, "stock", {.ttl = 5s, .wait = 10s});
     BOOST_REQUIRE(!held.ec);
     s.server(0).kill();
     s.server(0).start();
 
-    lock_manager late(r.context, settings(s.url(), {.max_ttl = 5s}));
-    BOOST_TEST(r.run_to([&] { return r.acquire(late, "stock", {.ttl = 4s}).ec == errc::quarantined; }));
-    BOOST_TEST(r.run_to([&] { return r.acquire(a.locks, "stock", {.ttl = 4s}).ec == errc::quarantined; }));
-    auto won = r.acquire(late, "stock", {.ttl = 4s, .wait = 20s});
+    lock_manager late(r.context, settings(s.url(), {.max_ttl = 60s}));
+    wait_for_quarantine(r, late, "stock", {.ttl = 4s});
+    wait_for_quarantine(r, a.locks, "stock", {.ttl = 4s});
+    auto won = acquire_after_quarantine(r, late, "stock", {.ttl = 4s});
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
-    r.shutdown(late);
+    shut_down_without_patience(r, late);
 }
 
 BOOST_AUTO_TEST_CASE(sentinels_may_die)
