@@ -17,10 +17,11 @@
 #include <string>
 
 using namespace redlock;
-using namespace redlock::etcd_v3;
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(parts)
+
+using namespace redlock::etcd_v3;
 
 namespace {
 
