@@ -90,11 +90,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_dies_and_a_leader_that_hangs_take_no_lock_alo
     BOOST_REQUIRE(!won.ec);
 
     ensemble[0].kill();
-    BOOST_TEST(!r.acquire(locks, "first", {.wait = 20s}).ec);
+    BOOST_TEST(!r.acquire(locks, "first", {.wait = 50s}).ec);
     ensemble[0].start();
     auto& leader = ensemble.leader();
     leader.pause();
-    BOOST_TEST(!r.acquire(locks, "second", {.wait = 20s}).ec);
+    BOOST_TEST(!r.acquire(locks, "second", {.wait = 50s}).ec);
     leader.resume();
 
     BOOST_TEST(won.held.held());
