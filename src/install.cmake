@@ -26,7 +26,7 @@ install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/r
     DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/shop.png DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
-install(DIRECTORY docs/examples docs/sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs PATTERN "*.cmake" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
+install(DIRECTORY docs/examples docs/monitoring docs/sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs PATTERN "*.cmake" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 set(prefix \"\${CMAKE_INSTALL_PREFIX}\")
 set(includes \"${CMAKE_INSTALL_INCLUDEDIR}\")
