@@ -17,6 +17,7 @@ extern redlock::attempt_report const attempt{.nodes = {node}, .message = "well"}
 extern redlock::node_lock_info const info{.name = "a", .locked = true};
 extern redlock::lock_info const lock{.resource = "stock", .nodes = {info}};
 extern redlock::node_stats const counters{.name = "a"};
-extern redlock::stats const all{.acquired = 1, .nodes = {counters}};
+extern redlock::lock_stats const locks{.acquired = 1};
+extern redlock::stats const all{};  // it has a base, which no designated initialiser can name
 extern redlock::node_reply const reply{.vote = redlock::vote::granted};
 extern redlock::server_identity const identity{.durable = false};
