@@ -111,7 +111,7 @@ void acquire_and_release_observed(State& state)
     acquire_and_release_in(w, {});
 }
 
-/// What a scrape by Prometheus costs while so many locks are held.
+/// The cost of a scrape by Prometheus while many locks are held: the second argument.
 void scrape(State& state)
 {
     world w(state);

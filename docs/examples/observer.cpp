@@ -1,4 +1,4 @@
-// Who waits too long, and what is lost, told by the manager itself.
+// An observer prints which acquisitions waited too long and which locks were lost.
 
 #include <redlock.hpp>
 

@@ -1,4 +1,4 @@
-// What an HTTP handler answers to Prometheus.
+// An HTTP handler answers Prometheus.
 
 #include <redlock.hpp>
 #include <redlock/prometheus.hpp>

@@ -37,14 +37,6 @@ std::string text_of(std::string const& file)
     return text.str();
 }
 
-void run_mariadb(std::vector<std::string> words, std::string const& output)
-{
-    auto const what = words.front();
-    process p(std::move(words), {.output = output});
-    if (auto const ended = p.wait(); ended.code() != 0)
-        throw std::runtime_error(what + " has failed: " + ended.in_words() + "\n" + text_of(output));
-}
-
 // MariaDB's own way takes a program that needs packages which the server does not.
 void make_mariadb(std::string const& folder, std::string const& data)
 {
@@ -53,12 +45,12 @@ void make_mariadb(std::string const& folder, std::string const& data)
                                      << text_of(tables + std::string("mysql_system_tables_data.sql"));
     auto words = words_for(data, {"--bootstrap", "--innodb-flush-log-at-trx-commit=0"});
     words.insert(words.begin(), {"sh", "-c", "file=$0; exec \"$@\" <\"$file\"", folder + "/begin"});
-    run_mariadb(std::move(words), folder + "/log");
+    run_program(std::move(words), folder + "/log");
 }
 
 void make_mysql(std::string const& folder, std::string const& data)
 {
-    run_mariadb(words_for(data, {"--initialize-insecure"}), folder + "/log");
+    run_program(words_for(data, {"--initialize-insecure"}), folder + "/log");
     files::remove(data + "/auto.cnf");  // who it is, which copies must not share
 }
 

@@ -28,17 +28,6 @@ std::vector<std::string> as_nobody(std::vector<std::string> words)
     return all;
 }
 
-void run(std::vector<std::string> words, std::string const& output)
-{
-    auto const what = words.front();
-    process p(std::move(words), {.output = output});
-    if (auto const ended = p.wait(); ended.code() != 0) {
-        std::ostringstream said;
-        said << std::ifstream(output).rdbuf();
-        throw std::runtime_error(what + " has failed: " + ended.in_words() + "\n" + said.str());
-    }
-}
-
 // Made once, and copied for each server.
 std::string const& fresh_data()
 {
@@ -46,7 +35,7 @@ std::string const& fresh_data()
         made()
         {
             files::permissions(folder.path, files::perms::all);
-            run(as_nobody({postgres_programs() + "/initdb", "-D", folder.path + "/data", "-U", "redlock", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+            run_program(as_nobody({postgres_programs() + "/initdb", "-D", folder.path + "/data", "-U", "redlock", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
                            "--wal-segsize=1"}),
                 folder.path + "/log");
             path = folder.path + "/data";
@@ -79,14 +68,14 @@ postgres_server::postgres_server(std::vector<std::string> settings) : settings_(
     if (postgres_programs().empty())
         throw std::runtime_error("there is no PostgreSQL server below /usr/lib/postgresql (Debian's package postgresql); $REDLOCK_POSTGRESQL may name its bin folder");
     files::permissions(folder_.path, files::perms::all);
-    run({"cp", "-a", fresh_data(), folder()}, folder_.path + "/copy");
+    run_program({"cp", "-a", fresh_data(), folder()}, folder_.path + "/copy");
     start_on_free_port();
 }
 
 postgres_server::postgres_server(postgres_server const& primary) : settings_(primary.settings_)
 {
     files::permissions(folder_.path, files::perms::all);
-    run(as_nobody({postgres_programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p", std::to_string(primary.port_), "-U", "redlock", "-D", folder(), "-R",
+    run_program(as_nobody({postgres_programs() + "/pg_basebackup", "-h", "127.0.0.1", "-p", std::to_string(primary.port_), "-U", "redlock", "-D", folder(), "-R",
                    "--checkpoint=fast", "--no-sync"}),
         folder_.path + "/copy");
     start_on_free_port();

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -187,6 +190,17 @@ bool process::end_if_over()
     if (options_.is_over && options_.is_over())
         signal(SIGTERM);  // the terminal tells both of us, others perhaps only the parent
     return true;
+}
+
+void run_program(std::vector<std::string> words, std::string const& output)
+{
+    auto const what = words.front();
+    process p(std::move(words), {.output = output});
+    if (auto const ended = p.wait(); ended.code() != 0) {
+        std::ostringstream said;
+        said << std::ifstream(output).rdbuf();
+        throw std::runtime_error(what + " has failed: " + ended.in_words() + "\n" + said.str());
+    }
 }
 
 }  // namespace redlock::testbed

@@ -64,4 +64,8 @@ private:
     ending ending_{};
 };
 
+/// Runs a program to its end; what it says goes into the file @p output.
+/// @throws std::runtime_error with what it said if it fails
+void run_program(std::vector<std::string> words, std::string const& output);
+
 }  // namespace redlock::testbed

@@ -21,7 +21,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 
-
 asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
 {
     attempt_report report;

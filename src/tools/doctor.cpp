@@ -35,7 +35,6 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-
 struct how_to_look {
     doctor::demands demands{};
     std::vector<std::string> skipped{};

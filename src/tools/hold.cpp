@@ -29,7 +29,6 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-
 // What is written there is of no interest. What cannot be waited for, such as a file, never ends. Our input is shared with others, so it stays
 // blocking: it is read when there is something. In the background of a terminal that is not for us, and must not stop who renews a lock.
 asio::awaitable<void> end_of_input()

@@ -37,7 +37,6 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-
 struct run_options {
     how_to_acquire how;
     std::vector<std::string> words;
