@@ -19,7 +19,8 @@ namespace redlock::detail {
 namespace {
 
 // Two readers that both wait to be the last would wait for each other. So who may wait has a lock for that, as any other: one at a time. It is
-// taken first, and given back first.
+// taken first, and given back first. In the order of names it comes immediately before its lock: who holds it, and waits for the lock, must not
+// stand behind a set that waits for somebody who waits for the right.
 class upgradeable final : public cancellable, public std::enable_shared_from_this<upgradeable> {
 public:
     upgradeable(std::shared_ptr<manager_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains,
@@ -41,7 +42,7 @@ public:
         how.mode = mode::exclusive;
         how.renew = renewal::automatic;  // until the lock is given back, or lost
         how.max_hold = {};
-        acquire(std::move(right), how, {}, [](upgradeable& self, reported_error ec, lock_handle won) { self.has_right(std::move(ec), std::move(won)); });
+        acquire(std::move(right), how, holds_up_to_, {}, [](upgradeable& self, reported_error ec, lock_handle won) { self.has_right(std::move(ec), std::move(won)); });
     }
 
     void request_cancel(asio::cancellation_type type) override
@@ -57,12 +58,12 @@ public:
 private:
     using step = void (*)(upgradeable&, reported_error, lock_handle);
 
-    void acquire(resource_set names, acquire_options const& how, lock_handle right, step next)
+    void acquire(resource_set names, acquire_options const& how, std::string const& holds_up_to, lock_handle right, step next)
     try {
         auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             next(*self, std::move(ec), std::move(won));
         }));
-        auto a = make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to_);
+        auto a = make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to);
         a->right_to_upgrade = std::move(right);
         acquisition::start(std::move(a));
     } catch (...) {  // out of memory
@@ -78,7 +79,7 @@ private:
         auto how = options_;
         if (options_.wait != wait_forever)
             how.wait = core::time_left(give_up_at_, state_->now());
-        acquire(resources_, how, std::move(won), [](upgradeable& self, reported_error failure, lock_handle reader) { self.is_reader(std::move(failure), std::move(reader)); });
+        acquire(resources_, how, resources_.names().front(), std::move(won), [](upgradeable& self, reported_error failure, lock_handle reader) { self.is_reader(std::move(failure), std::move(reader)); });
     }
 
     void is_reader(reported_error ec, lock_handle won)

@@ -560,6 +560,32 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     BOOST_TEST(set.held.held());
 }
 
+// Otherwise the set waits for the scope, the scope for the right to upgrade, and whoever has that for its turn behind the set.
+BOOST_AUTO_TEST_CASE(acquire_upgradeable_with_the_right_passes_a_set)
+{
+    lock_world w(3);
+    auto const locks = w.connected({.max_handovers = 0}), other = w.connected();
+    lock_scope const scope(*other);
+    acquire_options const upgradeable{.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode::upgradeable};
+    lock_world::outcome a, b;
+    scope.async_acquire("a", {.ttl = 60s, .renew = renewal::automatic}, w.into(a));
+    w.run_for(1s);
+    auto set = w.start(*locks, {"a", "b"}, {.ttl = 60s, .wait = 10min});
+    w.run_for(1s);
+    auto plain = w.start(*locks, "b", upgradeable);
+    w.run_for(1s);
+    scope.async_acquire("b", upgradeable, w.into(b));
+    w.run_for(1s);
+    BOOST_TEST(plain.held.held());
+    plain.held = {};
+    w.run_for(1s);
+    BOOST_TEST(b.held.held());
+    b.held = {};
+    a.held = {};
+    w.run_for(1s);
+    BOOST_TEST(set.held.held());
+}
+
 namespace {
 
 /// Owners that take what they need in the order of names, with pauses between, and others that take sets: for ever.
