@@ -71,8 +71,7 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
-    bool const is_noted = self->noted_ || state.holdings.held_until(self->resources.names(), mode::exclusive);
-    if (ec && is_noted && !self->shares() && !state.waiters.others_queue(self->resources.names()))
+    if (ec && !self->shares())
         self->withdraw();
     co_return ec;
 }

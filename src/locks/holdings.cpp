@@ -91,6 +91,11 @@ bool holdings::held_alone(resource_set const& resources) const
     });
 }
 
+bool holdings::upgrade_waits(std::string_view resource) const
+{
+    return std::ranges::any_of(of(resource), [](auto* h) { return h->held() && h->keeps_readers_out() && h->mode() != mode::exclusive; });
+}
+
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
     if (!passes && std::ranges::any_of(of(resource), [](auto* h) { return h->is_wanted(); }))

@@ -90,6 +90,9 @@ public:
     /// Whether this manager itself has one of @p resources alone.
     bool held_alone(resource_set const& resources) const;
 
+    /// Whether one who shares @p resource in this manager waits to have it alone.
+    bool upgrade_waits(std::string_view resource) const;
+
     /// One more handle on what this manager shares already; null if there is nothing that may be joined.
     std::shared_ptr<stake> join(std::string const& resource, acquire_options const&, clock::time_point called, bool passes) const;
 

@@ -3,6 +3,7 @@
 #include "locks/acquisition.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace redlock::detail {
@@ -34,10 +35,20 @@ void acquisition::keep_what_is_ours()
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
-// The nodes have noted that this manager wants it, and keep readers from it. None of its acquisitions waits any more.
+// The nodes may have noted that this manager wants it, and keep readers from it. It does not want what none of its acquisitions waits for
+// any more, and no upgrade.
 void acquisition::withdraw()
 {
-    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, keys(), std::string(), options_.ttl);
+    key_list unwanted;
+    for (auto const& r : resources) {
+        std::span const one(&r, 1);
+        bool const is_noted = noted_ || state_->holdings.held_until(one, mode::exclusive);
+        if (is_noted && !state_->waiters.others_queue(one) && !state_->holdings.upgrade_waits(r))
+            unwanted.push_back(state_->settings.prefix + r);
+    }
+    if (unwanted.empty())
+        return;
+    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, std::move(unwanted), std::string(), options_.ttl);
     nobody->name_contender();
     nobody->send();
 }

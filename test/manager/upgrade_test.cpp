@@ -830,6 +830,49 @@ BOOST_FIXTURE_TEST_CASE(who_gives_up_behind_a_reader_of_its_manager_keeps_no_rea
     BOOST_TEST(w.acquire(*third, "other", {.mode = mode::shared}).held.held());
 }
 
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_keeps_readers_out_when_a_writer_gives_up, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto reader = read(*second, {.ttl = 30s});
+    call c;
+    one.held.async_upgrade(1min, c.done());
+    w.run_for(10ms);
+    for (auto const& names : {resource_set("stock"), resource_set{"stock", "rope"}}) {
+        auto writer = w.acquire(*locks, names, {.wait = 50ms});
+        BOOST_TEST((writer.ec == errc::contended));
+        w.run_for(10ms);
+        BOOST_TEST((read(*third).ec == errc::contended));
+    }
+    asio::cancellation_signal stop;
+    auto cancelled = w.start(*locks, "stock", {.wait = 1min}, stop.slot());
+    w.run_for(1s);
+    stop.emit(asio::cancellation_type::terminal);
+    w.run_for(10ms);
+    BOOST_TEST(cancelled.done);
+    BOOST_TEST((read(*third).ec == errc::contended));
+    BOOST_TEST(!w.release(reader.held));
+    w.run_for(10ms);
+    BOOST_TEST((c.ec && !*c.ec));
+}
+
+// Of its names it withdraws its wish for those that nobody of its manager wants any more.
+BOOST_FIXTURE_TEST_CASE(acquire_set_that_gives_up_withdraws_each_name_by_itself, with_upgradeable)
+{
+    auto reader = read(*second, {.ttl = 30s});
+    auto other = w.acquire(*second, "tools", {.ttl = 30s, .mode = mode::shared});
+    auto set = w.start(*locks, {"stock", "tools"}, {.wait = 1s});
+    w.run_for(10ms);
+    auto waits = w.start(*locks, "stock", {.wait = 1min});
+    BOOST_TEST((w.acquire(*third, "tools", {.mode = mode::shared}).ec == errc::contended));
+    w.run_to([&] { return set.done; });
+    w.run_for(10ms);
+    BOOST_TEST(w.acquire(*third, "tools", {.mode = mode::shared}).held.held());
+    BOOST_TEST((read(*third).ec == errc::contended));
+    BOOST_TEST(!w.release(reader.held));
+    w.run_for(10ms);
+    BOOST_TEST(waits.held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(an_upgrade_that_comes_after_the_downgrade_is_taken_back_by_a_renewal, readers)
 {
     auto one = read(*locks, {.ttl = 20s, .renew = renewal::automatic});
