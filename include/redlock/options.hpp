@@ -43,7 +43,8 @@ struct acquire_options {
     /// passes nobody who waits in another manager to have it alone, unless somebody had it alone meanwhile.
     ///
     /// What the manager shares already is given to all who waited for it by then, and to up to `config::max_handovers` who come later,
-    /// without asking the nodes, if at least half of their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`.
+    /// without asking the nodes, if at least half of their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`. What was
+    /// downgraded or resumed is given to nobody else: it cannot be upgraded.
     /// They have the same token, and the same loss.
     ///
     /// @ref mode::upgradeable is a reader, too, and has a second lock besides, which one has at a time: the right to wait for `lock::async_upgrade`. It takes

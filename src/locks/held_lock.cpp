@@ -246,7 +246,8 @@ std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::ti
     bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
     bool const comes_later = called > started_;
     bool const has_room = !comes_later || later_joins_ < state->settings.max_handovers;
-    if (mode() == redlock::mode::exclusive || upgrading_ || !has_room || !is_kept_alike || !lasts || !held())
+    bool const may_be_upgraded = held_as() == form::as_acquired && !grant_->is_taken_over();  // who joins it may want that
+    if (!may_be_upgraded || upgrading_ || mode() == redlock::mode::exclusive || !has_room || !is_kept_alike || !lasts || !held())
         return {};
     auto more = another();
     later_joins_ += more && comes_later ? 1 : 0;

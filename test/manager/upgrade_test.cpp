@@ -275,7 +275,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_of_the_same_manager_comes_when_it_is_shared_aga
     BOOST_TEST(!w.downgrade(one.held));
     w.run_for(10ms);
     BOOST_TEST(waits.held.held());
-    BOOST_TEST(locks->stats().joined == 1u);
+    BOOST_TEST(waits.held.token() != one.held.token());  // which cannot be upgraded again
 }
 
 BOOST_FIXTURE_TEST_CASE(it_is_upgraded_once, readers)
@@ -871,6 +871,32 @@ BOOST_FIXTURE_TEST_CASE(acquire_set_that_gives_up_withdraws_each_name_by_itself,
     BOOST_TEST(!w.release(reader.held));
     w.run_for(10ms);
     BOOST_TEST(waits.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_join_what_cannot_be_upgraded_again, readers)
+{
+    auto one = read(*locks, {.ttl = 30s});
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST(!w.downgrade(one.held));
+    auto two = read(*locks, {.ttl = 30s});
+    BOOST_TEST(two.held.held());
+    BOOST_TEST(two.held.token() != one.held.token());
+    auto const joined = read(*locks, {.ttl = 30s});  // the second one is as it was acquired
+    BOOST_TEST(joined.held.token() == two.held.token());
+    BOOST_TEST(locks->stats().joined == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_shared_does_not_join_what_was_resumed, readers)
+{
+    auto left = read(*second, {.ttl = 30s});
+    lock resumed;
+    locks->async_resume(left.held.detach(), {.ttl = 30s}, [&](error_code, lock l) { resumed = std::move(l); });
+    w.run_to([&] { return resumed.held(); });
+    auto one = read(*locks, {.ttl = 30s});
+    BOOST_TEST(one.held.token() != resumed.token());
+    resumed = {};
+    w.run_for(10ms);
+    BOOST_TEST(!w.upgrade(one.held));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_upgrade_that_comes_after_the_downgrade_is_taken_back_by_a_renewal, readers)
