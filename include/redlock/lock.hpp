@@ -5,6 +5,7 @@
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
 #include <redlock/error.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/lock_ticket.hpp>
 #include <redlock/mode.hpp>
 
@@ -26,10 +27,11 @@ namespace asio = boost::asio;
 namespace detail {
 
 using error_handler = completion<void(error_code)>;
+using mode_handler = completion<void(reported_error)>;
 
 REDLOCK_API void start_extend(std::shared_ptr<stake>, std::chrono::milliseconds ttl, error_handler);
-REDLOCK_API void start_upgrade(std::shared_ptr<stake>, std::chrono::milliseconds wait, error_handler);
-REDLOCK_API void start_downgrade(std::shared_ptr<stake>, error_handler);
+REDLOCK_API void start_upgrade(std::shared_ptr<stake>, std::chrono::milliseconds wait, mode_handler);
+REDLOCK_API void start_downgrade(std::shared_ptr<stake>, mode_handler);
 REDLOCK_API void start_release(std::shared_ptr<stake>, error_handler);
 REDLOCK_API void start_wait_lost(std::shared_ptr<stake>, error_handler);
 REDLOCK_API std::shared_ptr<stake> another(std::shared_ptr<stake> const&);
@@ -214,7 +216,8 @@ public:
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition; also one that waits ends with them.
         - @ref errc::not_held : released before or meanwhile, or empty.
         - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, is being upgraded, or was resumed; or @p wait is
-          negative, or not zero though the lock is not upgradeable.
+          negative, or not zero though the lock is not upgradeable; or to wait would deadlock, because the handle's `lock_scope` holds what
+          comes later in the order of names, or has got it meanwhile. The message of a @ref lock_error names both locks.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager is being stopped.
 
@@ -228,8 +231,9 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())
     {
-        auto start = [wait](auto const& stake, detail::error_handler handler) { detail::start_upgrade(stake, wait, std::move(handler)); };
-        return initiate<CompletionToken>(start, token);
+        auto start = [wait](auto const& stake, detail::mode_handler handler) { detail::start_upgrade(stake, wait, std::move(handler)); };
+        using error = std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::reported_error, error_code>;
+        return detail::initiate<void(error)>::template on<detail::mode_handler, CompletionToken>(detail::access::stake_of(*this), start, token);
     }
 
     /// The same, tried once.
@@ -265,8 +269,8 @@ public:
     template <class CompletionToken = default_completion_token>
     auto async_downgrade(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::error_handler handler) { detail::start_downgrade(stake, std::move(handler)); };
-        return initiate<CompletionToken>(start, token);
+        auto start = [](auto const& stake, detail::mode_handler handler) { detail::start_downgrade(stake, std::move(handler)); };
+        return detail::initiate<void(error_code)>::template on<detail::mode_handler, CompletionToken>(detail::access::stake_of(*this), start, token);
     }
 
     /** Gives the lock back: deletes the key, where it is still ours, on every node that may have it.

@@ -30,7 +30,6 @@ protected:
     ~waiting_upgrade() = default;
 };
 
-/// What one handle has of a held lock. There may be several; the lock is given back with the last.
 /// How many handles there are: on a lock, or of a scope on it. From none it never becomes one again. Any thread.
 class handle_count {
 public:
@@ -44,6 +43,12 @@ private:
     std::atomic<std::size_t> count_{1};
 };
 
+/// The handles that a scope has on one lock, wherever they were moved. They know the scope, which outlives its user's.
+struct scope_share {
+    std::shared_ptr<scope_state> const scope;
+    handle_count handles;
+};
+
 /// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may have more than one
 /// lock, or one for fewer names than that has: then it has *parts*.
 class stake {
@@ -52,7 +57,7 @@ public:
     explicit stake(held_lock& l) noexcept : lock(l) {}
 
     /// One more, of a scope if that counts. It has been given back from the beginning if the lock has.
-    stake(std::shared_ptr<held_lock>, std::shared_ptr<handle_count> of_scope) noexcept;
+    stake(std::shared_ptr<held_lock>, std::shared_ptr<scope_share> of_scope) noexcept;
 
     /// All of @p parts, for @p names: held as long as each of them is.
     stake(resource_set names, std::vector<lock_handle> parts);
@@ -60,8 +65,8 @@ public:
     held_lock& lock;  ///< of several the first
 
     /// Of one that nobody has yet: it belongs to a scope, which counts its handles.
-    void belongs_to(std::shared_ptr<handle_count> of_scope) noexcept { of_scope_ = std::move(of_scope); }
-    std::shared_ptr<handle_count> const& of_scope() const noexcept { return of_scope_; }
+    void belongs_to(std::shared_ptr<scope_share> of_scope) noexcept { of_scope_ = std::move(of_scope); }
+    std::shared_ptr<scope_share> const& of_scope() const noexcept { return of_scope_; }
 
     // Any thread.
     std::span<lock_handle const> parts() const noexcept;
@@ -89,7 +94,7 @@ private:
     void leave_scope() noexcept;
 
     std::shared_ptr<held_lock> const keep_;  // not of the first
-    std::shared_ptr<handle_count> of_scope_;
+    std::shared_ptr<scope_share> of_scope_;
     std::unique_ptr<composition const> const composition_;
     std::atomic<bool> given_back_{false};
     std::atomic<bool> has_body_{false};
@@ -112,7 +117,7 @@ public:
     bool held() const noexcept override;
     std::shared_ptr<stake> first_stake() noexcept { return {shared_from_this(), &first_}; }
     /// One more, which a scope may count; null if the last has been given back.
-    std::shared_ptr<stake> another(std::shared_ptr<handle_count> of_scope = {});
+    std::shared_ptr<stake> another(std::shared_ptr<scope_share> of_scope = {});
     handle_count handles;
     clock::time_point valid_until() const noexcept override;
     redlock::mode mode() const noexcept override;

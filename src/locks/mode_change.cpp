@@ -5,12 +5,18 @@
 #include "locks/explain.hpp"
 #include "locks/fencing_token.hpp"
 #include "locks/held_lock.hpp"
+#include "locks/scope.hpp"
+
+#include <redlock/lock_error.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace redlock::detail {
@@ -22,7 +28,7 @@ constexpr std::chrono::milliseconds look_again_after{2'000};
 /// One call of `lock::async_upgrade` or `lock::async_downgrade`.
 class mode_change final : public shared_operation<mode_change>, public waiting_upgrade {
 public:
-    mode_change(std::shared_ptr<stake> by, std::chrono::milliseconds wait, completion<void(error_code)> handler)
+    mode_change(std::shared_ptr<stake> by, std::chrono::milliseconds wait, mode_handler handler)
         : shared_operation(by->lock.state->strand()),
           done(std::move(handler)),
           by_(std::move(by)),
@@ -36,13 +42,13 @@ public:
     static task<error_code> upgrade(std::shared_ptr<mode_change>);
     static task<error_code> downgrade(std::shared_ptr<mode_change>);
 
-    void complete(error_code ec) { done(cancelled_ ? make_error_code(asio::error::operation_aborted) : ec); }
+    void complete(error_code);
     void others_changed() override;
     void cancel(asio::cancellation_type) override;
     void stop() override;
     void abandon() override;
 
-    completion<void(error_code)> done;
+    mode_handler done;
 
 private:
     static task<error_code> have_alone(std::shared_ptr<mode_change>);
@@ -51,6 +57,7 @@ private:
     std::shared_ptr<round> ask(node_command::kind);
     error_code outcome_of(round const& upgrade) const;
     error_code over() const;
+    std::string refusal() const;
     clock::time_point ask_again_at();
     error_code gave_up(error_code);
     void wake();
@@ -68,6 +75,7 @@ private:
     bool changed_ = false;    ///< who shares it, since the nodes were asked
     bool cancelled_ = false;
     bool last_round_ = false;
+    std::string why_;         ///< it was refused
     suspended sleeper_;
     alarm alarm_;
 };
@@ -137,10 +145,15 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
     auto const end = [](held_lock* h) { h->end_upgrade(); };
     std::unique_ptr<held_lock, decltype(end)> const under_way(&held);
     self->last_round_ = self->last_round_ || !state.shutdown.open();
+    std::optional<scope_state::observation> observation;
+    if (self->waits_ && self->by_->of_scope())
+        observation.emplace(*self->by_->of_scope()->scope, [change = self.get()] { change->others_changed(); });
     for (;;) {
         self->changed_ = false;
         if (auto const ec = self->over())
             co_return self->gave_up(ec);
+        if (self->why_ = self->refusal(); !self->why_.empty())
+            co_return self->gave_up(errc::invalid_argument);
         // Of several handles one alone cannot know what the others do.
         error_code ec = errc::contended;
         if (!held.has_other_handles())
@@ -161,6 +174,35 @@ error_code mode_change::over() const
     if (auto const ec = held_->check())
         return ec;
     return held_->held_as() == held_lock::form::as_acquired ? error_code() : make_error_code(asio::error::operation_aborted);
+}
+
+// Those who read it may wait for what comes later in the order of names, and so for what the scope holds of that. Of a scope that gets it
+// meanwhile, too.
+std::string mode_change::refusal() const
+{
+    auto const& in = by_->of_scope();
+    if (!waits_ || !in)
+        return {};
+    auto const& name = held_->resources.names().front();
+    auto const held = in->scope->holds_up_to();
+    if (held <= name)
+        return {};
+    return fmt::format("to wait for those who share it while the scope holds \"{}\" would deadlock with who shares it and waits for that: "
+                       "upgrade it before you acquire what comes later in the order of names, or do not wait",
+                       std::string_view(shown_name(std::string_view(held))));
+}
+
+void mode_change::complete(error_code ec)
+{
+    reported_error outcome(cancelled_ ? make_error_code(asio::error::operation_aborted) : ec);
+    if (!cancelled_ && !why_.empty()) {
+        try {
+            attempt_report r{.outcome = ec, .message = about(held_->resources, "cannot upgrade") + ": " + why_};
+            outcome.report = std::make_shared<attempt_report const>(std::move(r));
+        } catch (...) {  // out of memory: the code must do
+        }
+    }
+    done(std::move(outcome));
 }
 
 // The nodes have noted that it waits, and keep others from reading.
@@ -285,21 +327,21 @@ error_code check_mode_change(std::shared_ptr<stake> const& s)
 
 }  // namespace
 
-void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, error_handler done)
+void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, mode_handler done)
 {
     if (auto const ec = check_mode_change(s))
         return done(ec);
     if (s->lock.grant()->is_taken_over())  // who had it before may have tried, and what takes that back may arrive late
-        return done(make_error_code(errc::invalid_argument));
+        return done(errc::invalid_argument);
     if (wait.count() < 0 || (wait.count() > 0 && !s->lock.is_upgradeable()))
-        return done(make_error_code(errc::invalid_argument));
+        return done(errc::invalid_argument);
     auto const& state = s->lock.state;
     auto change = make_recycled<mode_change>(std::move(s), wait, std::move(done));
     change->done.on_cancel(change);
     state->operations.run(change, mode_change::upgrade(change));
 }
 
-void start_downgrade(std::shared_ptr<stake> s, error_handler done)
+void start_downgrade(std::shared_ptr<stake> s, mode_handler done)
 {
     using form = held_lock::form;
     if (auto const ec = check_mode_change(s))

@@ -17,14 +17,18 @@ asio::any_io_executor executor_of(std::shared_ptr<scope_state> const& s) noexcep
 void scope_state::add(lock_handle const& won)
 {
     auto const& s = access::stake_of(won);
-    known_.push_back({s->lock.weak_from_this(), std::make_shared<handle_count>()});
-    s->belongs_to(known_.back().handles);
+    auto handles = std::make_shared<scope_share>(shared_from_this());
+    known_.push_back({s->lock.weak_from_this(), handles});
+    s->belongs_to(std::move(handles));
+    for (auto const& tell : observers_)
+        tell();
 }
 
 std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
 {
+    auto const mine = handles.lock();
     auto l = lock.lock();
-    return l && handles->any() && l->held() ? l : nullptr;
+    return l && mine && mine->handles.any() && l->held() ? l : nullptr;
 }
 
 std::vector<lock_handle> scope_state::handles_on(resource_set const& names)
@@ -36,7 +40,7 @@ std::vector<lock_handle> scope_state::handles_on(resource_set const& names)
         auto const is_wanted = [&](auto& name) { return std::binary_search(names.begin(), names.end(), name); };
         if (!l || std::none_of(l->resources.begin(), l->resources.end(), is_wanted))
             continue;
-        if (auto more = l->another(k.handles))
+        if (auto more = l->another(k.handles.lock()))
             handles.push_back(access::make_handle(std::move(more)));
     }
     return handles;

@@ -15,7 +15,7 @@ namespace redlock::detail {
 
 /// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a time, because
 /// who waits for two at once has no order in which it takes them. On the manager's strand.
-class scope_state {
+class scope_state : public std::enable_shared_from_this<scope_state> {
 public:
     explicit scope_state(std::shared_ptr<manager_state> m) noexcept : manager(std::move(m)) {}
 
@@ -45,16 +45,30 @@ public:
         std::list<std::function<void()>>::iterator const at_;
     };
 
+    /// For as long as it lives, somebody is told when the scope holds more.
+    class observation {
+    public:
+        observation(scope_state& of, std::function<void()> tell) : of_(of), at_(of.observers_.insert(of.observers_.end(), std::move(tell))) {}
+        ~observation() { of_.observers_.erase(at_); }
+        observation(observation const&) = delete;
+        observation& operator=(observation const&) = delete;
+
+    private:
+        scope_state& of_;
+        std::list<std::function<void()>>::iterator const at_;
+    };
+
 private:
     struct known_lock {
         std::weak_ptr<held_lock> lock;
-        std::shared_ptr<handle_count> handles;  ///< that came from this scope
+        std::weak_ptr<scope_share> handles;
 
         std::shared_ptr<held_lock> if_held() const;
     };
 
     std::vector<known_lock> known_;
     std::list<std::function<void()>> turns_;
+    std::list<std::function<void()>> observers_;
 };
 
 }  // namespace redlock::detail

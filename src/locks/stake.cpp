@@ -40,7 +40,7 @@ bool handle_count::end_the_only_one() noexcept
     return count_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
 }
 
-stake::stake(std::shared_ptr<held_lock> l, std::shared_ptr<handle_count> of_scope) noexcept
+stake::stake(std::shared_ptr<held_lock> l, std::shared_ptr<scope_share> of_scope) noexcept
     : lock(*l), keep_(std::move(l)), of_scope_(std::move(of_scope)), given_back_(!join())
 {
 }
@@ -52,12 +52,11 @@ stake::stake(resource_set names, std::vector<lock_handle> parts)
 
 bool stake::join() noexcept
 {
-    if (of_scope_ && !of_scope_->one_more())
+    if (of_scope_ && !of_scope_->handles.one_more())
         return false;
     if (lock.handles.one_more())
         return true;
-    if (of_scope_)
-        of_scope_->one_less();
+    leave_scope();
     return false;
 }
 
@@ -119,7 +118,7 @@ bool stake::end_alone() noexcept
 void stake::leave_scope() noexcept
 {
     if (of_scope_)
-        of_scope_->one_less();
+        of_scope_->handles.one_less();
 }
 
 // On another thread it may be given back at the same time: one of both ends it, whichever comes second.
@@ -159,7 +158,7 @@ std::shared_ptr<stake> another(std::shared_ptr<stake> const& s)
     return std::make_shared<stake>(s->resources(), std::move(parts));
 }
 
-std::shared_ptr<stake> held_lock::another(std::shared_ptr<handle_count> of_scope)
+std::shared_ptr<stake> held_lock::another(std::shared_ptr<scope_share> of_scope)
 {
     auto more = make_recycled<stake>(shared_from_this(), std::move(of_scope));
     return more->given_back() ? nullptr : more;

@@ -588,6 +588,87 @@ BOOST_AUTO_TEST_CASE(acquire_upgradeable_with_the_right_passes_a_set)
 
 namespace {
 
+struct upgrading_scope : scope_world {
+    acquire_options const upgradeable{.ttl = 60s, .renew = renewal::automatic, .mode = mode::upgradeable};
+    outcome b = acquire("b", upgradeable);
+    std::unique_ptr<lock_manager> other = w.connected();
+    outcome reader = w.acquire(*other, "b", {.ttl = 60s, .renew = renewal::automatic, .mode = mode::shared});
+    std::optional<error_code> upgraded;
+
+    void upgrade()
+    {
+        b.held.async_upgrade(10min, [this](error_code ec) { upgraded = ec; });
+        w.run_for(1s);
+    }
+};
+
+}  // namespace
+
+// Who reads it may wait for what the scope holds.
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_with_a_later_name_held_is_refused, upgrading_scope)
+{
+    auto a = acquire("a");  // does not wait, and comes before
+    auto c = acquire("c", {.ttl = 60s});
+    requests();
+    upgrade();
+    BOOST_TEST((upgraded == error_code(errc::invalid_argument)));
+    BOOST_TEST(requests() == 0u);
+    BOOST_TEST((b.held.mode() == mode::upgradeable));
+
+    std::string message;
+    asio::co_spawn(
+        w.context,
+        [&]() -> asio::awaitable<void> {
+            try {
+                co_await b.held.async_upgrade(1min, asio::use_awaitable);
+            } catch (lock_error const& e) {
+                message = e.what();
+            }
+        },
+        [](std::exception_ptr) {});
+    w.run_for(1ms);
+    BOOST_TEST(contains(message, "cannot upgrade \"b\""));
+    BOOST_TEST(contains(message, "while the scope holds \"c\""));
+
+    BOOST_TEST((w.upgrade(b.held) == errc::contended));  // one that does not wait does not deadlock
+    c.held = {};
+    upgraded.reset();
+    upgrade();
+    BOOST_TEST(!upgraded.has_value());
+    reader.held = {};
+    w.run_for(1s);
+    BOOST_TEST((upgraded == error_code()));
+}
+
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_ends_when_its_scope_gets_a_later_name, upgrading_scope)
+{
+    upgrade();
+    BOOST_TEST(!upgraded.has_value());
+    auto a = acquire("a");
+    w.run_for(1s);
+    BOOST_TEST(!upgraded.has_value());
+    auto c = acquire("c", {.wait = 1s});
+    BOOST_TEST(c.held.held());
+    w.run_for(1ms);
+    BOOST_TEST((upgraded == error_code(errc::invalid_argument)));
+    BOOST_TEST((b.held.mode() == mode::upgradeable));
+    BOOST_TEST(w.acquire(*other, "b", {.mode = mode::shared}).held.held());  // nobody is kept out any more
+}
+
+// The scope knows its handles wherever they are, and when the manager's user has forgotten the scope.
+BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_after_the_end_of_the_scope_keeps_the_order, upgrading_scope)
+{
+    auto c = acquire("c", {.ttl = 60s});
+    auto const again = b.held.share();
+    b.held = {};
+    b.held = again.share();
+    scope = lock_scope(*other);
+    upgrade();
+    BOOST_TEST((upgraded == error_code(errc::invalid_argument)));
+}
+
+namespace {
+
 /// Owners that take what they need in the order of names, with pauses between, and others that take sets: for ever.
 struct crowd {
     lock_world w{3};
@@ -595,6 +676,8 @@ struct crowd {
     std::mt19937 random;
     int done = 0;
     int failed = 0;
+    int upgraded = 0;
+    int refused = 0;
 
     explicit crowd(unsigned seed) : random(seed)
     {
@@ -625,14 +708,29 @@ struct crowd {
             ++done;
             return;
         }
-        auto const mode = draw(3) == 0 ? mode::shared : mode::exclusive;
-        auto const wanted = draw_names(static_cast<std::size_t>(last + 1), mode == mode::shared ? 1 : 1 + draw(2));
+        auto const drawn = draw(4);
+        auto const mode = drawn == 0 ? mode::shared : drawn == 1 ? mode::upgradeable : mode::exclusive;
+        auto const wanted = draw_names(static_cast<std::size_t>(last + 1), mode == mode::exclusive ? 1 + draw(2) : 1);
         o->scope.async_acquire(wanted, {.ttl = 60s, .wait = 10min, .renew = renewal::automatic, .mode = mode}, [this, o](error_code ec, lock l) {
             if (ec) {
                 ++failed;
                 return;
             }
             o->held.push_back(std::move(l));
+            w.at(w.now + std::chrono::milliseconds(draw(20)), [this, o] { upgrade_one(o); });
+        });
+    }
+
+    // Any that it holds: where it holds a later one, too, that is refused.
+    void upgrade_one(std::shared_ptr<owner> o)
+    {
+        auto& l = o->held[draw(o->held.size())];
+        if (l.mode() != mode::upgradeable || draw(2) == 0)
+            return go_on(o);
+        l.async_upgrade(10min, [this, o](error_code ec) {
+            ++(!ec ? upgraded : refused);
+            if (ec && ec != errc::invalid_argument)
+                ++failed;
             w.at(w.now + std::chrono::milliseconds(draw(20)), [this, o] { go_on(o); });
         });
     }
@@ -651,6 +749,7 @@ struct crowd {
 
 BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
 {
+    int upgraded = 0, refused = 0;
     for (unsigned seed = 1; seed <= 20; ++seed) {
         crowd c(seed);
         constexpr int each = 20;
@@ -663,7 +762,11 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
         }
         c.w.run_for(1min);
         BOOST_TEST(c.done == 2 * each, "seed " << seed << ": " << c.done << " are done, " << c.failed << " have failed");
+        upgraded += c.upgraded;
+        refused += c.refused;
     }
+    BOOST_TEST(upgraded > 0);
+    BOOST_TEST(refused > 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_upgraded_is_not_had_exclusively_by_another_handle)
