@@ -53,8 +53,9 @@ std::string_view advice_for(errc reason, std::string_view words)
 node_reply refusal(json::object const& said)
 {
     auto const& stream = object(said, "error");  // in a stream it is an object
-    auto const code = stream.empty() ? number(said, "code") : number(stream, "grpc_code");
-    auto words = std::string(stream.empty() ? text(said, "error") : text(stream, "message"));
+    auto const& what = stream.empty() ? said : stream;
+    auto const code = what.contains("grpc_code") ? number(what, "grpc_code") : number(what, "code");
+    auto words = std::string(text(what, what.contains("message") ? "message" : "error"));  // since 3.5 there need be no "error"
     auto const reason = reason_of(code, words);
     constexpr std::array certain{invalid_argument, not_found, permission_denied, resource_exhausted, failed_precondition, unimplemented, unauthenticated};
     bool const untouched = std::find(certain.begin(), certain.end(), code) != certain.end();

@@ -88,6 +88,8 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
     BOOST_TEST((!timed_out.untouched && timed_out.error == errc::node_loading));
     BOOST_TEST(!why(R"({"error":"something new"})").untouched);
     BOOST_TEST((why(R"({"error":{"grpc_code":7,"message":"permission denied"}})").error == errc::permission_denied));
+    BOOST_TEST((why(R"({"error":{"code":7,"message":"permission denied"}})").error == errc::permission_denied));
+    BOOST_TEST(is_lease_gone(why(R"({"code":5, "message":"etcdserver: requested lease not found"})")));
     BOOST_TEST(is_lease_gone(why(R"({"error":"etcdserver: requested lease not found","code":5})")));
     BOOST_TEST(is_token_gone(why(R"({"error":"etcdserver: invalid auth token","code":16})")));
 }
