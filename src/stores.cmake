@@ -65,6 +65,7 @@ redlock_store(etcd TRUE ""
     src/etcd/json.cpp
     src/etcd/layout.cpp
     src/etcd/link.cpp
+    src/etcd/move.cpp
     src/etcd/outbox.cpp
     src/etcd/refusal.cpp
     src/etcd/session.cpp

@@ -10,9 +10,9 @@ namespace redlock {
 
 /// What the addresses of an @ref etcd store leave unsaid.
 struct etcd_options {
-    /// The time to live of the lease under which a node has its keys, 2 s to an hour; the servers may make it longer. It is kept alive all
-    /// the time, at a third of it. A lock is promised for no longer than the lease is certain to live (@ref node_reply::good_for): who stands
-    /// still, or is cut off, for so long has lost all its locks. The locks of a process that is killed are free after this, or sooner.
+    /// The time to live of the leases under which a node has its keys, 2 s to an hour; the servers may make it longer. After a third of it the
+    /// keys move to a new lease. A lock is promised for no longer than its lease is certain to live (@ref node_reply::good_for): a process that
+    /// is paused, or cut off, for so long has lost all its locks. The locks of a process that is killed are free after this, or sooner.
     std::chrono::seconds session{10};
 
     /// For how long an answer is waited for in bad times, 1 ms to a minute: a commit waits for the disks of a majority, or for an election.

@@ -2,6 +2,7 @@
 
 #include "etcd/cluster_history.hpp"
 #include "etcd/link.hpp"
+#include "etcd/move.hpp"
 #include "etcd/outbox.hpp"
 #include "etcd/refusal.hpp"
 #include "etcd/watches.hpp"
@@ -31,7 +32,7 @@ using namespace std::chrono_literals;
 using kind = node_command::kind;
 constexpr auto look_every = 1s;
 
-/// An etcd cluster: one lease, one member at a time, and what is to be sent.
+/// An etcd cluster: one session, one member at a time, and what is to be sent.
 class etcd_node final : public node, public link::owner, public std::enable_shared_from_this<etcd_node> {
 public:
     etcd_node(address a, config const& c, store_context context, surroundings outside)
@@ -81,7 +82,7 @@ public:
     void close() override
     {
         auto const self = shared_from_this();
-        bool const is_idle = ready() && outbox_.idle() && expiries_->locks().empty();
+        bool const is_idle = ready() && outbox_.idle() && !moves_now_ && expiries_->locks().empty();
         closed_ = true;
         if (link_)
             is_idle ? link_->farewell() : link_->close();
@@ -111,6 +112,7 @@ private:
         deletions_.reset();
         link_.reset();
         expiries_->clear();
+        move_.reset();
         executor_ = {};
     }
 
@@ -172,6 +174,8 @@ private:
     {
         bool const was_ready = ready_.exchange(false);
         watches_.clear();
+        move_.reset();
+        moves_now_ = false;
         fail(outbox_.take_under_way(), {.error = errc::connection_lost, .text = why.text});
         if (was_ready) {
             tell({});  // whatever would have been told is lost
@@ -221,10 +225,20 @@ private:
     std::string next() override
     {
         auto const self = shared_from_this();
-        outbox::finished over;
-        auto request = outbox_.next(session_->key(), number_, scope_, over);
-        complete(std::move(over));
-        return request;
+        if (session_->moves() && !move_) {  // nothing is under way, so all that is under the lease of before is known
+            move_.emplace();
+            scope_.lease = session_->lease();
+        }
+        std::string request;
+        if (!move_ || std::exchange(others_next_, false)) {
+            outbox::finished over;
+            request = outbox_.next(session_->key(), number_, scope_, over);
+            complete(std::move(over));
+        }
+        if (!request.empty() || !move_)
+            return request;
+        moves_now_ = others_next_ = true;
+        return move_->next(*session_, number_, scope_.layout, *expiries_);
     }
 
     void answered(answer a) override
@@ -232,6 +246,8 @@ private:
         auto const self = shared_from_this();
         auto sent = outbox_.take_under_way();
         bool const is_fenced = a.why.error ? is_key_gone(a.why) : !is_true(a.content, "succeeded");
+        if (std::exchange(moves_now_, false) && !is_fenced)
+            return moved(a);
         if (is_fenced || is_token_gone(a.why))
             outbox_.send_again(std::move(sent));
         else if (a.why.untouched && sent.size() > 1)  // one of them is to blame
@@ -242,6 +258,18 @@ private:
             hear(std::move(sent), a.content);
         if (is_fenced && !closed_)
             link_->lose();
+    }
+
+    // A part of the keys is under the latest lease.
+    void moved(answer const& a)
+    {
+        bool const refused = static_cast<bool>(a.why.error);
+        if (!refused)
+            cluster_.heard(cluster_history::revision_of(a.content));
+        if (!refused && !move_->done())
+            return;
+        move_.reset();
+        refused ? link_->stay() : link_->moved();
     }
 
     void hear(outbox::transactions sent, json::object const& answer)
@@ -332,6 +360,9 @@ private:
     std::shared_ptr<link> link_;
     std::uint32_t number_ = 0;   ///< of the latest connection
     outbox outbox_;
+    std::optional<move> move_;  ///< to the latest lease
+    bool moves_now_ = false;    ///< a part of it is under way
+    bool others_next_ = false;  ///< it was a part of it that was sent last
     node_reply trouble_;         ///< why no connection could be made; no error while it is not known
     cluster_history cluster_;
     std::optional<timer> look_, pause_;

@@ -82,6 +82,11 @@ std::string put_as_it_is(std::string_view key)
     return fmt::format(R"({{"request_put":{{"key":"{}","ignore_value":true,"ignore_lease":true}}}})", base64(key));
 }
 
+std::string put_under(std::string_view key, std::string_view lease)
+{
+    return fmt::format(R"({{"request_put":{{"key":"{}","ignore_value":true,"lease":"{}"}}}})", base64(key), lease);
+}
+
 std::string get(std::string_view key)
 {
     return fmt::format(R"({{"request_range":{{"key":"{}"}}}})", base64(key));

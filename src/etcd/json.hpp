@@ -26,6 +26,7 @@ std::string is_unchanged(std::string_view key, std::int64_t mod_revision);  ///<
 
 std::string put(std::string_view key, std::string_view value, std::string_view lease = {});
 std::string put_as_it_is(std::string_view key);  ///< which must be there
+std::string put_under(std::string_view key, std::string_view lease);  ///< the same, under another lease
 std::string get(std::string_view key);
 std::string find_any(std::string_view begin, std::string_view end);  ///< one of the keys from the first to before the other, without its value
 std::string erase(std::string_view key);

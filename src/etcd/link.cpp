@@ -58,6 +58,8 @@ asio::awaitable<node_reply> link::run()
         owner_->up();
     if (owner_) {
         auto const e = co_await asio::this_coro::executor;
+        if (session_->moves())  // on the connection of before
+            session_->stay(clock::now());
         asio::co_spawn(e, keep(self), asio::detached);
         asio::co_spawn(e, hear(self), asio::detached);
         asio::co_spawn(e, talk(self), asio::detached);
@@ -101,7 +103,7 @@ asio::awaitable<answer> link::open_session()
     for (;;) {
         if (!session_->open()) {
             auto const sent = clock::now();
-            auto a = co_await commands_->ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_, patience);
+            auto a = co_await grant(*commands_, patience);
             if (a.why.error || !owner_)
                 co_return a;
             session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
@@ -159,49 +161,46 @@ void link::wake()
     wake_.cancel();
 }
 
-// The lease.
+// The leases.
 
-// Where a majority answers, and the lease is there.
-asio::awaitable<std::optional<answered_by>> link::look()
+asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds patience)
 {
-    auto const body = fmt::format(R"({{"key":"{}","keys_only":true}})", base64(session_->key()));
-    auto const a = co_await keeper_->ask("/v3/kv/range", body, token_, session_->ttl() / 3);
-    if (!owner_)
-        co_return std::nullopt;
-    if (a.why.error)
-        end(a.why);
-    else if (number(a.content, "count") == 0)
-        lose();
-    if (!owner_)
-        co_return std::nullopt;
-    co_return answered_by(a.content);
+    return on.ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_, patience);
 }
 
 asio::awaitable<void> link::keep(std::shared_ptr<link> self)
 {
     auto& l = *self;
-    auto before = co_await l.look();
-    for (auto due = l.session_->due(); l.owner_;) {
-        co_await wait_until(l.due_, due);
-        if (!l.owner_)
-            co_return;
+    while (l.owner_) {
+        if (auto const due = l.session_->due(); clock::now() < due) {
+            co_await wait_until(l.due_, due);
+            continue;
+        }
         auto const sent = clock::now();
-        auto const a = co_await l.keeper_->ask("/v3/lease/keepalive", fmt::format(R"({{"ID":"{}"}})", l.session_->lease()), l.token_, l.session_->ttl() / 3);
+        auto const a = co_await l.grant(*l.keeper_, l.session_->ttl() / 3);
         if (!l.owner_)
             co_return;
-        std::chrono::milliseconds const ttl = std::chrono::seconds(number(object(a.content, "result"), "TTL"));
-        if (a.why.error)
+        if (a.why.error && (!a.why.untouched || is_token_gone(a.why)))
             co_return l.end(a.why);
-        if (ttl.count() <= 0)
-            co_return l.lose();
-        auto const after = co_await l.look();
-        if (!after)
-            co_return;
-        if (before == after)
-            l.session_->prolong(ttl, sent);
-        due = before == after ? l.session_->due() : sent + ttl / 20;  // an election: once more
-        before = after;
+        if (a.why.error) {  // such as a full database: what is there can still be given back
+            l.stay();
+            continue;
+        }
+        l.session_->move(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
+        l.wake();
     }
+}
+
+void link::moved()
+{
+    session_->moved();
+    due_.cancel();
+}
+
+void link::stay()
+{
+    session_->stay(clock::now() + session_->ttl() / 20);
+    due_.cancel();
 }
 
 void link::lose()
@@ -306,7 +305,8 @@ void link::farewell()
 
 asio::awaitable<void> link::revoke(std::shared_ptr<link> self)
 {
-    co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", self->session_->lease()), self->token_, self->address_->options.timeout);
+    for (auto const& lease : self->session_->leases())
+        co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", lease), self->token_, self->address_->options.timeout);
     self->commands_->close();
 }
 

@@ -12,13 +12,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace redlock::etcd_v3 {
 
-/** What is under way between a node and one member, from the first connection to the end: transactions one after the other, what keeps the
-    lease alive, and what is watched. If one of these ends, all do.
+/** What is under way between a node and one member, from the first connection to the end: transactions one after the other, what grants the
+    next lease, and what is watched. If one of these ends, all do.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -33,7 +32,7 @@ public:
         virtual std::string next() = 0;
         /// What became of it. If that is not certain, the link ends.
         virtual void answered(answer) = 0;
-        /// The lease has ended, and all that was under it is gone. The link ends.
+        /// The session has ended: the latest lease, and all that was under it. The link ends.
         virtual void lost() = 0;
         /// Something that is watched has been deleted. @p revision zero: it is watched no more.
         virtual void deleted(std::uint64_t watch, std::int64_t revision) = 0;
@@ -50,13 +49,15 @@ public:
     asio::awaitable<node_reply> run();
 
     void wake();
+    void moved();  ///< all keys are under the latest lease
+    void stay();   ///< they could not be put there
     void watch(std::string message);
     void end(node_reply why);
-    void lose();  ///< the lease has ended
+    void lose();  ///< the session has ended
 
     void close();     ///< at once; the owner hears of nothing any more
     void abandon() noexcept { owner_ = nullptr; }  ///< without touching what belongs to the context
-    void farewell();  ///< the same, and the lease ends with it; nothing must be under way
+    void farewell();  ///< the same, and the leases end with it; nothing must be under way
 
 private:
     static asio::awaitable<void> keep(std::shared_ptr<link>);
@@ -69,7 +70,7 @@ private:
     asio::awaitable<answer> open_session();
     asio::awaitable<node_reply> open_others();
     asio::awaitable<void> send();
-    asio::awaitable<std::optional<answered_by>> look();
+    asio::awaitable<answer> grant(channel&, std::chrono::milliseconds patience);
     void read(json::object const& result);
     void close_channels();
 

@@ -3,21 +3,15 @@
 #include "core/key.hpp"
 #include "core/validity.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace redlock::etcd_v3 {
 
-answered_by::answered_by(json::object const& answer)
-    : member(text(object(answer, "header"), "member_id")), term(text(object(answer, "header"), "raft_term"))
-{
-}
-
 void session::begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
-    lease_ = std::move(lease);
-    key_ = core::session_key(prefix_, lease_);
-    good_until_ = {};
-    prolong(ttl, sent);
+    key_ = core::session_key(prefix_, lease);
+    move(std::move(lease), ttl, sent);
+    moved();
 }
 
 void session::end()
@@ -25,13 +19,39 @@ void session::end()
     lease_.clear();
     key_.clear();
     good_until_ = {};
+    moves_ = false;
 }
 
-void session::prolong(std::chrono::milliseconds ttl, clock::time_point sent)
+void session::move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent)
 {
+    while (!all_.empty() && all_.front().second < sent)
+        all_.pop_front();
+    all_.emplace_back(lease, sent + 2 * ttl);
+    lease_ = std::move(lease);
     ttl_ = ttl;
-    due_ = sent + ttl / 3;
-    good_until_ = std::max(good_until_, sent + ttl - core::drift(ttl, drift_factor_));
+    granted_ = sent;
+    moves_ = true;
+}
+
+void session::moved()
+{
+    moves_ = false;
+    due_ = granted_ + ttl_ / 3;
+    good_until_ = granted_ + ttl_ - core::drift(ttl_, drift_factor_);
+}
+
+void session::stay(clock::time_point again_at)
+{
+    moves_ = false;
+    due_ = again_at;
+}
+
+std::vector<std::string> session::leases() const
+{
+    std::vector<std::string> names;
+    for (auto const& [lease, over] : all_)
+        names.push_back(lease);
+    return names;
 }
 
 }  // namespace redlock::etcd_v3

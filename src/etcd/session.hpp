@@ -1,27 +1,23 @@
 #pragma once
 
-#include "etcd/json.hpp"
-
 #include <redlock/clock.hpp>
 
 #include <chrono>
-#include <cstdint>
+#include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace redlock::etcd_v3 {
 
-/// Which server answered, and in which term of its cluster.
-struct answered_by {
-    std::string member{}, term{};
+/** The leases under which a node has its keys, over one connection after the other; and a key under the latest.
 
-    explicit answered_by(json::object const& answer);
-    friend bool operator==(answered_by const&, answered_by const&) = default;
-};
+    No lease is ever prolonged. A leader that was stopped has not heard of a prolongation, and when it goes on it may revoke the lease by its own
+    clock, before it knows that there is a new leader (etcd issue 15247, which the releases that name it have mended in part only). So there is
+    a new lease after a third of the time, and all keys move from the one before to it. A lease that is never prolonged ends too early nowhere.
 
-/** The lease under which a node has its keys, over one connection after the other; and a key under it.
-
-    That key holds the number of the connection that counts. Each transaction has it as a condition: so what was sent on an earlier connection,
-    or under a lease that has ended, does nothing if it arrives late.
+    The session's key holds the number of the connection that counts. Each transaction has it as a condition: so what was sent on an earlier
+    connection, or under leases that have ended, does nothing if it arrives late.
 */
 class session {
 public:
@@ -33,31 +29,35 @@ public:
     std::string const& key() const noexcept { return key_; }
     std::chrono::milliseconds ttl() const noexcept { return ttl_; }
 
-    /// It has been granted, as was asked for at @p sent.
+    /// The first lease has been granted, as was asked for at @p sent.
     void begin(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
     void end();
 
-    /** It has been prolonged, as was asked for at @p sent, by who was the leader still after that.
+    /// The next one has: all keys are to move to it.
+    void move(std::string lease, std::chrono::milliseconds ttl, clock::time_point sent);
+    bool moves() const noexcept { return moves_; }
+    void moved();                          ///< all of them
+    void stay(clock::time_point again_at); ///< they could not; the promises of before still count
 
-        A leader that does not know that there is a new one prolongs leases as well, and the new one does not hear of it. So a server is asked
-        to read, for which the leader asks a majority, before and after: if it has answered in the same term both times, there was no other
-        leader when it prolonged.
-    */
-    void prolong(std::chrono::milliseconds ttl, clock::time_point sent);
-
-    /// Until then at least it goes on.
+    /// Until then at least all keys are there.
     clock::time_point good_until() const noexcept { return good_until_; }
 
-    /// When it is to be prolonged again.
-    clock::time_point due() const noexcept { return due_; }
+    /// When the next lease is to be granted.
+    clock::time_point due() const noexcept { return moves_ ? clock::time_point::max() : due_; }
+
+    /// Those that may not have ended yet.
+    std::vector<std::string> leases() const;
 
 private:
     std::string const prefix_;
     double const drift_factor_;
-    std::string lease_;
+    std::string lease_;  ///< the latest
     std::string key_;
     std::chrono::milliseconds ttl_{};
+    clock::time_point granted_{};  ///< the latest, as far as that is certain
     clock::time_point good_until_{}, due_{};
+    bool moves_ = false;
+    std::deque<std::pair<std::string, clock::time_point>> all_;  ///< and when each is over
 };
 
 }  // namespace redlock::etcd_v3

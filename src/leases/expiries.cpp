@@ -81,6 +81,14 @@ std::vector<std::string> expiries::locks() const
     return keys;
 }
 
+std::vector<leased> expiries::after(leased const* last, std::size_t most) const
+{
+    std::vector<leased> next;
+    for (auto at = last ? known_.upper_bound(*last) : known_.begin(); at != known_.end() && next.size() < most; ++at)
+        next.push_back(at->first);
+    return next;
+}
+
 void expiries::note(node_command const& c, node_reply& r, clock::time_point sent)
 {
     using kind = node_command::kind;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -38,6 +39,7 @@ public:
     clock::time_point next() const;                       ///< the maximum: there is nothing
     std::vector<leased> take_due(clock::time_point now);  ///< each once, until it is kept again
     std::vector<std::string> locks() const;               ///< their keys
+    std::vector<leased> after(leased const* last, std::size_t most) const;  ///< the next ones in any order; null: the first
 
     /// What follows from an answer to a command that was sent then. Of what we have it is known here how long it lasts.
     void note(node_command const&, node_reply&, clock::time_point sent);

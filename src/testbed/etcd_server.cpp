@@ -28,6 +28,16 @@ etcd_server::place alone(std::string const& scheme)
     return {free_port(), peer, "m", "m=" + at("http", peer), scheme};
 }
 
+std::string url_of(std::deque<etcd_server> const& members, etcd_server const* left_out, std::string const& parameters)
+{
+    std::string url = "etcd://";
+    for (auto const& m : members) {
+        if (&m != left_out)
+            url += (url.ends_with('/') ? "" : ",") + std::string("127.0.0.1:") + std::to_string(m.port());
+    }
+    return url + parameters;
+}
+
 std::string find_program(std::string const& name)
 {
     auto const* const path = std::getenv("PATH");
@@ -163,12 +173,25 @@ etcd_cluster::etcd_cluster(std::size_t members)
         m.wait();
 }
 
+etcd_server& etcd_cluster::leader()
+{
+    for (auto const deadline = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < deadline;) {
+        for (auto& m : members_) {
+            if (m.ask({"endpoint", "status"}).find(", true, ") != std::string::npos)
+                return m;
+        }
+    }
+    throw std::runtime_error("the etcd cluster elects no leader");
+}
+
 std::string etcd_cluster::url(std::string const& parameters) const
 {
-    std::string url = "etcd://";
-    for (auto const& m : members_)
-        url += (url.ends_with('/') ? "" : ",") + std::string("127.0.0.1:") + std::to_string(m.port());
-    return url + parameters;
+    return url_of(members_, nullptr, parameters);
+}
+
+std::string etcd_cluster::url_of_others(etcd_server const& one, std::string const& parameters) const
+{
+    return url_of(members_, &one, parameters);
 }
 
 }  // namespace redlock::testbed

@@ -68,7 +68,9 @@ public:
     explicit etcd_cluster(std::size_t members);
 
     etcd_server& operator[](std::size_t i) { return members_[i]; }
+    etcd_server& leader();  ///< waits until there is one
     std::string url(std::string const& parameters = {}) const;
+    std::string url_of_others(etcd_server const&, std::string const& parameters = {}) const;
 
 private:
     std::deque<etcd_server> members_;

@@ -30,18 +30,14 @@ public:
 
     bool has(std::string const& key) const { return all().contains(key); }
 
-    object answer_to(std::string_view path, std::string const& body)
-    {
-        if (path == "/v3/lease/keepalive") {
-            ++keepalives;
-            if (elects)
-                elect();
-        }
-        return carry_out(path, body);
-    }
+    object refusal() const { return error("etcdserver: too many requests", 8); }
 
-    int keepalives = 0;
-    bool elects = false;  ///< a leader with each keepalive
+    /// A leader that was stopped goes on.
+    void resume_leader(clock::time_point stopped)
+    {
+        for (auto const& id : leases_that_a_stopped_leader_ends(stopped))
+            end(id);
+    }
 
 private:
     clock::time_point time() const override { return clock::now(); }
@@ -65,6 +61,7 @@ private:
 /// What a network does between a node and the server.
 struct etcd_network {
     bool half_open = false;  ///< nothing arrives, in either direction
+    std::string refused{};   ///< requests that hold this are not carried out, and the server says so
     std::string cut_after{}; ///< the connection ends when the next request that holds this has been carried out, before its answer
 };
 
@@ -85,7 +82,7 @@ public:
     {
         auto const limit = clock::now() + patience;
         if (!closed_ && !network_.half_open)
-            heard_.push_back(server_.answer_to(path, body));
+            heard_.push_back(is_refused(body) ? server_.refusal() : server_.carry_out(path, body));
         if (!network_.cut_after.empty() && body.find(network_.cut_after) != body.npos) {
             network_.cut_after.clear();
             heard_.clear();
@@ -116,6 +113,8 @@ public:
     }
 
 private:
+    bool is_refused(std::string const& body) const { return !network_.refused.empty() && body.find(network_.refused) != body.npos; }
+
     void send(std::string const& message)
     {
         if (closed_ || network_.half_open)

@@ -25,9 +25,9 @@ cluster::cluster(sim::world& w, std::size_t index, double rate) : server(w, inde
     expire();
 }
 
-etcd_v3::json::object cluster::carry_out(std::size_t from, std::string_view path, std::string const& body)
+etcd_v3::json::object cluster::carry_out(std::string_view path, std::string const& body)
 {
-    return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body, behind_until(from) > world().now);
+    return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body);
 }
 
 void cluster::note(std::string_view lease, std::string_view what) const
@@ -97,6 +97,12 @@ void cluster::change_leader(clock::duration d)
     if (!alive())
         return;
     elect();
+    world().after(d, [this, stopped = time()] {
+        for (auto const& id : leases_that_a_stopped_leader_ends(stopped)) {
+            if (alive() && !paused())
+                end(id);
+        }
+    });
     for (auto const& p : world().processes) {
         if (p && world().random.chance(0.5)) {
             world().tell("{}: another leader, which {} hears of in {} ms", name, p->name(), d / 1ms);

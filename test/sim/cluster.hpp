@@ -22,15 +22,15 @@ namespace redlock::sim {
 
 /** An etcd cluster whose leader changes.
 
-    The one before, which does not know that yet, still prolongs leases for those who talk to it, in vain; all else they want waits for its
-    election to end.
+    What those want who talk to the one before, which does not know that yet, waits for its election to end. Then that one may still end
+    leases by its own clock.
 */
 class cluster final : public server, public test::etcd_gateway {
 public:
     cluster(sim::world&, std::size_t index, double rate);
 
     /// @return the answer, or what it says instead
-    etcd_v3::json::object carry_out(std::size_t from, std::string_view path, std::string const& body);
+    etcd_v3::json::object carry_out(std::string_view path, std::string const& body);
 
     /// Until when that process talks to a leader that is none any more: in true time.
     clock::time_point behind_until(std::size_t process) const;

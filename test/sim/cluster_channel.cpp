@@ -51,21 +51,18 @@ void cluster_channel::opened(std::shared_ptr<client> const& there)
     ready_->cancel();
 }
 
-// Who talks to a leader that is none any more waits, but for what that one does alone.
+// Who talks to a leader that is none any more waits.
 asio::awaitable<answer> cluster_channel::ask(std::string_view path, std::string body, std::string_view, std::chrono::milliseconds patience)
 {
     if (state_ == state::open) {
         auto const weak = weak_from_this();
-        auto carry_out = [weak, from = process_.index(), &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
-            return [weak, said = json::serialize(c.carry_out(from, path, body))] {
+        auto carry_out = [weak, &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
+            return [weak, said = json::serialize(c.carry_out(path, body))] {
                 if (auto const self = weak.lock())
                     self->told(said);
             };
         };
-        wire::packet what{.carry_out = std::move(carry_out), .lost = [] {}};
-        if (path != "/v3/lease/keepalive")
-            what.waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); };
-        wire_->send(std::move(what));
+        wire_->send({.carry_out = std::move(carry_out), .lost = [] {}, .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
     }
     return next(clock::now() + patience, false);
 }

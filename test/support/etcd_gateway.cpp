@@ -45,14 +45,12 @@ etcd_gateway::object etcd_gateway::error(std::string_view why, int code) const
     return {{"error", why}, {"code", code}};
 }
 
-etcd_gateway::object etcd_gateway::carry_out(std::string_view path, std::string const& body, bool in_vain)
+etcd_gateway::object etcd_gateway::carry_out(std::string_view path, std::string const& body)
 {
     auto const asked = json::parse(body).as_object();
     try {
         if (path == "/v3/lease/grant")
             return grant(asked);
-        if (path == "/v3/lease/keepalive")
-            return keep_alive(asked, in_vain);
         if (path == "/v3/lease/revoke")
             return revoke(asked);
         if (path == "/v3/kv/range")
@@ -69,24 +67,9 @@ etcd_gateway::object etcd_gateway::grant(object const& asked)
 {
     auto const id = fmt::to_string(++last_lease_);
     std::chrono::seconds const ttl(number(asked, "TTL"));
-    leases_[id] = {ttl, time() + ttl};
+    leases_[id] = {ttl, time(), time() + ttl};
     note(id, "is granted");
     return {{"header", header()}, {"ID", id}, {"TTL", fmt::to_string(ttl.count())}};
-}
-
-// Only the leader knows of leases, so a server that believes to be the leader does not ask the others.
-etcd_gateway::object etcd_gateway::keep_alive(object const& asked, bool in_vain)
-{
-    auto const id = std::string(text(asked, "ID"));
-    auto const known = leases_.find(id);
-    object result{{"header", header()}, {"ID", id}};
-    if (known != leases_.end()) {
-        result["TTL"] = fmt::to_string(known->second.ttl.count());
-        if (!in_vain)
-            known->second.expires = time() + known->second.ttl;
-    }
-    note(id, known == leases_.end() ? "is not there" : in_vain ? "is prolonged in vain" : "is prolonged");
-    return {{"result", std::move(result)}};
 }
 
 etcd_gateway::object etcd_gateway::revoke(object const& asked)
@@ -113,6 +96,16 @@ std::vector<std::string> etcd_gateway::leases_that_are_over() const
     std::vector<std::string> over;
     for (auto const& [id, l] : leases_) {
         if (l.expires <= time())
+            over.push_back(id);
+    }
+    return over;
+}
+
+std::vector<std::string> etcd_gateway::leases_that_a_stopped_leader_ends(clock::time_point stopped) const
+{
+    std::vector<std::string> over;
+    for (auto const& [id, l] : leases_) {
+        if (l.granted <= stopped && l.granted + l.ttl <= time())
             over.push_back(id);
     }
     return over;
@@ -196,16 +189,16 @@ void etcd_gateway::put(object const& asked, values& after)
     if (as_it_is && there == after.end())
         throw refused{"etcdserver: key not found", invalid_argument};
     auto const lease = std::string(text(asked, "lease"));
-    if (!as_it_is && lease != "0" && !leases_.contains(lease))
+    if (!lease.empty() && lease != "0" && !leases_.contains(lease))
         throw refused{"etcdserver: requested lease not found", not_found};
     auto& v = after[key];
     if (v.created == 0)
         v.created = revision_;
     v.changed = revision_;
-    if (as_it_is)
-        return;
-    v.bytes = bytes(asked, "value");
-    v.lease = lease == "0" ? std::string() : lease;
+    if (!as_it_is)
+        v.bytes = bytes(asked, "value");
+    if (!etcd_v3::is_true(asked, "ignore_lease"))
+        v.lease = lease == "0" ? std::string() : lease;
 }
 
 etcd_gateway::object etcd_gateway::range(object const& asked, values const& in) const

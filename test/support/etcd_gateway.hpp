@@ -24,8 +24,8 @@ public:
 
     virtual ~etcd_gateway() = default;
 
-    /// @p in_vain: the leader that answers does not know that there is a new one. @return the answer, or an error in its place
-    object carry_out(std::string_view path, std::string const& body, bool in_vain = false);
+    /// @return the answer, or an error in its place
+    object carry_out(std::string_view path, std::string const& body);
 
     /// A message of a stream. @p tell: how to reach the sender.
     void hear(std::weak_ptr<void const> const& from, std::string const& message, told tell);
@@ -54,12 +54,14 @@ protected:
     /// A new leader lets each lease begin anew.
     void elect();
     std::vector<std::string> leases_that_are_over() const;
+    /// A leader that was stopped does not know what the new one has done for them. When it goes on, it ends those that it knew by its own clock.
+    std::vector<std::string> leases_that_a_stopped_leader_ends(clock::time_point stopped) const;
     void end(std::string const& lease);
 
 private:
     struct lease {
         std::chrono::seconds ttl;
-        clock::time_point expires;
+        clock::time_point granted, expires;
     };
 
     struct watch {
@@ -71,7 +73,6 @@ private:
 
     object header() const;
     object grant(object const& asked);
-    object keep_alive(object const& asked, bool in_vain);
     object revoke(object const& asked);
     object transaction(object const& asked);
     bool judge(object const& condition) const;
