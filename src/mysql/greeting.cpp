@@ -16,7 +16,7 @@ namespace redlock::my {
 
 namespace {
 
-constexpr auto schema_version = "1";
+constexpr auto schema_version = "2";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
 constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
@@ -85,7 +85,9 @@ void session::meet(settings const& s)
         if (version != schema_version)
             return end({.untouched = true,
                         .error = errc::unsupported_server,
-                        .text = fmt::format("its tables of {} are of version {}, but this library needs {}", address_->options.table, version, schema_version)});
+                        .text = fmt::format("its procedures of {} are of version {}, but this library needs {}; drop its tables and procedures while nobody holds "
+                                            "a lock, and they are made anew",
+                                            address_->options.table, version, schema_version)});
         go_on();
     });
 }
@@ -115,7 +117,7 @@ void session::introduce(settings const& s, answer const& met)
                    .timeline = integer(cell(met, 0)),
                    .started = s.name + " " + cell(times, 0),
                    .durable = s.durable,
-                   .promoted = cell(met, 2) == "1",
+                   .forgot = cell(met, 2) == "1",
                    .since = cell(met, 0),
                    .age = std::chrono::milliseconds(integer(cell(met, 1))),
                    .uptime = std::chrono::seconds(integer(cell(times, 1)))};

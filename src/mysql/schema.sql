@@ -25,8 +25,13 @@ CREATE TABLE IF NOT EXISTS redlock_wish (lock_key VARBINARY(1600), contender VAR
 CREATE TABLE IF NOT EXISTS redlock_tombstone (lock_key VARBINARY(1600), value VARBINARY(1024), expires DATETIME(6) NOT NULL,
     PRIMARY KEY (lock_key, value)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC
 //
--- The servers that have taken writes, one after the other; and the same one again, when the tables were made anew.
-CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name VARBINARY(255) NOT NULL) ENGINE = InnoDB
+-- The servers that have taken writes, one after the other; and the same one again, when the tables were made anew or emptied. mark: what the tables
+-- have in a row without a key since then. forgot: before, there may have been other locks. The first row says that nobody has met these tables yet.
+-- Where procedures are without this table, it was dropped, and there were other locks before.
+CREATE TABLE IF NOT EXISTS redlock_server (since DATETIME(6) PRIMARY KEY, name VARBINARY(255) NOT NULL, mark VARBINARY(36) NOT NULL, forgot BOOLEAN NOT NULL)
+    ENGINE = InnoDB
+    SELECT CAST('1000-01-01' AS DATETIME(6)) AS since, '' AS name, '' AS mark, FALSE AS forgot FROM DUAL
+        WHERE NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'redlock_meet')
 //
 
 -- Locks the rows of the keys. What was missing is there, and free. t: when all of them were locked.
@@ -43,26 +48,41 @@ BEGIN
             INSERT INTO redlock (lock_key) VALUES (one) ON DUPLICATE KEY UPDATE counter = counter;
         END IF;
     END WHILE;
+    IF one <> '' AND NOT EXISTS (SELECT 1 FROM redlock WHERE lock_key = '' AND value = COALESCE(@redlock_mark, value)) THEN
+        SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT = 'the tables were emptied, restored or made anew';
+    END IF;
     SET t = UTC_TIMESTAMP(6);
 END
 //
 
 -- Since when the database has been what it is: a replica that takes its server's place may have forgotten locks; so have tables that were made
--- anew. Answers since, as a number that grows, and as milliseconds; whether there was something before; and which server was the first.
+-- anew or emptied. Answers since, as a number that grows, and as milliseconds; whether there was something before; and which server was the first.
 CREATE PROCEDURE IF NOT EXISTS redlock_meet(server VARBINARY(255))
 BEGIN
     DECLARE t, latest, made DATETIME(6);
     DECLARE last_server VARBINARY(255);
+    DECLARE own VARBINARY(36);
+    DECLARE marked INT;
     START TRANSACTION;
     CALL redlock_lock_rows('0000', t);  -- the row of no lock: one at a time
     SELECT MAX(since) INTO latest FROM redlock_server;
-    SELECT MAX(name) INTO last_server FROM redlock_server WHERE since = latest;
+    SELECT MAX(name), MAX(mark) INTO last_server, own FROM redlock_server WHERE since = latest;
     SELECT TIMESTAMPADD(SECOND, UNIX_TIMESTAMP(MAX(create_time)), '1970-01-01') INTO made FROM information_schema.tables
         WHERE table_schema = DATABASE() AND table_name IN ('redlock', 'redlock_reader', 'redlock_tombstone');
-    IF latest IS NULL OR last_server <> server OR made > latest THEN
-        INSERT INTO redlock_server VALUES (GREATEST(t, COALESCE(made, t), COALESCE(latest + INTERVAL 1 MICROSECOND, t)), server);
+    SELECT (SELECT COUNT(*) FROM redlock WHERE lock_key = '' AND value = own) + (SELECT COUNT(*) FROM redlock_reader WHERE lock_key = '' AND value = own)
+        + (SELECT COUNT(*) FROM redlock_tombstone WHERE lock_key = '' AND value = own) INTO marked;
+    IF latest IS NULL OR last_server <> server OR made > latest OR marked < 3 THEN
+        SET own = UUID();
+        DELETE FROM redlock_server WHERE name = '';
+        INSERT INTO redlock_server VALUES (GREATEST(t, COALESCE(made, t), COALESCE(latest + INTERVAL 1 MICROSECOND, t)), server, own, ROW_COUNT() = 0);
+        UPDATE redlock SET value = own, counter = 1 WHERE lock_key = '';
+        DELETE FROM redlock_reader WHERE lock_key = '';
+        DELETE FROM redlock_tombstone WHERE lock_key = '';
+        INSERT INTO redlock_reader VALUES ('', own, '9999-12-31');
+        INSERT INTO redlock_tombstone VALUES ('', own, '9999-12-31');
     END IF;
-    SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(since)), GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MAX(since), t) DIV 1000), COUNT(*) > 1,
+    SET @redlock_mark = own;
+    SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(since)), GREATEST(0, TIMESTAMPDIFF(MICROSECOND, MAX(since), t) DIV 1000), MAX(forgot),
             (SELECT name FROM redlock_server ORDER BY since LIMIT 1)
         FROM redlock_server;
     COMMIT;
@@ -582,7 +602,7 @@ END
 
 -- The last, so that whoever sees it sees all procedures. An error if a table is missing.
 CREATE PROCEDURE IF NOT EXISTS redlock_version()
-    SELECT 1 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
+    SELECT 2 + (SELECT COUNT(*) FROM redlock WHERE FALSE) + (SELECT COUNT(*) FROM redlock_reader WHERE FALSE)
         + (SELECT COUNT(*) FROM redlock_wish WHERE FALSE) + (SELECT COUNT(*) FROM redlock_tombstone WHERE FALSE)
         + (SELECT COUNT(*) FROM redlock_server WHERE FALSE)
 //

@@ -301,6 +301,7 @@ errc reason_of(unsigned error)
         {1049, errc::unsupported_server},   // there is no such database
         {no_table, errc::unsupported_server},   // the tables are gone
         {no_procedure, errc::unsupported_server},
+        {1644, errc::unsupported_server},   // the tables are others than this connection has met
         {1665, errc::unsupported_server},   // the binary log takes statements only
     };
     auto const* const known = std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return r.first == error; });

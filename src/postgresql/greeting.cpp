@@ -15,9 +15,10 @@ namespace redlock::pg {
 namespace {
 
 constexpr int oldest_version = 130'000;
-constexpr auto schema_version = "1";
+constexpr auto schema_version = "2";
 constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
                            "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
+constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
 
 std::string_view cell(PGresult const& r, int column)
 {
@@ -67,11 +68,17 @@ void session::greet()
     PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
     if (PQserverVersion(connection_.get()) < oldest_version)
         return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
-    simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}", all_there), address_->options.table), [this](PGresult const& r) {
+    simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}, {}", all_there, version_there), address_->options.table), [this](PGresult const& r) {
         if (PQresultStatus(&r) != PGRES_TUPLES_OK)
             return end(refusal(r));
         if (cell(r, 0) == "t")
             return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them with target_session_attrs=read-write"});
+        if (auto const version = cell(r, 2); !version.empty() && version != schema_version)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = fmt::format("its functions of {} are of version {}, but this library needs {}; drop its tables and functions while nobody holds "
+                                            "a lock, and they are made anew",
+                                            address_->options.table, version, schema_version)});
         if (cell(r, 1) == "t")
             return make_ready();
         if (!address_->options.create_table)
@@ -109,8 +116,8 @@ void session::make_ready()
     text += for_table(fmt::format("SELECT pg_backend_pid(), (SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
                                   "(SELECT system_identifier FROM pg_control_system()), {0}, extract(epoch FROM pg_postmaster_start_time()), "
                                   "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
-                                  "{1}, redlock_version(), extract(epoch FROM since), age, promoted FROM redlock_meet({0})",
-                                  timeline, is_durable),
+                                  "{1}, extract(epoch FROM since), age, forgot{2} FROM redlock_meet({0})",
+                                  timeline, is_durable, address_->options.prepare ? ", set_config('redlock.mark', encode(mark, 'escape'), false)" : ""),
                       address_->options.table);
     simple(text, [this](PGresult const& r) { introduce(r); });
 }
@@ -119,19 +126,15 @@ void session::introduce(PGresult const& r)
 {
     if (PQresultStatus(&r) != PGRES_TUPLES_OK)
         return end(refusal(r));
-    if (cell(r, 7) != schema_version)
-        return end({.untouched = true,
-                    .error = errc::unsupported_server,
-                    .text = fmt::format("its tables of {} are of version {}, but this library needs {}", address_->options.table, cell(r, 7), schema_version)});
     bool const own = address_->options.prepare;  // it is no pooler's, who has it work for others, too
     server_ = {.backend = {own ? integer(r, 0) : 0, std::string(cell(r, 1))},
                .system = std::string(cell(r, 2)),
                .timeline = integer(r, 3),
                .started = std::string(cell(r, 4)),
                .durable = cell(r, 6) == "t",
-               .promoted = cell(r, 10) == "t",
-               .since = std::string(cell(r, 8)),
-               .age = std::chrono::milliseconds(integer(r, 9)),
+               .forgot = cell(r, 9) == "t",
+               .since = std::string(cell(r, 7)),
+               .age = std::chrono::milliseconds(integer(r, 8)),
                .uptime = std::chrono::milliseconds(integer(r, 5))};
     if (PQenterPipelineMode(connection_.get()) != 1)
         return end(failure());

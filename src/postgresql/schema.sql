@@ -16,18 +16,51 @@ CREATE TABLE IF NOT EXISTS redlock (
 CREATE TABLE IF NOT EXISTS redlock_reader (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
 CREATE UNLOGGED TABLE IF NOT EXISTS redlock_wish (key bytea, contender bytea, to_share boolean NOT NULL, expires timestamptz NOT NULL, PRIMARY KEY (key, contender));
 CREATE TABLE IF NOT EXISTS redlock_tombstone (key bytea, value bytea, expires timestamptz NOT NULL, PRIMARY KEY (key, value));
-CREATE TABLE IF NOT EXISTS redlock_timeline (id bigint PRIMARY KEY, since timestamptz NOT NULL);
+CREATE TABLE IF NOT EXISTS redlock_timeline (
+    id bigint PRIMARY KEY,                                 -- a standby that is promoted begins a new timeline
+    since timestamptz NOT NULL,
+    forgot boolean NOT NULL,                               -- before, there may have been other locks
+    mark bytea NOT NULL                                    -- the database, and the transaction that wrote this row
+);
 
-CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+-- Nobody has met these tables yet. Where functions are without tables, the tables were dropped, and there were other locks before.
+INSERT INTO redlock_timeline SELECT 0, '-infinity', false, ''
+    WHERE to_regprocedure('redlock_version()') IS NULL AND current_setting('redlock.tables') = '0';
 
--- Since when the database has been what it is: a standby that is promoted begins a new line of history, and may have forgotten locks; so
--- have tables that were made anew.
-CREATE OR REPLACE FUNCTION redlock_meet(line bigint, OUT since timestamptz, OUT age bigint, OUT promoted boolean) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2';
+
+-- Whether the tables are those that were met on this timeline. Each has a row without a key, written by the same transaction. A table that was
+-- made anew or emptied has none, and one from a dump was written by another transaction than its mark says.
+CREATE OR REPLACE FUNCTION redlock_remembers(line bigint) RETURNS boolean LANGUAGE sql AS $$
+    SELECT EXISTS (SELECT FROM redlock_timeline t
+        JOIN redlock l ON l.key = '' AND l.value = t.mark AND l.xmin = t.xmin
+        JOIN redlock_reader r ON r.key = '' AND r.value = '' AND r.xmin = t.xmin
+        JOIN redlock_tombstone d ON d.key = '' AND d.value = '' AND d.xmin = t.xmin
+        WHERE t.id = line AND t.mark = convert_to((SELECT system_identifier FROM pg_control_system()) || ':' || t.xmin, 'UTF8'))
+$$;
+
+-- Since when the database has been what it is. A standby that is promoted may have forgotten locks; so have tables that were made anew, emptied or
+-- restored.
+CREATE OR REPLACE FUNCTION redlock_meet(line bigint, OUT since timestamptz, OUT age bigint, OUT forgot boolean, OUT mark bytea) LANGUAGE plpgsql AS $$
+DECLARE
+    own bytea;
+    is_new boolean;
 BEGIN
-    INSERT INTO redlock_timeline SELECT line, clock_timestamp() WHERE NOT EXISTS (SELECT FROM redlock_timeline WHERE id = line) ON CONFLICT DO NOTHING;
-    since := (SELECT t.since FROM redlock_timeline t WHERE t.id = line);
+    IF NOT redlock_remembers(line) THEN
+        PERFORM pg_advisory_xact_lock(hashtext('redlock'));
+        IF NOT redlock_remembers(line) THEN
+            own := convert_to((SELECT system_identifier FROM pg_control_system()) || ':' || pg_current_xact_id()::xid, 'UTF8');
+            DELETE FROM redlock_timeline WHERE id = 0;
+            is_new := FOUND;
+            INSERT INTO redlock_timeline AS t VALUES (line, clock_timestamp(), NOT is_new, own)
+                ON CONFLICT (id) DO UPDATE SET since = excluded.since, forgot = true, mark = own;
+            INSERT INTO redlock (key, value, counter) VALUES ('', own, 1) ON CONFLICT (key) DO UPDATE SET value = own, counter = 1;
+            INSERT INTO redlock_reader VALUES ('', '', 'infinity') ON CONFLICT (key, value) DO UPDATE SET expires = 'infinity';
+            INSERT INTO redlock_tombstone VALUES ('', '', 'infinity') ON CONFLICT (key, value) DO UPDATE SET expires = 'infinity';
+        END IF;
+    END IF;
+    SELECT t.since, t.forgot, t.mark INTO since, forgot, mark FROM redlock_timeline t WHERE t.id = line;
     age := greatest(0, floor(extract(epoch FROM clock_timestamp() - since) * 1000))::bigint;
-    promoted := EXISTS (SELECT FROM redlock_timeline t WHERE t.id < line);
 END$$;
 
 CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS
@@ -52,6 +85,9 @@ BEGIN
         END LOOP;
         all_of_them := all_of_them || one;
     END LOOP;
+    IF NOT EXISTS (SELECT FROM redlock WHERE key = '' AND coalesce(current_setting('redlock.mark', true), '') IN ('', encode(value, 'escape'))) THEN
+        RAISE EXCEPTION 'the tables were emptied, restored or made anew' USING ERRCODE = 'RL002';
+    END IF;
     RETURN CASE WHEN cardinality(keys) = 1 THEN all_of_them
         ELSE (SELECT array_agg(r ORDER BY asked.place) FROM unnest(keys) WITH ORDINALITY asked(key, place) JOIN unnest(all_of_them) r ON r.key = asked.key) END;
 END$$;
@@ -498,7 +534,5 @@ CREATE OR REPLACE VIEW redlock_locks AS SELECT redlock_text(key) AS key, CASE WH
         (SELECT string_agg(redlock_text(r.value), ' ') FROM redlock_reader r WHERE r.key = l.key AND r.expires > clock_timestamp())
         ELSE redlock_text(value) END AS value, expires - clock_timestamp() AS remaining, counter
     FROM redlock l WHERE expires > clock_timestamp();
-
-DELETE FROM redlock_timeline WHERE current_setting('redlock.tables') <> '5';  -- what is made anew has forgotten
 
 COMMIT;

@@ -206,10 +206,14 @@ void session::end(sql::backend const& b, std::function<void(bool)> done)
 
 void session::look(std::function<void(bool)> done)
 {
-    auto const durable = fmt::format("SELECT {}", is_durable);
-    ask({nullptr, durable.c_str()}, {}, [done = std::move(done)](PGresult const* r) {
-        if (r && PQresultStatus(r) == PGRES_TUPLES_OK)
-            done(PQgetvalue(r, 0, 0)[0] == 't');
+    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE id = {1} AND extract(epoch FROM since)::text = '{2}')",
+                                  is_durable, server_.timeline, server_.since);
+    ask({nullptr, text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
+        if (!r || PQresultStatus(r) != PGRES_TUPLES_OK)
+            return;
+        if (PQgetvalue(r, 0, 1)[0] != 't')
+            return end({.untouched = true, .error = errc::unsupported_server, .text = "its tables were emptied, restored or made anew"});
+        done(PQgetvalue(r, 0, 0)[0] == 't');
     });
 }
 

@@ -158,6 +158,7 @@ errc reason_of(std::string_view state)
         {"25006"sv, errc::node_read_only},
         {"42P01"sv, errc::unsupported_server},  // the tables are gone
         {"42883"sv, errc::unsupported_server},  // the functions
+        {"RL002"sv, errc::unsupported_server},  // the tables are others than this connection has met
     };
     auto const* const known = std::find_if(std::begin(reasons), std::end(reasons), [&](auto& r) { return state.starts_with(r.first); });
     return known != std::end(reasons) ? known->second : errc::server_error;

@@ -126,7 +126,7 @@ node_reply connections::meet(session& s, introduction const& server)
     if (is_known && !is_copy)
         met_another_ = clock::now();
     if (server.since != server_.since)
-        forgets_ = server.promoted || is_known;
+        forgets_ = server.forgot || is_known;
     if (restarted || server.since != server_.since || server.durable != server_.durable) {
         identity_ = identity_of(server);
         unmet_ = true;

@@ -1,6 +1,7 @@
 // What a database does to its users, and what these are told.
 
 #include "support/certificates.hpp"
+#include "support/lost_tables.hpp"
 #include "support/mariadb.hpp"
 #include "support/real_servers.hpp"
 #include "support/virtual_clock.hpp"
@@ -358,6 +359,45 @@ BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
         BOOST_TEST(r.run_to([&] { return clock::now() - begun > 1s && !r.acquire(mine, "stock", {.ttl = 4s}).ec; }));
         BOOST_TEST((clock::now() - begun >= 4s));  // create_time has whole seconds
     }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
+{
+    mariadb_server s({hurried});
+    real_servers r(0);
+    char const* const losses[] = {
+        "DROP TABLE {0}",
+        "TRUNCATE {0}",
+        "DELETE FROM {0}",
+        "TRUNCATE {0}_tombstone; TRUNCATE {0}_reader; TRUNCATE {0}",
+        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_server",
+        "TRUNCATE {0}; TRUNCATE {0}_reader; TRUNCATE {0}_wish; TRUNCATE {0}_tombstone; TRUNCATE {0}_server",
+    };
+    for (auto const* const& loss : losses) {
+        BOOST_TEST_CONTEXT(loss)
+        check_quarantine_after(r, on(s.url(fmt::format("?table=t{}", &loss - losses))), [&] {
+            BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), fmt::format("t{}", &loss - losses))) == "");
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
+{
+    mariadb_server s({hurried});
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(on(s.url())).ec);
+    std::string kept, restored = "SELECT SLEEP(1.1);";  // create_time has whole seconds
+    for (auto const* const table : {"redlock", "redlock_reader", "redlock_tombstone", "redlock_server"}) {
+        kept += fmt::format("CREATE TABLE kept_{0} LIKE {0}; INSERT INTO kept_{0} SELECT * FROM {0};", table);
+        restored += fmt::format("DROP TABLE {0}; CREATE TABLE {0} LIKE kept_{0}; INSERT INTO {0} SELECT * FROM kept_{0};", table);
+    }
+    BOOST_TEST(ask(s, kept) == "");
+    lock_manager mine(r.context, on(s.url()));
+    auto const won = r.acquire(mine, "stock", {.ttl = 20s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    BOOST_TEST(ask(s, restored) == "0");
+    lock_manager late(r.context, on(s.url()));
+    BOOST_TEST((r.acquire(late, "stock", {.ttl = 20s}).ec == errc::quarantined));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_one_that_becomes_like_that)

@@ -1,6 +1,7 @@
 // What a database does to its users, and what these are told.
 
 #include "support/certificates.hpp"
+#include "support/lost_tables.hpp"
 #include "support/postgres.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
@@ -260,6 +261,54 @@ BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
     wait_for_quarantine(r, mine, "stock", {.ttl = 4s});
     BOOST_TEST(!acquire_after_quarantine(r, mine, "stock", {.ttl = 4s, .wait = 20s}).ec);
     BOOST_TEST((clock::now() - begun >= 59s));
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    char const* const losses[] = {
+        "DROP TABLE {0} CASCADE",
+        "TRUNCATE {0}",
+        "DELETE FROM {0}",
+        "TRUNCATE {0}_reader",
+        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline CASCADE",
+        "TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline",
+    };
+    for (auto const* const& loss : losses) {
+        BOOST_TEST_CONTEXT(loss)
+        check_quarantine_after(r, on(s.url(fmt::format("?table=t{}", &loss - losses))), [&] {
+            BOOST_TEST(s.ask(fmt::format(fmt::runtime(loss), fmt::format("t{}", &loss - losses))) == "");
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(on(s.url())).ec);
+    auto const dump = s.folder() + "/dump.sql", port = std::to_string(s.port());
+    testbed::run_program({testbed::postgres_programs() + "/pg_dump", "-h", "127.0.0.1", "-p", port, "-U", "redlock", "--clean", "-f", dump, "postgres"}, dump + ".log");
+    BOOST_TEST_CONTEXT("tables and functions")
+    check_quarantine_after(r, on(s.url()), [&] {
+        testbed::run_program({"psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-1", "-h", "127.0.0.1", "-p", port, "-U", "redlock", "-d", "postgres", "-f", dump}, dump + ".log");
+        skip_time(10s);  // connections look now and then
+        r.run_to([] { return false; }, 100ms);
+    });
+    BOOST_TEST(!r.attempt(on(s.url("?table=rows"))).ec);
+    std::string kept, restored;
+    for (auto const* const table : {"rows", "rows_reader", "rows_tombstone", "rows_timeline"}) {
+        kept += fmt::format("CREATE TABLE kept_{0} AS SELECT * FROM {0};", table);
+        restored += fmt::format("DELETE FROM {0}; INSERT INTO {0} SELECT * FROM kept_{0};", table);
+    }
+    BOOST_TEST(s.ask(kept) == "");
+    BOOST_TEST_CONTEXT("rows")
+    check_quarantine_after(r, on(s.url("?table=rows")), [&] {
+        BOOST_TEST(s.ask(restored) == "");
+        skip_time(10s);
+        r.run_to([] { return false; }, 100ms);
+    });
 }
 
 BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)

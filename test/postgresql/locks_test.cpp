@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     d.ask("INSERT INTO cleaned_tombstone VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '1 s')");
     d.ask("INSERT INTO cleaned_reader VALUES (" + bytes("old") + ", 'v', clock_timestamp() - interval '2 hours')");
     BOOST_TEST(d.ask("SELECT cleaned_clean()") == "4");  // the stock, too, is free and has no number
-    BOOST_TEST(d.ask("SELECT string_agg(convert_from(key, 'UTF8'), ' ' ORDER BY key) FROM cleaned") == "numbered taken");
+    BOOST_TEST(d.ask("SELECT string_agg(convert_from(key, 'UTF8'), ' ' ORDER BY key) FROM cleaned WHERE key <> ''") == "numbered taken");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

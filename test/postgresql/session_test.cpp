@@ -50,6 +50,10 @@ struct connection final : sql::session::owner {
         run_to([&] { return said.has_value(); });
         return *said;
     }
+    void look()
+    {
+        link->look([](bool) {});
+    }
 
     node_reply meet(sql::session&, sql::introduction const&) override
     {
@@ -105,12 +109,17 @@ BOOST_AUTO_TEST_CASE(a_server_that_its_owner_refuses_has_not_been_up)
 BOOST_AUTO_TEST_CASE(a_database_that_would_forget_from_now_on_says_so)
 {
     postgres_server s;
+    {
+        connection before(s.url());
+        BOOST_TEST(before.link->server().durable);
+        BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");  // all rows are written anew, as if they were restored
+        before.look();
+        before.run_to([&] { return before.is_over; });
+        BOOST_TEST(!connection(s.url()).link->server().durable);
+    }
+    BOOST_TEST(s.ask("ALTER TABLE redlock SET LOGGED") == "");
     connection c(s.url());
     BOOST_TEST(c.link->server().durable);
-    BOOST_TEST(c.is_durable());
-    BOOST_TEST(s.ask("ALTER TABLE redlock SET UNLOGGED") == "");
-    BOOST_TEST(!c.is_durable());
-    BOOST_TEST(s.ask("ALTER TABLE redlock SET LOGGED") == "");
     BOOST_TEST(c.is_durable());
     s.ask("ALTER SYSTEM SET full_page_writes = off");
     s.ask("SELECT pg_reload_conf()");

@@ -71,7 +71,7 @@ sql::introduction database::introduce(client& c, bool listens) const
             .timeline = timeline_,
             .started = fmt::to_string(life()),
             .durable = true,
-            .promoted = timeline_ > 1,
+            .forgot = timeline_ > 1,
             .since = fmt::to_string(timeline_),
             .age = in_milliseconds(world().now - promoted_),
             .uptime = in_milliseconds(world().now - up_since_)};
