@@ -508,6 +508,40 @@ constexpr node_case all[] = {
                  other.run_to([&] { return other.was_told_after(*asked, key); }, "a node does not notify, after its answer, of a release that came meanwhile");
          }
      }},
+    {"who is denied what is released meanwhile is wanted all the same", contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         bool const also_several = k.locks_several;
+         for (int i = 0; i < (also_several ? 40 : 20); ++i) {
+             auto const key = new_key(k);
+             auto const keys = i % 2 == 0 || !also_several ? resource_set(key) : resource_set(key, key + "b");
+             c.acquires(key, "v");
+             auto const asked = other.put(contending("them"), keys, "w");
+             other.run_to([&] { return asked->sent_on() != 0; }, "an acquisition is not sent");
+             for (int step = 0; step < i / 2; ++step)
+                 other.run_for(0s);
+             c.releases(key, "v");
+             auto const answer = other.answer_of(asked);
+             if (answer.vote == vote::granted) {
+                 other.releases(keys, "w");
+                 continue;
+             }
+             expect(keys.size() == 1 || !answer.taken.empty(), "a node denies several keys, and does not tell which of them are taken");
+             expect(c.ask(contending("me"), key, "x").wanted, "who was denied a key that was released meanwhile is forgotten");
+             c.releases(key, "x");
+         }
+     }},
+    {"who watches is notified of a release after one of its own that was in vain", contention,
+     [](node_kind const& k) {
+         client c(k), other(k);
+         auto const key = new_key(k);
+         c.acquires(key, "v");
+         auto const denied = other.ask(contending("them", handovers::end, true), key, "w");
+         expect(!other.releases(key, "late"), "somebody else's lock was released");
+         c.releases(key, "v");
+         if (denied.watched)
+             other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), key) > 0; }, "a release in vain ends a watch");
+     }},
     {"who watches is notified of the end of hand-overs", contention,
      [](node_kind const& k) {
          client c(k), other(k);

@@ -73,7 +73,7 @@ asio::awaitable<node_reply> errand::acquire()
         if (is_counter && !co_await look_at_counters())
             co_return refusal(ZCONNECTIONLOSS);
         if (is_taken && !c_.grows)
-            co_return co_await denied(0);
+            co_return co_await denied(p.keys[v.step]);
         if (is_taken)
             co_await look();
     }
@@ -100,31 +100,37 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
     co_return r;
 }
 
-asio::awaitable<node_reply> errand::denied(std::size_t kept)
+// Key number @p refused was taken. If it is free by now, its holder is quicker than we are: only the wish lets it know of us.
+asio::awaitable<node_reply> errand::denied(std::size_t refused)
 {
     node_reply r{.vote = vote::denied};
     if (!c_.contends())
         co_return r;
+    co_await wish(c_.keys[refused]);
     co_await look();
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
-        if (is_free(i) || (c_.grows && is_ours(i)))
+        if (i != refused && (is_free(i) || (c_.grows && is_ours(i))))
             continue;
-        auto const& there = seen_[i];
-        taken_key k{static_cast<std::uint32_t>(i), there.what.ttl.value_or(s_.lasting), there.handed_on};
-        if (k.handed_on)
-            k.remaining = std::min(k.remaining, core::wanted_life);
-        r.taken.push_back(k);
-        if (!c_.grows || i == kept)
+        r.taken.push_back(taken(i));
+        if (!c_.grows && i != refused)
             co_await wish(c_.keys[i]);
     }
-    r.ours = c_.grows ? static_cast<std::uint32_t>(kept) : 0;
+    r.ours = c_.grows ? static_cast<std::uint32_t>(refused) : 0;
     r.watched = c_.watch;
-    if (!c_.has_several_keys() && !r.taken.empty()) {
+    if (!c_.has_several_keys()) {
         r.remaining = r.taken.front().remaining;
         r.handed_on = r.taken.front().handed_on;
         r.taken.clear();
     }
     co_return r;
+}
+
+// For how long a key is taken, as far as that can be seen. Between two locks of a manager that hands it on it is not free.
+taken_key errand::taken(std::size_t key) const
+{
+    auto const& there = seen_[key];
+    auto const life = there.is_there ? there.what.ttl.value_or(s_.lasting) : there.handed_on ? core::wanted_life : milliseconds(0);
+    return {static_cast<std::uint32_t>(key), there.handed_on ? std::min(life, core::wanted_life) : life, there.handed_on};
 }
 
 // What is there, and to be told of its end: of the hand-overs', or else of the lock's.

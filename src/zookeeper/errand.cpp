@@ -176,15 +176,16 @@ asio::awaitable<node_reply> errand::extend()
     plan p;
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         auto const& key = c_.keys[i];
-        s_.known->interests.erase(s_.layout.lock(key));  // that we change it is no news
         p.add({step::kind::check, s_.layout.holder(key, c_.value)}, plan::role::lock, i);
         if (s_.ours->ttl({leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
             p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})}, plan::role::lock, i);
     }
     auto const committed = begin(p.steps);
     std::vector<std::shared_ptr<pending>> locks;
-    for (auto const& key : c_.keys)
+    for (auto const& key : c_.keys) {
+        s_.known->interests[s_.layout.lock(key)] = key;
         locks.push_back(s_.server->get(s_.layout.lock(key), true));
+    }
     auto const v = co_await verdict_of(committed);
     if (v.is_told && v.code == ZNONODE)
         co_return node_reply{.vote = vote::denied};
@@ -197,7 +198,6 @@ asio::awaitable<node_reply> errand::extend()
             co_return refusal(a.code);
         if (a.code == ZNONODE || to_content(a.data).value != c_.value)
             r.vote = vote::denied;
-        s_.known->interests[s_.layout.lock(c_.keys[i])] = c_.keys[i];
     }
     co_return r;
 }
@@ -205,15 +205,18 @@ asio::awaitable<node_reply> errand::extend()
 asio::awaitable<node_reply> errand::release()
 {
     std::vector<std::shared_ptr<pending>> all;
+    std::vector<bool> watched;
     for (std::size_t i = 0; i < c_.keys.size(); ++i) {
         plan p;
         add_no_lock(p, i);
-        s_.known->interests.erase(s_.layout.lock(c_.keys[i]));
+        watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);  // that we delete it is no news
         all.push_back(begin(std::move(p.steps)));
     }
     node_reply r{.vote = vote::granted};
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto const v = co_await verdict_of(all[i]);
+        if (v.code != ZOK && watched[i])
+            changed_.push_back(c_.keys[i]);  // it is another's lock, and may have ended meanwhile: who waits for it looks again
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
         if (v.code == ZOK && c_.handed_on == handovers::end)

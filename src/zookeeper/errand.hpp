@@ -102,7 +102,8 @@ private:
 
     asio::awaitable<node_reply> acquire();
     asio::awaitable<node_reply> granted(std::vector<std::shared_ptr<pending>> wishes);
-    asio::awaitable<node_reply> denied(std::size_t kept);
+    asio::awaitable<node_reply> denied(std::size_t refused);
+    taken_key taken(std::size_t key) const;
     asio::awaitable<void> look();
     asio::awaitable<void> wish(std::string const& key);
     asio::awaitable<bool> look_at_counters();
