@@ -143,6 +143,7 @@ private:
                 log(log_level::warning, why.error.message() + ": " + why.text);
             trouble_ = {.untouched = true, .error = why.error, .text = std::move(why.text)};
         }
+        refuse_all_ = true;
         flush_soon();
     }
 
@@ -176,7 +177,7 @@ private:
     {
         waiting::finished over;
         if (!ready()) {
-            waiting_.refuse(trouble_, over);
+            waiting_.refuse(trouble_, std::exchange(refuse_all_, false), over);
             return complete(std::move(over));
         }
         for (auto const& o : waiting_.take(clock::now(), over)) {
@@ -202,7 +203,7 @@ private:
             done.reply.good_for = n.link_->promise(sent);
         n.deletions_->plan();
         n.flush_soon();
-        n.tell_later(done.changed);
+        n.tell_later(c, done.changed);
         o->complete(std::move(done.reply));
         for (auto const& key : done.changed)
             n.tell(key);
@@ -220,15 +221,15 @@ private:
             tell(known.mapped());
     }
 
-    // Adds what no operation under way keeps back any more.
-    void tell_later(std::vector<std::string>& to)
+    // Adds what the end of an operation keeps back no more.
+    void tell_later(node_command const& c, std::vector<std::string>& to)
     {
-        std::erase_if(told_later_, [&](auto& name) {
-            bool const is_over = !waiting_.is_busy(core::what_changed(name).second);
-            if (is_over)
-                to.push_back(name);
-            return is_over;
-        });
+        for (auto const& key : c.keys) {
+            for (auto const& name : {key, core::handovers_key(key)}) {
+                if (told_later_.erase(name) > 0)
+                    to.push_back(name);
+            }
+        }
     }
 
     void tell(std::string const& name)
@@ -241,6 +242,7 @@ private:
     static asio::awaitable<void> look(std::shared_ptr<zookeeper_node> self)
     {
         for (auto& n = *self; !n.closed_;) {
+            n.refuse_all_ = !n.ready();
             if (!n.ready())
                 n.flush();
             if (n.closed_)
@@ -264,6 +266,7 @@ private:
     node_events events_;
     std::atomic<bool> ready_{false};
     bool begun_ = false, closed_ = false, flush_due_ = false;
+    bool refuse_all_ = false;  ///< at the next flush without a connection: also what an earlier one has kept
     std::shared_ptr<link> link_;
     waiting waiting_;
     std::set<std::string> told_later_;  ///< what has changed since an operation under way was sent

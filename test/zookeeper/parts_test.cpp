@@ -13,8 +13,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace redlock;
 using namespace redlock::zk;
@@ -33,6 +38,30 @@ std::string refused(std::string const& url)
     }
     return "taken";
 }
+
+/// Counts how often it is asked whether it is to be sent.
+class counted final : public node_operation {
+public:
+    counted(node_command::kind what, std::string key, std::size_t& looked_at) : keys_{std::move(key)}, looked_at_(looked_at)
+    {
+        command_ = {.what = what, .keys = keys_, .value = "v", .ttl = 1s};
+        not_after = clock::time_point::max();
+    }
+
+    node_command const& command() const noexcept override { return command_; }
+    bool withdrawn() const noexcept override { return ++looked_at_, is_withdrawn; }
+    void mark_sent(std::uint32_t) noexcept override {}
+    std::uint32_t sent_on() const noexcept override { return 0; }
+    std::uint32_t unanswered_on() const noexcept override { return 0; }
+    void complete(node_reply) override {}
+
+    bool is_withdrawn = false;
+
+private:
+    std::vector<std::string> const keys_;
+    std::size_t& looked_at_;
+    node_command command_;
+};
 
 }  // namespace
 
@@ -155,8 +184,61 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
     w.free(*first);
     BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{second}));
     second->is_withdrawn = third->is_withdrawn = true;
+    w.free(*second);
     BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{fourth}));
     BOOST_TEST(over.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a_few_times)
+{
+    constexpr std::size_t locks = 3'000;
+    std::size_t looked_at = 0;
+    std::vector<std::shared_ptr<counted>> extensions, releases;
+    waiting w;
+    waiting::finished over;
+    auto const add = [&](node_command::kind what, std::vector<std::shared_ptr<counted>>& to) {
+        for (std::size_t i = 0; i < locks; ++i) {
+            to.push_back(std::make_shared<counted>(what, "lock:" + std::to_string(i), looked_at));
+            w.add(to.back());
+            BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == (what == node_command::kind::extend ? 1u : 0u));
+        }
+    };
+    add(node_command::kind::extend, extensions);  // the server has stopped: none is answered
+    add(node_command::kind::release, releases);
+
+    for (auto const& e : extensions) {
+        w.free(*e);
+        BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == 1u);
+    }
+
+    BOOST_TEST(looked_at <= 4 * locks);
+}
+
+BOOST_AUTO_TEST_CASE(refuse_without_a_connection_looks_at_each_a_few_times)
+{
+    constexpr std::size_t locks = 3'000;
+    std::size_t looked_at = 0;
+    std::vector<std::shared_ptr<counted>> releases;
+    waiting w;
+    waiting::finished over;
+    node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
+    for (std::size_t i = 0; i < locks; ++i) {
+        releases.push_back(std::make_shared<counted>(node_command::kind::release, "lock:" + std::to_string(i), looked_at));
+        w.add(releases.back());
+        w.refuse(trouble, false, over);
+    }
+    auto const extension = std::make_shared<counted>(node_command::kind::extend, "lock:0", looked_at);
+    w.add(extension);
+    w.refuse(trouble, false, over);
+    BOOST_TEST_REQUIRE(over.size() == 1u);
+    BOOST_TEST((over[0].first == extension));
+
+    releases[0]->is_withdrawn = true;
+    w.refuse(trouble, true, over);
+    BOOST_TEST(over.size() == 2u);
+    BOOST_TEST(w.take(clock::now(), over).size() == locks - 1);
+
+    BOOST_TEST(looked_at <= 4 * locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
