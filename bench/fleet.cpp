@@ -116,7 +116,7 @@ fleet::counters fleet::count()
 {
     // What a client sends for its locks. The servers count what a script calls, too: each `contend` one SET, and one of the two others. Who
     // chooses from several locks calls these for each of them, so that fewer SETs may be left than were sent, but not less than none.
-    constexpr std::array sent{"evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching"};
+    constexpr std::array sent{"evalsha", "eval", "delifeq", "delex", "zadd", "zincrby", "client|caching", "exists"};
     constexpr std::array called{"hset", "hdel"};
     counters sum;
     for (std::size_t i = 0; i < size(); ++i) {

@@ -32,7 +32,7 @@ public:
         bool script_loaded;  ///< the script was sent along: not to be repaired a second time
         bool native;         ///< a release without a script
         bool checks_type;    ///< see manner
-        bool tracked;        ///< the reply before says whether the server will tell of changes
+        std::size_t tracked_from;  ///< with this reply the server begins to tell of changes; 0: it was not asked to
         std::vector<std::string> changed{};  ///< keys, since the server has answered; an empty one: all
     };
 

@@ -248,6 +248,21 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
     }
 }
 
+// The server tells of changes to what the command behind `CLIENT CACHING YES` reads, from that command on.
+void encoder::track(node_command const& c, tracked what)
+{
+    if (what == tracked::nothing)
+        return;
+    push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
+    if (what == tracked::script)
+        return;
+    call_.begin({});
+    for (auto const& k : c.keys)
+        call_.add_key(k);
+    add_keys(c, core::put_handovers_key, handovers_key_);
+    call_.push_keys_to(request_, "EXISTS");
+}
+
 boost::redis::request const& encoder::encode(node_command const& c, manner how)
 {
     if (encoded_ == &c && how_ == how)
@@ -257,8 +272,7 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
         push_command(request_, "SCRIPT", "LOAD"sv, s->source);
-    if (how.tracking)
-        push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
+    track(c, how.tracks);
     if (c.what == node_command::kind::withdraw)
         withdraw(c);
     else if (c.is_shared())

@@ -8,6 +8,7 @@
 #include <boost/redis/request.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,13 +17,20 @@ namespace redlock::redis {
 // How the server deletes a key if it holds a value: newer ones can do so without a script.
 enum class deletion { script, delifeq, delex };
 
+/// How the server comes to tell of changes to what denies an operation.
+enum class tracked : std::uint8_t {
+    nothing,
+    script,  ///< it remembers what the script reads
+    keys,    ///< of several keys: it remembers what `EXISTS` reads before the script. Up to Redis 7.0 a script would take n² steps for n keys
+};
+
 /// How an operation is put to one server.
 struct manner {
     deletion by = deletion::script;
     bool load_script = false;  ///< the server does not know the script: send it along
     bool tombstone = false;    ///< of a release: leave one
     bool checks_type = false;  ///< the server knows `SET … NX … GET`, which fails where the key is no string
-    bool tracking = false;     ///< the server tells of changes to what is read behind `CLIENT CACHING YES`
+    tracked tracks = tracked::nothing;
 
     friend bool operator==(manner, manner) = default;
 };
@@ -43,6 +51,7 @@ public:
     void forget() noexcept { encoded_ = nullptr; }
 
 private:
+    void track(node_command const&, tracked);
     void withdraw(node_command const&);
     void contend(node_command const&, std::string_view script);
     void encode_one(node_command const&, manner, script const*);

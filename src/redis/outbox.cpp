@@ -4,6 +4,7 @@
 #include "redis/reply.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace redlock::redis {
@@ -11,6 +12,7 @@ namespace redlock::redis {
 namespace {
 
 constexpr std::size_t tidy_min = 64;
+constexpr std::size_t script_keys_max = 16;  // which a script may read and have tracked, where that takes n² steps
 
 // An empty one stands for any.
 bool contains(std::vector<std::string> const& changed, std::string const& key)
@@ -61,7 +63,7 @@ void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> 
 
 void outbox::suit(introduction const& server)
 {
-    manner_ = {.by = server.by, .checks_type = server.checks_type, .tracking = server.no_tracking.empty()};
+    manner_ = {.by = server.by, .checks_type = server.checks_type, .tracks = server.no_tracking.empty() ? tracked::keys : tracked::nothing};
 }
 
 void outbox::submit(std::shared_ptr<node_operation> o)
@@ -121,14 +123,25 @@ void outbox::add(queued q, encoder& e)
     auto const& c = o.command();
     auto how = manner_;
     how.tombstone = o.leaves_tombstone(connection_.number());
-    how.tracking = c.watch && manner_.tracking;
+    how.tracks = tracks_for(c);
     auto const* const script = script_for(c, how);
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
-    auto const answer = batch_->request.get_commands() + (loaded ? 1 : 0) + (how.tracking ? 1 : 0);
+    auto const begin = batch_->request.get_commands() + (loaded ? 1 : 0);
+    auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // behind `CLIENT CACHING YES`
+    auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
     batch_->request.append(e.encode(c, how));
     o.mark_sent(connection_.number());
-    batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, how.tracking});
+    batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, tracked_from});
+}
+
+tracked outbox::tracks_for(node_command const& c) const
+{
+    if (!c.watch || manner_.tracks == tracked::nothing)
+        return tracked::nothing;
+    if (!c.has_several_keys())
+        return tracked::script;
+    return manner_.tracks == tracked::script && c.keys.size() > script_keys_max ? tracked::nothing : manner_.tracks;
 }
 
 void outbox::end_sending()
@@ -155,7 +168,7 @@ void outbox::answered(batch& b)
         auto r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
         if (r.untouched && try_again(e, r.error))
             continue;
-        r.watched = e.tracked && r.vote == vote::denied && !b.replies[e.answer - 1].is_error();
+        r.watched = is_tracked(e, b) && r.vote == vote::denied;
         auto const changed = awaited_of(e.changed, c, r);
         e.operation->complete(std::move(r));
         for (auto const& key : changed) {
@@ -165,6 +178,21 @@ void outbox::answered(batch& b)
     }
     if (!queue_.empty() && connection_.up())
         flush_soon();
+}
+
+// Whether the server tells of changes, as it was asked to.
+bool outbox::is_tracked(batch::entry const& e, batch const& b)
+{
+    if (e.tracked_from == 0)
+        return false;
+    std::span const asked(&b.replies[e.tracked_from - 1], e.answer - e.tracked_from + 1);
+    auto const refused = std::ranges::find_if(asked, &reply::is_error);
+    if (refused == asked.end())
+        return true;
+    bool const forbidden = interpret_error(refused->text, {}).error == errc::permission_denied;
+    if (forbidden && refused != asked.begin())
+        manner_.tracks = tracked::script;  // an access list from before the library sent EXISTS
+    return false;
 }
 
 // A refusal that the next try avoids: nothing was carried out, so it may go again.
@@ -185,7 +213,7 @@ void outbox::change_read(std::string_view key)
     auto const lock = core::what_changed(key).second;
     for (auto const& b : connection_.in_flight()) {
         for (auto& e : b->entries) {
-            if (!e.tracked || !b->has(e.answer))
+            if (e.tracked_from == 0 || !b->has(e.tracked_from))
                 continue;
             auto const& keys = e.operation->command().keys;
             bool const ours = key.empty() || std::any_of(keys.begin(), keys.end(), [&](auto& k) { return k == lock; });

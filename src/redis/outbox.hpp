@@ -41,7 +41,7 @@ public:
     void suit(introduction const&);
 
     /// Whether the server tells of changes. On the strand.
-    bool tracks() const noexcept { return manner_.tracking; }
+    bool tracks() const noexcept { return manner_.tracks != tracked::nothing; }
 
     /// The answers to what was sent have come.
     void answered(batch&);
@@ -63,6 +63,8 @@ private:
     void end_sending() override;
 
     void add(queued, encoder&);
+    tracked tracks_for(node_command const&) const;
+    bool is_tracked(batch::entry const&, batch const&);
     bool try_again(batch::entry&, error_code refusal);
     void refuse_queue(clock::time_point now);
     void tidy(clock::time_point now);

@@ -48,6 +48,14 @@ public:
         to.push_range("EVALSHA", parts_);
     }
 
+    /// The keys alone, as the arguments of another command.
+    void push_keys_to(boost::redis::request& to, std::string_view command)
+    {
+        parts_.assign(count_, {});
+        parts_.front().bytes = bytes_;
+        to.push_range(command, parts_);
+    }
+
 private:
     static void append(std::string& to, argument const& a)
     {

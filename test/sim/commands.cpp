@@ -131,6 +131,14 @@ public:
         return number(1);
     }
 
+    reply exists(command const& c)
+    {
+        auto const keys = std::span(c).subspan(1);
+        for (auto const& key : from_->tracks_next ? keys : keys.first(0))
+            server_.watch(key, from_);
+        return number(std::ranges::count_if(keys, [&](auto& key) { return server_.keys.find(key, server_.clock_now()) != nullptr; }));
+    }
+
     reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
@@ -332,6 +340,8 @@ reply on_keys(server& s, std::shared_ptr<client> const& from, command const& c, 
         return one.add_one(c);
     if (c[0] == "HDEL")
         return one.withdraw(c);
+    if (c[0] == "EXISTS")
+        return one.exists(c);
     if (c[0] == "ZSCORE")
         return one.score(c);
     return plain(s, c);

@@ -12,14 +12,23 @@ namespace redlock::sim {
 
 namespace {
 
-// Behind which commands a batch may be torn: those of an operation arrive together.
-std::vector<std::size_t> ends(redis::batch const& b)
+struct part {
+    std::size_t end;
+    std::string value;  ///< of the operation
+};
+
+// Where a batch may be torn: between operations, and between the reading of what is to be tracked and the script.
+std::vector<part> parts_of(redis::batch const& b)
 {
-    std::vector<std::size_t> all;
-    for (auto const& e : b.entries)
-        all.push_back(e.answer + redis::commands_for(e.operation->command()));
+    std::vector<part> all;
+    for (auto const& e : b.entries) {
+        auto const& c = e.operation->command();
+        if (e.tracked_from != 0 && e.tracked_from < e.answer)
+            all.push_back({e.answer, std::string(c.value)});
+        all.push_back({e.answer + redis::commands_for(c), std::string(c.value)});
+    }
     if (all.empty())
-        all.push_back(b.request.get_commands());
+        all.push_back({b.request.get_commands(), {}});
     return all;
 }
 
@@ -65,13 +74,10 @@ void link::send(std::shared_ptr<redis::batch> const& b)
     auto commands = test::take_commands(b->request.payload());
     auto const lost = std::make_shared<bool>(false);
     std::size_t begin = 0;
-    auto const all_ends = ends(*b);
-    for (std::size_t i = 0; i < all_ends.size(); ++i) {
-        auto const end = all_ends[i];
-        auto value = b->entries.empty() ? std::string() : std::string(b->entries[i].operation->command().value);
+    for (auto& p : parts_of(*b)) {
         auto const at = [&](std::size_t n) { return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n)); };
-        transmit(b, {at(begin), at(end)}, std::move(value), lost);
-        begin = end;
+        transmit(b, {at(begin), at(p.end)}, std::move(p.value), lost);
+        begin = p.end;
     }
 }
 

@@ -5,6 +5,7 @@
 #include "redis/cluster_node.hpp"
 #include "redis/cluster_operation.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
 
@@ -124,36 +125,6 @@ BOOST_AUTO_TEST_CASE(a_redirection_says_where_a_slot_is)
     BOOST_TEST(owner_of(m, 7) == "b:1");
     BOOST_TEST(m.owners().size() == 1u);
 }
-
-namespace {
-
-struct asked_operation final : node_operation {
-    explicit asked_operation(node_command command = {}, std::vector<std::string> of = {}) : c(command), keys(std::move(of))
-    {
-        c.keys = std::span<std::string const>(keys);
-        c.value = "value";
-        not_after = clock::time_point::max();
-    }
-
-    node_command const& command() const noexcept override { return c; }
-    bool withdrawn() const noexcept override { return false; }
-    void mark_sent(std::uint32_t n) noexcept override { sent = n; }
-    std::uint32_t sent_on() const noexcept override { return sent; }
-    std::uint32_t unanswered_on() const noexcept override { return unanswered; }
-    void complete(node_reply r) override
-    {
-        ++answers;
-        reply = std::move(r);
-    }
-
-    node_command c;
-    std::vector<std::string> keys;
-    int answers = 0;
-    std::uint32_t sent = 0, unanswered = 0;
-    node_reply reply;
-};
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
 {

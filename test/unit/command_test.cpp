@@ -1,16 +1,19 @@
 #include "redis/command.hpp"
 #include "redis/scripts.hpp"
 #include "redis/sender.hpp"
+#include "support/resp_commands.hpp"
 
 #include <redlock/resource_set.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +25,7 @@ using redis::deletion;
 using redis::encoder;
 using redis::manner;
 using redis::push_command;
+using redis::tracked;
 using kind = node_command::kind;
 using handovers = node_command::handovers;
 
@@ -150,7 +154,7 @@ BOOST_AUTO_TEST_CASE(each_operation_becomes_its_command)
     auto const contend = contend_as("0");
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true, true) == contend_as("1"));
     BOOST_TEST(encoded(kind::acquire, {}, 0, false, true) == contend);
-    BOOST_TEST(encoded(kind::acquire, {.tracking = true}, 0, false, true) == expected("CLIENT", "CACHING", "YES") + contend);
+    BOOST_TEST(encoded(kind::acquire, {.tracks = tracked::script}, 0, false, true) == expected("CLIENT", "CACHING", "YES") + contend);
     BOOST_TEST(encoded(kind::acquire, {}, 7, false, true) == contend + expected("ZADD", counter, "GT", "CH", "7", "token"));
     BOOST_TEST(encoded(kind::raise, {}, 7) == expected("ZADD", counter, "GT", "7", "token") + expected("ZINCRBY", counter, "1", "token"));
     // Without healing no key is named that older access lists do not know.
@@ -179,6 +183,30 @@ BOOST_AUTO_TEST_CASE(a_script_is_loaded_first_if_so_wished)
     BOOST_TEST(r.payload() == expected("SCRIPT", "LOAD", redis::release_script.source)
                                   + expected("EVALSHA", redis::release_script.sha1, "1", "key", "value"));
     BOOST_TEST(r.get_commands() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_of_several_keys_reads_what_is_tracked_first)
+{
+    encoder e;
+    std::vector<std::string> const keys{"a", "b"};
+    node_command c{.what = kind::acquire, .watch = true, .keys = std::span(keys), .value = "value", .contender = "me", .ttl = std::chrono::seconds(5)};
+    auto const first_words = [&](manner how) {
+        std::vector<std::string> all;
+        e.forget();
+        for (auto const& words : test::take_commands(e.encode(c, how).payload()))
+            all.push_back(words[0]);
+        return all;
+    };
+    auto const exists = expected("EXISTS", "a", "b", "a:=turn:{a}", "b:=turn:{b}");
+
+    for (bool const any : {false, true}) {
+        c.any = any;
+        BOOST_TEST((first_words({}) == std::vector<std::string>{"EVALSHA"}));
+        BOOST_TEST((first_words({.tracks = tracked::script}) == std::vector<std::string>{"CLIENT", "EVALSHA"}));
+        BOOST_TEST((first_words({.load_script = true, .tracks = tracked::keys}) == std::vector<std::string>{"SCRIPT", "CLIENT", "EXISTS", "EVALSHA"}));
+        e.forget();
+        BOOST_TEST(e.encode(c, {.tracks = tracked::keys}).payload().starts_with(expected("CLIENT", "CACHING", "YES") + exists));
+    }
 }
 
 // Access lists judge the names of keys, also of those that are not used.

@@ -1,0 +1,161 @@
+// Waiting for several locks at once, on real servers: what it costs them, and who is told.
+
+#include "core/key.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(waiting_for_sets_on_real_servers)
+
+namespace {
+
+std::vector<std::string> names(std::size_t count, std::size_t length)
+{
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        all.push_back(fmt::format("account:{:03}", i));
+        all.back().resize(std::max(length, all.back().size()), 'x');
+    }
+    return all;
+}
+
+// For how long the server has carried out what clients asked, in microseconds: what scripts call is in the time of the scripts.
+long worked(local_server const& s)
+{
+    auto const statistics = s.ask({"INFO", "commandstats"});
+    long sum = 0;
+    for (std::string const command : {"evalsha", "exists"}) {
+        auto const at = statistics.find("cmdstat_" + command + ":calls=");
+        auto const usec = at == std::string::npos ? at : statistics.find("usec=", at);
+        sum += usec == std::string::npos ? 0 : std::stol(statistics.substr(usec + 5));
+    }
+    return sum;
+}
+
+struct two_managers : connected_to<1> {
+    two_managers() { r.connect(other); }
+    void teardown()
+    {
+        r.shutdown(other);
+        connected_to<1>::teardown();
+    }
+
+    real_servers::outcome acquire(lock_manager& by, bool any, std::vector<std::string> const& wanted, acquire_options options)
+    {
+        real_servers::outcome o;
+        std::tie(o.ec, o.held) = r.wait_for<lock>([&](auto done) {
+            if (any)
+                by.async_acquire_any(wanted, options, std::move(done));
+            else
+                by.async_acquire(wanted, options, std::move(done));
+        });
+        return o;
+    }
+
+    // What a round takes of the server, in microseconds; of one that is denied, of which the second is tracked. The machine may be busy: the
+    // least of a few.
+    long cost(bool any, std::vector<std::string> const& wanted, bool is_free)
+    {
+        long least = std::numeric_limits<long>::max();
+        for (int tries = 0, measured = 0; measured < 5 && tries < 20; ++tries) {
+            auto const before = worked(r[0]);
+            auto const rounds_before = locks.stats().rounds;
+            auto got = acquire(locks, any, wanted, {.ttl = 60s, .wait = is_free ? 5s : 50ms});
+            auto const rounds = static_cast<long>(locks.stats().rounds - rounds_before);
+            BOOST_TEST(got.held.held() == is_free);
+            if (rounds >= (is_free ? 1 : 2)) {
+                least = std::min(least, (worked(r[0]) - before) / rounds);
+                ++measured;
+            }
+            r.release(got.held);
+        }
+        return least;
+    }
+
+    lock_manager other{r.context, r.settings()};
+};
+
+}  // namespace
+
+// A server up to Redis 7.0 remembers all keys of a script once for each read of a connection that tracks.
+BOOST_FIXTURE_TEST_CASE(acquire_of_256_taken_names_costs_the_server_little, two_managers)
+{
+    auto const many = names(256, 200), some = names(64, 200);  // of more one cannot want any
+    auto const many_free = cost(false, many, true), some_free = cost(false, some, true);
+    auto const held = acquire(other, false, many, {.ttl = 60s});
+    BOOST_TEST(held.held.held());
+    BOOST_TEST(cost(false, many, false) < 20 * many_free);
+    BOOST_TEST(cost(true, some, false) < 20 * some_free);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_each_of_its_holders, two_managers)
+{
+    auto const wanted = names(8, 20);
+    for (int i = 0; i < 10; ++i) {
+        auto first = r.acquire(other, wanted[1], {.ttl = 60s}), second = r.acquire(other, wanted[6], {.ttl = 60s});
+        BOOST_TEST((first.held.held() && second.held.held()));
+        real_servers::outcome waiter;
+        auto const before = locks.stats().rounds;
+        locks.async_acquire(wanted, {.ttl = 60s, .wait = 30s}, [&](error_code ec, lock l) { waiter.done = true, waiter.ec = ec, waiter.held = std::move(l); });
+        BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + 2; }));
+        BOOST_TEST(!r.release(i % 2 == 0 ? first.held : second.held));
+        BOOST_TEST(!r.release(i % 2 == 0 ? second.held : first.held));
+        BOOST_TEST(r.run_to([&] { return waiter.done; }));
+        BOOST_TEST(waiter.held.held());
+        BOOST_TEST(!r.release(waiter.held));
+    }
+}
+
+// Who follows has the lock from the same process: the key of the lock changes, and later that of the turn.
+BOOST_FIXTURE_TEST_CASE(acquire_of_a_set_is_woken_by_the_end_of_a_turn, two_managers)
+{
+    auto held = r.acquire(other, "a", {.ttl = 60s, .wait = 5s});
+    real_servers::outcome waiter, follower;
+    locks.async_acquire(std::vector<std::string>{"a", "b"}, {.ttl = 60s, .wait = 30s},
+                        [&](error_code ec, lock l) { waiter.done = true, waiter.ec = ec, waiter.held = std::move(l); });
+    BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= 2; }));
+    r.start_acquire(follower, other, "a", {.ttl = 60s, .wait = 30s});
+    BOOST_TEST(r.run_to([&] { return other.stats().waiting == 1; }));
+    BOOST_TEST(!r.release(held.held));
+    BOOST_TEST(r.run_to([&] { return follower.done || waiter.done; }));
+    BOOST_TEST(!r.release(follower.done ? follower.held : waiter.held));
+    BOOST_TEST(r.run_to([&] { return follower.done && waiter.done; }));
+    BOOST_TEST(!r.release(follower.held.held() ? follower.held : waiter.held));
+}
+
+// Access lists from before the library sent EXISTS.
+BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
+{
+    real_servers r(1);
+    r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-exists"});
+    auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
+    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience}), other(r.context, r.settings());
+    for (int i = 0; i < 3; ++i) {
+        auto held = r.acquire(other, "a", {.ttl = 60s});
+        real_servers::outcome waiter;
+        locks.async_acquire(std::vector<std::string>{"a", "b"}, {.ttl = 60s, .wait = 30s},
+                            [&](error_code ec, lock l) { waiter.done = true, waiter.ec = ec, waiter.held = std::move(l); });
+        auto const before = locks.stats().rounds;
+        BOOST_TEST(r.run_to([&] { return locks.stats().rounds >= before + (i == 0 ? 3 : 2); }));  // once it is not told
+        BOOST_TEST(!r.release(held.held));
+        BOOST_TEST(r.run_to([&] { return waiter.done; }));
+        BOOST_TEST(waiter.held.held());
+        BOOST_TEST(!r.release(waiter.held));
+    }
+    r.shutdown(other);
+    r.shutdown(locks);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,176 @@
+// How a server comes to tell of changes to several keys, over a link that does what the test says.
+
+#include "redis/redis_node.hpp"
+#include "runtime/manual_runtime.hpp"
+#include "support/asked_operation.hpp"
+#include "support/redis_replies.hpp"
+#include "support/scripted_link.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+using namespace redlock::test::replies;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(tracking_of_several_keys)
+
+namespace {
+
+reply const forbidden = refused("NOPERM this user has no permissions to run the 'exists' command");
+
+// A node that is connected, and tells what has changed.
+struct connected_node {
+    connected_node()
+    {
+        node->start(context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [this](std::string_view key) { changed.emplace_back(key); }});
+        node->submit(std::make_shared<asked_operation>());
+        pass();
+        link->says(server({}).answers(link->asked->request));
+        pass();
+    }
+    ~connected_node() { node->close(); }
+
+    void pass() { clock->advance(context, {}); }
+
+    // @return the first words of the commands that it is sent with
+    std::vector<std::string> wait_for(std::vector<std::string> keys)
+    {
+        node_command c{.what = node_command::kind::acquire, .watch = true, .contender = "me", .ttl = 5s};
+        asked = std::make_shared<asked_operation>(c, std::move(keys));
+        node->submit(asked);
+        pass();
+        std::vector<std::string> words;
+        for (auto const& sent : take_commands(link->asked->request.payload()))
+            words.push_back(sent[0]);
+        return words;
+    }
+
+    void reads(reply r) { link->asked->put(std::move(r)); }
+    void hears_of(std::string const& key) { link->told->change_read(key); }
+    void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
+
+    // The key with this number is taken.
+    static reply denied(std::string number = "0", std::string turn = "-2") { return list(type::array, {"0", std::move(number), "5000", std::move(turn)}); }
+
+    asio::io_context context;
+    std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
+    std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
+    std::shared_ptr<redlock::node> node = redis::make_redis_node(
+        redis::parse_url("redis://s"), {.nodes = {}}, std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), link);
+    std::shared_ptr<asked_operation> asked;
+    std::vector<std::string> changed;
+};
+
+using keys = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(change_between_tracking_and_script_is_told, connected_node)
+{
+    BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EXISTS", "EVALSHA"}));
+    reads(word("OK"));
+    reads(number(1));
+    hears_of("a");  // the server tells of it once, and the script may have found the next holder
+    reads(denied());
+    hands_out();
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST((changed == keys{"a"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(change_before_tracking_is_older_than_the_answer, connected_node)
+{
+    wait_for({"a", "b"});
+    hears_of("a");
+    reads(word("OK"));
+    hears_of("a");
+    reads(number(1));
+    reads(denied());
+    hands_out();
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST(changed.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(change_of_a_key_that_is_not_taken_is_not_told, connected_node)
+{
+    wait_for({"a", "b"});
+    reads(word("OK"));
+    reads(number(1));
+    hears_of("b");
+    hears_of("a");
+    reads(denied("0", "900"));  // the lock is handed on, so only the end of that matters
+    hears_of("a:=turn:{a}");
+    hands_out();
+    BOOST_TEST((changed == keys{"a:=turn:{a}"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, connected_node)
+{
+    wait_for({"a", "b"});
+    reads(word("OK"));
+    reads(number(1));
+    reads(refused("NOSCRIPT No matching script. Please use EVAL."));
+    hears_of("a");
+    hands_out();
+    BOOST_TEST(asked->answers == 0);
+    pass();
+    BOOST_TEST(link->asked->request.get_commands() == 4u);
+    reads(text("sha"));
+    reads(word("OK"));
+    hears_of("a");
+    reads(number(2));
+    reads(denied());
+    hands_out();
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST(changed.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(tracking_that_is_refused_is_not_told_to_work, connected_node)
+{
+    wait_for({"a", "b"});
+    reads(refused("NOPERM this user has no permissions to run the 'client|caching' command"));
+    reads(number(1));
+    reads(denied());
+    hands_out();
+    BOOST_TEST(asked->answers == 1);
+    BOOST_TEST(!asked->reply.watched);
+}
+
+// As with access lists that were made when the library did not send EXISTS.
+BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, connected_node)
+{
+    wait_for({"a", "b"});
+    reads(word("OK"));
+    reads(forbidden);
+    reads(denied());
+    hands_out();
+    BOOST_TEST(asked->answers == 1);
+    BOOST_TEST(!asked->reply.watched);
+
+    BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EVALSHA"}));
+    reads(word("OK"));
+    hears_of("a");
+    reads(denied());
+    hears_of("b");
+    hands_out();
+    BOOST_TEST(asked->reply.watched);
+    BOOST_TEST(changed.empty());
+
+    keys many;
+    for (int i = 10; i < 27; ++i)
+        many.push_back(fmt::format("k{}", i));
+    BOOST_TEST((wait_for(many) == keys{"EVALSHA"}));
+    reads(denied());
+    hands_out();
+    BOOST_TEST(!asked->reply.watched);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
