@@ -244,6 +244,8 @@ void acquisition::wake()
 
 void acquisition::cancel(asio::cancellation_type type)
 {
+    if (place_)
+        place_->stops();
     if (sleeper_) {
         cancelled_ = true;
         wake();
@@ -270,6 +272,7 @@ void acquisition::abandon()
 
 void acquisition::complete(error_code ec)
 {
+    place_ = nullptr;  // it has gone with the task
     if (leaves_traces_) {  // the task has failed, out of memory
         try {
             clean_up();

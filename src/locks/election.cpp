@@ -85,6 +85,7 @@ private:
     elect_options const options_;
     leader_body const body_;
 
+    std::shared_ptr<queue_observer> listener_;
     term term_;                 ///< the latest
     std::size_t failures_ = 0;  ///< in a row
     kind told_ = kind::ended;   ///< to the observer, at last
@@ -134,10 +135,7 @@ asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());  // all that the caller's coroutine lets through
     co_await asio::this_coro::throw_if_cancelled(false);
-    auto const listening = std::make_shared<listener>(self);
-    asio::dispatch(self->state_->strand(), [state = self->state_, name = self->name_, weak = std::weak_ptr<queue_observer>(listening)] {
-        state->waiters.observe(name, weak);
-    });
+    self->listener_ = std::make_shared<listener>(self);
     std::exception_ptr failure;
     try {
         co_await stand_until_done(self);
@@ -274,6 +272,9 @@ void candidate::stand()
     term_ = {};
     if (told_ != kind::waiting_for_nodes)
         tell(event(kind::standing));
+    asio::dispatch(state_->strand(), [state = state_, name = name_, weak = std::weak_ptr<queue_observer>(listener_)] {
+        state->waiters.observe(name, weak);
+    });
 }
 
 // That they cannot elect anybody is told once, and so is that they can again.

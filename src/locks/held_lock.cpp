@@ -283,10 +283,13 @@ void held_lock::abandon()
 
 std::shared_ptr<held_lock::wait> held_lock::take_wait() noexcept
 {
-    if (waits_.empty())
-        return {};
-    auto& w = static_cast<wait&>(waits_.front());
-    waits_.pop_front();
+    return waits_.empty() ? nullptr : take(static_cast<wait&>(waits_.front()));
+}
+
+std::shared_ptr<held_lock::wait> held_lock::take(wait& w) noexcept
+{
+    waits_.erase(waits_.iterator_to(w));
+    w.waits_by_stake::unlink();
     return std::move(w.kept_);
 }
 
@@ -297,13 +300,10 @@ void held_lock::end_waits(error_code ec) noexcept
         w->end(ec);
 }
 
-void held_lock::end_waits_of(stake const& s) noexcept
+void held_lock::end_waits_of(stake& s) noexcept
 {
-    auto const is_of = [&s](operation& o) { return static_cast<wait&>(o).stake_.get() == &s; };
-    // Who is told may end the others.
-    for (auto it = waits_.end(); (it = std::find_if(waits_.begin(), waits_.end(), is_of)) != waits_.end();) {
-        auto const w = std::move(static_cast<wait&>(*it).kept_);
-        waits_.erase(it);
+    while (!s.waits.empty()) {
+        auto const w = take(static_cast<wait&>(s.waits.front()));
         w->end(asio::error::operation_aborted);
     }
 }
@@ -317,6 +317,7 @@ void held_lock::add(std::shared_ptr<wait> w)
         if (!state->shutdown.open())
             return w->done(error_code(asio::error::operation_aborted));
         waits_.push_back(*w);
+        w->stake_->waits.push_back(*w);
         w->kept_ = std::move(w);
         return;
     case condition::lost:
@@ -331,9 +332,7 @@ void held_lock::wait::cancel(asio::cancellation_type)
 {
     if (!done)
         return;
-    auto const keep = std::move(kept_);
-    if (is_linked())
-        stake_->lock.waits_.erase(stake_->lock.waits_.iterator_to(*this));
+    auto const keep = operation::is_linked() ? stake_->lock.take(*this) : nullptr;
     done(error_code(asio::error::operation_aborted));
 }
 

@@ -49,6 +49,14 @@ struct scope_share {
     handle_count handles;
 };
 
+/// Somebody who waits, by a stake, for the loss of its lock: one of those of the stake.
+class waits_by_stake : public boost::intrusive::list_base_hook<boost::intrusive::tag<stake>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    using list = boost::intrusive::list<waits_by_stake,
+                                        boost::intrusive::base_hook<boost::intrusive::list_base_hook<boost::intrusive::tag<stake>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
+                                        boost::intrusive::constant_time_size<false>>;
+};
+
 /// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may have more than one
 /// lock, or one for fewer names than that has: then it has *parts*.
 class stake {
@@ -82,6 +90,8 @@ public:
 
     /// A body runs by it, until it is given back.
     void runs_body() noexcept;
+
+    waits_by_stake::list waits;  ///< on the strand; they keep it
 
 private:
     struct composition {
@@ -175,7 +185,7 @@ public:
     void told_to_stop() noexcept override;
 
     /// One call of `lock::async_wait_lost`.
-    class wait final : public shared_operation<wait> {
+    class wait final : public shared_operation<wait>, public waits_by_stake {
     public:
         wait(std::shared_ptr<detail::stake> s, completion<void(error_code)> handler)
             : shared_operation(s->lock.state->strand()), done(std::move(handler)), stake_(std::move(s))
@@ -196,7 +206,7 @@ public:
         std::shared_ptr<wait> kept_;  // while it waits
     };
     void add(std::shared_ptr<wait>);
-    void end_waits_of(stake const&) noexcept;  ///< it was given back
+    void end_waits_of(stake&) noexcept;  ///< it was given back
 
     /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
     void runs_body(stake& by);
@@ -215,6 +225,7 @@ private:
     void give_away_when_over();
     void end_waits(error_code) noexcept;
     std::shared_ptr<wait> take_wait() noexcept;
+    std::shared_ptr<wait> take(wait&) noexcept;
     bool renews() const noexcept;
     clock::time_point valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept;
     clock::time_point lost_at() const noexcept { return valid_until() - margin_; }

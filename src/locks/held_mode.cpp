@@ -40,13 +40,16 @@ error_code held_lock::begin_upgrade(waiting_upgrade* waits)
         return errc::invalid_argument;
     upgrading_ = true;
     waiting_upgrade_ = waits;
+    state->holdings.changed_mode(*this);
     return {};
 }
 
 void held_lock::end_upgrade()
 {
     upgrading_ = false;
-    if (std::exchange(waiting_upgrade_, nullptr) && mode() != mode::exclusive)
+    bool const has_waited = std::exchange(waiting_upgrade_, nullptr);
+    state->holdings.changed_mode(*this);
+    if (has_waited && mode() != mode::exclusive)
         state->waiters.shared_again(resources.names().front());
 }
 
@@ -79,6 +82,7 @@ error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token
         keep();
         return asio::error::operation_aborted;
     }
+    state->holdings.changed_mode(*this);
     if (renew_)
         renew_at_ = std::min(renew_at_, core::renewal_due(upgrade.started, promised, state->runtime.random()[0]));
     keep();

@@ -3,9 +3,15 @@
 #include "runtime/counter.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace redlock::detail {
+
+namespace {
+
+constexpr std::size_t seen_max = 8;  // of those who share a resource
+
+}  // namespace
 
 holdings::holdings(detail::waiters& w, detail::cleaner& c, user_observer const& events, std::function<void()> released)
     : waiters_(w), cleaner_(c), events_(events), released_(std::move(released))
@@ -14,15 +20,12 @@ holdings::holdings(detail::waiters& w, detail::cleaner& c, user_observer const& 
 
 void holdings::add(std::shared_ptr<holding> h)
 {
-    // The key is the lock's own; one that the servers forgot may still be there under the same name.
     try {
-        for (auto const& resource : h->resources) {
-            for (auto [it, end] = held_.equal_range(resource); it != end;)
-                it = h->grant()->mode == mode::shared && it->second->grant()->mode == mode::shared ? std::next(it) : held_.erase(it);
-            held_.emplace(resource, h.get());
-        }
+        for (auto const& resource : h->resources)
+            add_to(resource, *h);
     } catch (...) {  // out of memory
-        std::erase_if(held_, [&](auto& known) { return known.second == h.get(); });
+        for (auto const& resource : h->resources)
+            erase_from(resource, *h);
         throw;
     }
     all_.push_back(*h);
@@ -31,23 +34,68 @@ void holdings::add(std::shared_ptr<holding> h)
     h->kept_ = std::move(h);
 }
 
+// The key is the lock's own; one that the servers forgot may still be there under the same name. It is one no longer.
+void holdings::add_to(std::string const& resource, holding& h)
+{
+    auto const [it, is_new] = held_.try_emplace(resource);
+    auto& there = it->second;
+    if (!is_new)
+        name_after(it, resource);
+    there.alone = nullptr;
+    if (h.grant()->mode == mode::shared) {
+        there.others.push_front(h);
+        there.wanted += h.is_wanted() ? 1 : 0;
+        return;
+    }
+    there.keep_out.clear();
+    there.others.clear();
+    there.wanted = 0;
+    there.alone = &h;
+}
+
+// The map's key is in one of those that are there. @return whether @p h was there
+bool holdings::erase_from(std::string const& resource, holding& h) noexcept
+{
+    auto const it = held_.find(resource);
+    if (it == held_.end() || (it->second.alone != &h && !h.sharer::is_linked()))
+        return false;
+    auto& there = it->second;
+    if (there.alone == &h) {
+        there.alone = nullptr;
+    } else {
+        h.sharer::unlink();
+        there.wanted -= h.is_wanted() ? 1 : 0;
+    }
+    if (there.empty()) {
+        held_.erase(it);
+    } else if (it->first.data() == resource.data()) {
+        name_after(it, holding_of(there.keep_out.empty() ? there.others.front() : there.keep_out.front()).resources.names().front());
+    }
+    return true;
+}
+
+// The same name, which lives longer.
+void holdings::name_after(by_resource::iterator it, std::string_view name) noexcept
+{
+    auto node = held_.extract(it);
+    node.key() = name;
+    held_.insert(std::move(node));
+}
+
 void holdings::set_free(holding& h, clock::time_point now)
 {
     bump<std::size_t>(held_now_, -1);
     for (auto const& resource : h.resources) {
-        auto const [begin, end] = held_.equal_range(resource);
-        auto const it = std::find_if(begin, end, [&](auto& known) { return known.second == &h; });
-        if (it == end)
+        if (!erase_from(resource, h))
             continue;
-        bool const was_the_last = std::next(begin) == end;
-        held_.erase(it);
-        if (was_the_last && waiters_.freed(resource, now)) {
+        auto const* const others = find(resource);
+        if (!others && waiters_.freed(resource, now)) {
             h.grant()->hands_on = false;  // it is the next one's to end
             if (events_)
                 events_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
         }
-        for (auto* const other : was_the_last ? of({}) : of(resource))  // no node tells us of what we do ourselves
-            other->others_changed();
+        if (others)  // no node tells us of what we do ourselves
+            who_keeps_out(*others, [](auto& other) { return other.others_changed(), false; });
     }
 }
 
@@ -72,13 +120,47 @@ void holdings::give_away(holding& h) noexcept
     }
 }
 
+holdings::holders const* holdings::find(std::string_view resource) const
+{
+    auto const it = held_.find(resource);
+    return it == held_.end() ? nullptr : &it->second;
+}
+
+holding& holdings::holding_of(sharer const& s) noexcept
+{
+    return static_cast<holding&>(const_cast<sharer&>(s));
+}
+
+// The first that meets it; null if there is none.
+template <class Condition>
+holding* holdings::who_keeps_out(holders const& there, Condition is_it)
+{
+    if (there.alone)
+        return is_it(*there.alone) ? there.alone : nullptr;
+    auto const it = std::ranges::find_if(there.keep_out, [&](auto& s) { return is_it(holding_of(s)); });
+    return it == there.keep_out.end() ? nullptr : &holding_of(*it);
+}
+
+// There may be thousands who share it. Who waits looks again when those that were seen are over.
 std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources, redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
+    auto const see = [&](holding const& h) { until = std::max(until, std::optional(h.valid_until())); };
     for (auto const& resource : resources) {
-        for (auto const* const h : of(resource)) {
-            if (h->held() && (wanted == mode::exclusive || h->keeps_readers_out()))
-                until = std::max(until, std::optional(h->valid_until()));
+        auto const* const there = find(resource);
+        if (!there)
+            continue;
+        who_keeps_out(*there, [&](auto& h) {
+            if (h.held() && (wanted == mode::exclusive || h.keeps_readers_out()))
+                see(h);
+            return false;
+        });
+        auto left = seen_max;
+        for (auto it = there->others.begin(); wanted == mode::exclusive && left > 0 && it != there->others.end(); ++it) {
+            if (auto const& h = holding_of(*it); h.held()) {
+                see(h);
+                --left;
+            }
         }
     }
     return until;
@@ -87,21 +169,26 @@ std::optional<clock::time_point> holdings::held_until(std::span<std::string cons
 bool holdings::held_alone(resource_set const& resources) const
 {
     return std::any_of(resources.begin(), resources.end(), [this](auto& resource) {
-        return std::ranges::any_of(of(resource), [](auto* h) { return h->held() && h->mode() == mode::exclusive; });
+        auto const* const there = find(resource);
+        return there && who_keeps_out(*there, [](auto& h) { return h.held() && h.mode() == mode::exclusive; });
     });
 }
 
 bool holdings::upgrade_waits(std::string_view resource) const
 {
-    return std::ranges::any_of(of(resource), [](auto* h) { return h->held() && h->keeps_readers_out() && h->mode() != mode::exclusive; });
+    auto const* const there = find(resource);
+    return there && who_keeps_out(*there, [](auto& h) { return h.held() && h.keeps_readers_out() && h.mode() != mode::exclusive; });
 }
 
+// Whom the latest do not let join is one more that shares it, and the latest for those who come next.
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
-    if (!passes && std::ranges::any_of(of(resource), [](auto* h) { return h->is_wanted(); }))
+    auto const* const there = find(resource);
+    if (!there || (!passes && there->wanted > 0))
         return nullptr;
-    for (auto* const h : of(resource)) {
-        if (auto more = h->join(options, called))
+    auto left = seen_max;
+    for (auto it = there->others.begin(); left > 0 && it != there->others.end(); ++it, --left) {
+        if (auto more = holding_of(*it).join(options, called))
             return more;
     }
     return nullptr;
@@ -109,12 +196,26 @@ std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_optio
 
 void holdings::changed(core::watched what, std::size_t node, std::string_view resource)
 {
-    for (auto* const h : of(resource)) {
+    auto const* const there = find(resource);
+    if (!there || (what != core::watched::lock && what != core::watched::readers))
+        return;
+    who_keeps_out(*there, [&](auto& h) {
         if (what == core::watched::lock)
-            h->may_be_gone(node);
-        if (what == core::watched::lock || what == core::watched::readers)
-            h->others_changed();
-    }
+            h.may_be_gone(node);
+        h.others_changed();
+        return false;
+    });
+    for (auto it = there->others.begin(); what == core::watched::lock && it != there->others.end(); ++it)
+        holding_of(*it).may_be_gone(node);
+}
+
+void holdings::changed_mode(holding& h)
+{
+    auto const it = held_.find(h.resources.names().front());
+    if (it == held_.end() || !h.sharer::is_linked())
+        return;
+    h.sharer::unlink();
+    (h.keeps_readers_out() ? it->second.keep_out : it->second.others).push_front(h);
 }
 
 void holdings::tell_to_stop() noexcept

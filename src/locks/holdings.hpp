@@ -20,7 +20,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,9 +37,15 @@ struct lock_origin {
     clock::time_point decided;  ///< when it had won
 };
 
+/// One of several locks that share a resource.
+class sharer : public boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+};
+
 /// A lock that was handed out and not given back; it keeps itself while it is among the @ref holdings.
-class holding : public boost::intrusive::list_base_hook<> {
+class holding : public boost::intrusive::list_base_hook<>, private sharer {
 public:
+    using boost::intrusive::list_base_hook<>::is_linked;
+
     std::uint64_t const number;      ///< of the acquisition that won it
     resource_set const resources;
     group_counters& count;           ///< of its acquisition's group
@@ -99,6 +104,9 @@ public:
     /// This has changed @p what of the lock of @p resource on @p node.
     void changed(core::watched what, std::size_t node, std::string_view resource);
 
+    /// Whether @p h keeps readers of this manager out has changed, or may change on another thread.
+    void changed_mode(holding& h);
+
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
     void tell_to_stop() noexcept;
     void abandon();
@@ -109,21 +117,37 @@ public:
     std::size_t size() const noexcept { return held_now_.load(std::memory_order_relaxed); }
 
 private:
-    using by_resource = std::unordered_multimap<std::string_view, holding*, std::hash<std::string_view>, std::equal_to<std::string_view>,
-                                                recycler<std::pair<std::string_view const, holding*>>>;
+    using sharers = boost::intrusive::list<
+        sharer, boost::intrusive::base_hook<boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
+        boost::intrusive::constant_time_size<false>>;
 
-    auto of(std::string_view resource) const
-    {
-        auto const [begin, end] = held_.equal_range(resource);
-        return std::ranges::subrange(begin, end) | std::views::values;
-    }
+    /// Of one resource: who has it alone, or those who share it. Who shares has no other resource.
+    struct holders {
+        holding* alone = nullptr;
+        sharers keep_out;        ///< who may keep out readers of this manager: one, as a rule
+        sharers others;          ///< the latest first
+        std::size_t wanted = 0;  ///< how many of those who share it somebody waited to have alone
+
+        bool empty() const noexcept { return !alone && keep_out.empty() && others.empty(); }
+    };
+
+    using by_resource = std::unordered_map<std::string_view, holders, std::hash<std::string_view>, std::equal_to<std::string_view>,
+                                           recycler<std::pair<std::string_view const, holders>>>;
+
+    holders const* find(std::string_view resource) const;
+    static holding& holding_of(sharer const&) noexcept;
+    template <class Condition>
+    static holding* who_keeps_out(holders const&, Condition);
+    void add_to(std::string const& resource, holding&);
+    bool erase_from(std::string const& resource, holding&) noexcept;
+    void name_after(by_resource::iterator, std::string_view) noexcept;
 
     detail::waiters& waiters_;
     detail::cleaner& cleaner_;
     user_observer const& events_;
     std::function<void()> const released_;
     boost::intrusive::list<holding> all_;
-    by_resource held_;  // several of one resource only if they share it
+    by_resource held_;
     std::atomic<std::size_t> held_now_{0};
 };
 

@@ -147,7 +147,7 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
     self->last_round_ = self->last_round_ || !state.shutdown.open();
     std::optional<scope_state::observation> observation;
     if (self->waits_ && self->by_->of_scope())
-        observation.emplace(*self->by_->of_scope()->scope, [change = self.get()] { change->others_changed(); });
+        observation.emplace(*self->by_->of_scope()->scope, held.resources.names().front(), [change = self.get()] { change->others_changed(); });
     for (;;) {
         self->changed_ = false;
         if (auto const ec = self->over())
@@ -305,6 +305,7 @@ task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
     auto& held = *self->held_;
     auto& state = *held.state;
     state.operations.enter(*self);
+    state.holdings.changed_mode(held);
     held.others_changed();  // an upgrade that waits has nothing to wait for any more
     state.waiters.shared_again(held.resources.names().front());
     if (self->cancelled_ || state.shutdown.closed())

@@ -1,6 +1,8 @@
 #include "locks/scope.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace redlock::detail {
 
@@ -18,10 +20,29 @@ void scope_state::add(lock_handle const& won)
 {
     auto const& s = access::stake_of(won);
     auto handles = std::make_shared<scope_share>(shared_from_this());
-    known_.push_back({s->lock.weak_from_this(), handles});
+    forget_others();
+    for (auto const& name : s->lock.resources)
+        known_.insert_or_assign(name, known_lock{s->lock.weak_from_this(), handles});
     s->belongs_to(std::move(handles));
-    for (auto const& tell : observers_)
-        tell();
+
+    std::set<turn*> woken;  // once, however many of the names it wants
+    for (auto const& name : s->lock.resources) {
+        auto const [begin, end] = wishes_.equal_range(name);
+        std::transform(begin, end, std::inserter(woken, woken.end()), [](auto& wish) { return wish.second; });
+    }
+    for (auto* const t : woken)
+        t->wake_();
+    auto const last = observers_.lower_bound(s->lock.resources.names().back());
+    for (auto it = observers_.begin(); it != last; ++it)
+        it->second();
+}
+
+void scope_state::forget_others()
+{
+    if (known_.size() < forget_at_)
+        return;
+    std::erase_if(known_, [](auto& k) { return !k.second.if_held(); });
+    forget_at_ = std::max<std::size_t>(64, 2 * known_.size());
 }
 
 std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
@@ -31,36 +52,69 @@ std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
     return l && mine && mine->handles.any() && l->held() ? l : nullptr;
 }
 
-std::vector<lock_handle> scope_state::handles_on(resource_set const& names)
+scope_state::possession scope_state::look_at(resource_set const& names)
 {
-    std::erase_if(known_, [](auto& k) { return !k.if_held(); });
-    std::vector<lock_handle> handles;
-    for (auto const& k : known_) {
-        auto const l = k.if_held();
-        auto const is_wanted = [&](auto& name) { return std::binary_search(names.begin(), names.end(), name); };
-        if (!l || std::none_of(l->resources.begin(), l->resources.end(), is_wanted))
+    possession all;
+    std::map<held_lock const*, bool> seen;  // one that has several of the names; and whether there is a handle on it
+    for (auto const& name : names) {
+        auto const known = known_.find(name);
+        auto const l = known == known_.end() ? nullptr : known->second.if_held();
+        if (!l) {
+            if (known != known_.end())
+                known_.erase(known);
+            all.rest.push_back(name);
             continue;
-        if (auto more = l->another(k.handles.lock()))
-            handles.push_back(access::make_handle(std::move(more)));
+        }
+        auto const [it, is_new] = seen.try_emplace(l.get(), false);
+        if (is_new) {
+            if (auto more = l->another(known->second.handles.lock())) {
+                all.handles.push_back(access::make_handle(std::move(more)));
+                it->second = true;
+            }
+        }
+        if (!it->second)
+            all.rest.push_back(name);
     }
-    return handles;
+    return all;
 }
 
-std::string scope_state::holds_up_to() const
+std::string scope_state::holds_up_to()
 {
-    std::string last;
-    for (auto const& k : known_) {
-        if (auto const l = k.if_held())
-            last = std::max(last, l->resources.names().back());
+    while (!known_.empty()) {
+        auto const last = std::prev(known_.end());
+        if (last->second.if_held())
+            return last->first;
+        known_.erase(last);
     }
-    return last;
+    return {};
+}
+
+scope_state::turn::turn(scope_state& all, resource_set const& names, std::function<void()> wake)
+    : all_(all), wake_(std::move(wake)), at_(all.turns_.insert(all.turns_.end(), this))
+{
+    try {
+        wishes_.reserve(names.size());
+        for (auto const& name : names)
+            wishes_.push_back(all_.wishes_.emplace(name, this));
+    } catch (...) {  // out of memory
+        leave();
+        throw;
+    }
 }
 
 scope_state::turn::~turn()
 {
+    bool const had_come = has_come();
+    leave();
+    if (had_come && !all_.turns_.empty())
+        all_.turns_.front()->wake_();
+}
+
+void scope_state::turn::leave() noexcept
+{
+    for (auto const& wish : wishes_)
+        all_.wishes_.erase(wish);
     all_.turns_.erase(at_);
-    for (auto const& wake : all_.turns_)
-        wake();
 }
 
 }  // namespace redlock::detail

@@ -4,10 +4,13 @@
 
 #include <redlock/lock_scope.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,38 +27,49 @@ public:
     /// It was acquired in this scope, and nobody has it yet.
     void add(lock_handle const&);
 
-    /// One more handle on each lock that is held and has one of @p names.
-    std::vector<lock_handle> handles_on(resource_set const& names);
+    /// What the scope has of some names.
+    struct possession {
+        std::vector<lock_handle> handles;  ///< one more on each lock that is held and has one of the names
+        std::vector<std::string> rest;     ///< the names that no such lock has
+    };
+    possession look_at(resource_set const& names);
 
     /// The last, in the order of names, of all that is held; empty if that is nothing.
-    std::string holds_up_to() const;
+    std::string holds_up_to();
 
     /// A place among those who ask for more; it is left on every path.
     class turn {
     public:
-        /// @param wake is called when somebody before it has left: its turn may have come, or what it wants may be held now
-        turn(scope_state& all, std::function<void()> wake) : all_(all), at_(all.turns_.insert(all.turns_.end(), std::move(wake))) {}
+        /// @param wake is called when its turn has come, or when one of @p names is held now. It starts nothing before it returns.
+        turn(scope_state& all, resource_set const& names, std::function<void()> wake);
         ~turn();
         turn(turn const&) = delete;
         turn& operator=(turn const&) = delete;
-        bool has_come() const noexcept { return all_.turns_.begin() == at_; }
+        bool has_come() const noexcept { return all_.turns_.front() == this; }
 
     private:
+        friend class scope_state;
+
+        void leave() noexcept;
+
         scope_state& all_;
-        std::list<std::function<void()>>::iterator const at_;
+        std::function<void()> const wake_;
+        std::list<turn*>::iterator const at_;
+        std::vector<std::multimap<std::string_view, turn*>::iterator> wishes_;
     };
 
-    /// For as long as it lives, somebody is told when the scope holds more.
+    /// For as long as it lives, somebody is told when the scope holds something that comes after a name.
     class observation {
     public:
-        observation(scope_state& of, std::function<void()> tell) : of_(of), at_(of.observers_.insert(of.observers_.end(), std::move(tell))) {}
+        /// @param tell starts nothing before it returns
+        observation(scope_state& of, std::string name, std::function<void()> tell) : of_(of), at_(of.observers_.emplace(std::move(name), std::move(tell))) {}
         ~observation() { of_.observers_.erase(at_); }
         observation(observation const&) = delete;
         observation& operator=(observation const&) = delete;
 
     private:
         scope_state& of_;
-        std::list<std::function<void()>>::iterator const at_;
+        std::multimap<std::string, std::function<void()>>::iterator const at_;
     };
 
 private:
@@ -66,9 +80,13 @@ private:
         std::shared_ptr<held_lock> if_held() const;
     };
 
-    std::vector<known_lock> known_;
-    std::list<std::function<void()>> turns_;
-    std::list<std::function<void()>> observers_;
+    void forget_others();
+
+    std::map<std::string, known_lock, std::less<>> known_;  // by each of its names; some are not held any more
+    std::size_t forget_at_ = 64;                            // when there are so many, those
+    std::list<turn*> turns_;
+    std::multimap<std::string_view, turn*> wishes_;         // who waits for a turn, by each name that it wants
+    std::multimap<std::string, std::function<void()>> observers_;
 };
 
 }  // namespace redlock::detail

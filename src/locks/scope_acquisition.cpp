@@ -128,11 +128,11 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
     co_return error_code();
 }
 
-// What somebody before us acquires may be what we want, so all look again whenever one has ended.
+// What somebody before us acquires may be what we want: the scope wakes us then, too.
 task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
-    turn.emplace(*a.scope_, [&a] { a.wake(); });
+    turn.emplace(*a.scope_, a.resources_, [&a] { a.wake(); });
     while (!turn->has_come() && !a.is_complete() && !a.stopped()) {
         co_await suspend_into(a.sleeper_, [] {});
         a.look_what_is_held();
@@ -142,12 +142,9 @@ task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> s
 // Whatever is held of it stays held meanwhile.
 void scope_acquisition::look_what_is_held()
 {
-    auto const before = std::exchange(parts_, scope_->handles_on(resources_));
-    std::vector<std::string> rest;
-    std::copy_if(resources_.begin(), resources_.end(), std::back_inserter(rest), [this](auto& name) {
-        return std::none_of(parts_.begin(), parts_.end(), [&](auto& p) { return std::ranges::binary_search(p.resources(), name); });
-    });
-    rest_ = resource_set(rest);
+    auto found = scope_->look_at(resources_);
+    auto const before = std::exchange(parts_, std::move(found.handles));
+    rest_ = resource_set(std::move(found.rest));
 }
 
 // What is wanted of a lock that is held.

@@ -12,25 +12,27 @@ namespace redlock::detail {
 
 // Who holds what others wait for must not wait for them. A set waits for names that come after all that its owner holds; so, along a chain
 // of those who wait for each other, what they hold comes later and later, and no chain is a circle.
-std::list<waiter*>::iterator waiters::place_of(waiter const& who, queue& q)
+waiters::queue::iterator waiters::queue::place_of(waiter const& who)
 {
-    auto const holds = who.holds_up_to();
-    if (holds.empty())
-        return q.end();
-    return std::find_if(q.begin(), q.end(), [&](auto* w) { return w->wants_several() && w->holds_up_to() < holds; });
+    auto const holds_less = sets.upper_bound(who.holds_up_to());
+    return holds_less == sets.end() ? end() : holds_less->second;
 }
 
-waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who) : all_(all), any_(who.wants_any())
+waiters::place::place(waiters& all, std::span<std::string const> resources, waiter& who)
+    : all_(all), any_(who.wants_any()), wants_alone_(!who.shares())
 {
     places_.reserve(resources.size());
     try {
         for (auto const& r : resources) {
-            std::list<waiter*> last{&who};  // first of all: a queue is never empty
+            line last{&who};  // first of all: a queue is never empty
             auto& q = all.queues_[r];
-            auto const behind = place_of(who, q);
+            auto const behind = q.place_of(who);
             auto const at = last.begin();
             q.splice(behind, last);
             places_.push_back({r, q, at});
+            q.alone += wants_alone_ ? 1 : 0;
+            if (who.wants_several())
+                places_.back().set = q.sets.emplace(who.holds_up_to(), at);
             if (q.begin() == at && behind != q.end())
                 (*behind)->wake();  // it was the first
             else if (q.size() == 2 && q.front()->wants_several())
@@ -51,8 +53,11 @@ waiters::place::~place()
 
 void waiters::place::leave()
 {
+    stops();
     for (auto const& p : places_) {
         bool const was_first = p.first();
+        if (p.set)
+            p.queue.sets.erase(*p.set);
         p.queue.erase(p.at);
         if (p.queue.empty())
             all_.queues_.erase(p.resource);
@@ -61,42 +66,51 @@ void waiters::place::leave()
     }
 }
 
+void waiters::place::stops() noexcept
+{
+    if (std::exchange(stopped_, true) || !wants_alone_)
+        return;
+    for (auto const& p : places_)
+        --p.queue.alone;
+}
+
 void waiters::place::step_back()
 {
-    for (auto const& p : places_) {
+    for (auto& p : places_) {
         bool const was_first = p.first();
-        p.queue.splice(place_of(**p.at, p.queue), p.queue, p.at);
+        if (p.set) {  // behind those that hold as much
+            auto set = p.queue.sets.extract(*p.set);
+            p.set = p.queue.sets.insert(std::move(set));
+        }
+        p.queue.splice(p.queue.place_of(**p.at), p.queue, p.at);
         if (was_first && !p.first())
             p.queue.front()->wake();
     }
 }
 
-// Those who want it alone keep their order, so that of several resources is still the same in all queues.
 void waiters::place::got(std::span<std::string const> resources)
 {
     for (auto const& p : places_) {
-        if (!std::binary_search(resources.begin(), resources.end(), p.resource))
-            continue;
-        bool const shares = (*p.at)->shares();
-        auto const mode = shares ? mode::shared : mode::exclusive;
-        if (std::exchange(p.queue.phase, mode) == mode)
-            continue;
-        p.queue.sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
-        put_in_front_who_holds_more(p.queue);
+        if (std::binary_search(resources.begin(), resources.end(), p.resource))
+            p.queue.begin_phase((*p.at)->shares() ? mode::shared : mode::exclusive);
     }
 }
 
-void waiters::put_in_front_who_holds_more(queue& q)
+// Those who want it alone keep their order, so that of several resources is still the same in all queues. Afterwards who holds more than a
+// set stands in front of it again.
+void waiters::queue::begin_phase(mode m)
 {
-    for (auto it = q.begin(); it != q.end();) {
+    if (std::exchange(phase, m) == m)
+        return;
+    bool const shares = m == mode::shared;
+    sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
+    waiter const* set = nullptr;  // of those that were seen, the last, which holds least
+    for (auto it = begin(); !sets.empty() && it != end();) {
         auto const who = it++;
-        auto const behind = place_of(**who, q);
-        for (auto before = q.begin(); before != who; ++before) {
-            if (before == behind) {
-                q.splice(behind, q, who);
-                break;
-            }
-        }
+        if ((*who)->wants_several())
+            set = *who;
+        else if (set && set->holds_up_to() < (*who)->holds_up_to())
+            splice(place_of(**who), *this, who);
     }
 }
 
@@ -134,8 +148,14 @@ bool waiters::place::first() const
 std::size_t waiters::place::ahead() const
 {
     std::size_t most = 0;
-    for (auto const& p : places_)
-        most = std::max(most, static_cast<std::size_t>(std::distance(p.queue.begin(), p.at)));
+    for (auto const& p : places_) {
+        // From the place to both ends at once: most stand near one of them.
+        std::size_t steps = 0;
+        auto before = p.at;
+        for (auto behind = std::next(p.at); before != p.queue.begin() && behind != p.queue.end(); ++behind, --before)
+            ++steps;
+        most = std::max(most, before == p.queue.begin() ? steps : p.queue.size() - 1 - steps);
+    }
     return most;
 }
 
@@ -160,21 +180,45 @@ waiters::queue const* waiters::find(std::string_view resource) const
 }
 
 void waiters::observe(std::string const& resource, std::weak_ptr<queue_observer> who) noexcept
-{
-    std::erase_if(observers_, [](auto& o) { return o.second.expired(); });
-    try {
-        observers_.emplace(resource, std::move(who));
-    } catch (...) {  // out of memory: it is told nothing
+try {
+    if (audiences_.size() >= forget_audiences_at_) {
+        auto const is_gone = [](auto& w) { return w.expired(); };
+        std::erase_if(audiences_, [&](auto& a) { return std::ranges::all_of(a.second.told, is_gone) && std::ranges::all_of(a.second.others, is_gone); });
+        forget_audiences_at_ = std::max<std::size_t>(64, 2 * audiences_.size());
     }
+    audiences_[resource].add(std::move(who));
+} catch (...) {  // out of memory: it is told nothing
 }
 
-void waiters::tell_observers(std::string const& resource, error_code outcome, round const* asked) const noexcept
+void waiters::audience::add(std::weak_ptr<queue_observer> who)
 {
-    auto const [begin, end] = observers_.equal_range(resource);
-    for (auto it = begin; it != end; ++it) {
-        if (auto const alive = it->second.lock())
-            alive->met(outcome, asked);
+    if (told.size() + others.size() >= forget_at) {
+        auto const is_gone = [](auto& w) { return w.expired(); };
+        std::erase_if(told, is_gone);
+        std::erase_if(others, is_gone);
+        forget_at = std::max<std::size_t>(64, 2 * (told.size() + others.size()));
     }
+    told.erase(who);
+    others.insert(std::move(who));
+}
+
+void waiters::audience::tell(error_code what, round const* asked)
+{
+    if (std::exchange(outcome, what) != what)
+        others.merge(told);
+    for (auto const& w : others) {
+        if (auto const alive = w.lock())
+            alive->met(what, asked);
+    }
+    told.merge(others);
+}
+
+void waiters::tell_observers(std::string const& resource, error_code outcome, round const* asked) noexcept
+{
+    if (audiences_.empty())  // as a rule
+        return;
+    if (auto const a = audiences_.find(resource); a != audiences_.end())
+        a->second.tell(outcome, asked);
 }
 
 bool waiters::others_queue(std::span<std::string const> resources) const
@@ -188,7 +232,7 @@ bool waiters::others_queue(std::span<std::string const> resources) const
 bool waiters::wanted_alone(std::string_view resource) const
 {
     auto const* const q = find(resource);
-    return q && std::any_of(q->begin(), q->end(), [](auto* w) { return !w->shares() && !w->stopped(); });
+    return q && q->alone > 0;
 }
 
 void waiters::changed(core::watched of, std::size_t node, std::string_view resource)

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,17 +84,37 @@ protected:
     on the strand, except where it says otherwise.
 */
 class waiters {
-    struct queue : std::list<waiter*> {
+    using line = std::list<waiter*>;
+
+    /// Those who want several, by what they hold. In the queue they stand in the same order: who holds less comes later.
+    using sets = std::multimap<std::string_view, line::iterator, std::greater<>>;
+
+    struct queue : line {
         std::optional<error_code> met;
         std::shared_ptr<round> asked;
         clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
         std::optional<mode> phase;                              ///< in which mode it was got last; nothing: not since somebody waits
+        std::size_t alone = 0;                                  ///< how many want to have it alone, and have not stopped
+        waiters::sets sets;
+
+        iterator place_of(waiter const&);
+        void begin_phase(mode);
+    };
+
+    /// Who is told what is met in the queue of one resource. Who was told the same already is not told again.
+    struct audience {
+        using members = std::set<std::weak_ptr<queue_observer>, std::owner_less<>>;
+
+        members told, others;
+        error_code outcome;          ///< what they were told
+        std::size_t forget_at = 64;  ///< when there are so many, those that are gone
+
+        void add(std::weak_ptr<queue_observer>);
+        void tell(error_code, round const* asked);
     };
 
     queue const* find(std::string_view resource) const;
-    static std::list<waiter*>::iterator place_of(waiter const&, queue&);
-    static void put_in_front_who_holds_more(queue&);  ///< after the order has changed
-    void tell_observers(std::string const& resource, error_code outcome, round const* asked) const noexcept;
+    void tell_observers(std::string const& resource, error_code outcome, round const* asked) noexcept;
     void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
 public:
@@ -113,6 +135,8 @@ public:
         std::size_t ahead() const;
         /// Of several resources: whether it is the first that waits for number @p i.
         bool first_for(std::size_t i) const { return places_[i].first(); }
+        /// It does not want what it waits for any more: nobody gives way to it.
+        void stops() noexcept;
         /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many
         /// did, at most @p left.
         std::size_t let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free);
@@ -133,7 +157,8 @@ public:
         struct in_queue {
             std::string const& resource;
             detail::waiters::queue& queue;
-            std::list<waiter*>::iterator at;
+            line::iterator at;
+            std::optional<sets::iterator> set{};  ///< of one that wants several
 
             bool first() const { return queue.begin() == at; }
         };
@@ -144,13 +169,15 @@ public:
 
         waiters& all_;
         bool const any_;
+        bool const wants_alone_;
+        bool stopped_ = false;
         std::vector<in_queue, recycler<in_queue>> places_;
     };
 
     /// Whether somebody waits to have @p resource alone.
     bool wanted_alone(std::string_view resource) const;
 
-    /// From now on, for as long as it lives.
+    /// From now on, for as long as it lives. Again: it is to be told also what it was told before.
     void observe(std::string const& resource, std::weak_ptr<queue_observer>) noexcept;
 
     /// Whether somebody waits behind the first for any of @p resources.
@@ -203,7 +230,8 @@ private:
     std::size_t const max_handovers_;
     std::atomic<std::size_t> size_{0};
     std::unordered_map<std::string, queue, hash, std::equal_to<>> queues_;
-    std::unordered_multimap<std::string, std::weak_ptr<queue_observer>> observers_;
+    std::unordered_map<std::string, audience> audiences_;
+    std::size_t forget_audiences_at_ = 64;
     std::unordered_map<std::string, sharing> shared_;  // with other managers
     std::size_t forget_at_ = 1024;                     // when there are so many, those that nobody came back to
 };
