@@ -39,13 +39,17 @@ struct postgresql_options {
     /// Whether statements are prepared once for each connection, and isolation level and time limits set for it. Without, each is parsed
     /// each time, and settings are those of the role: for poolers that share a connection between clients.
     bool prepare = true;
+
+    /// Says that the pooler before the server keeps one server connection for each client (PgBouncer's `pool_mode=session`). Behind a pooler
+    /// a node does not vote unless this is on, or `notify` and `prepare` are off.
+    bool session_pooler = false;
 };
 
 /** Locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`, and in `config::nodes`
 
     `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`. Parameters are those of libpq
-    (`sslmode`, `sslrootcert`, `target_session_attrs`, …), and `table`, `connections`, `timeout` (such as `500ms` or `2s`), `notify` and `prepare`
-    (`on`, `off`), which mean what the members of @ref postgresql_options do. Environment, service and password files are read as
+    (`sslmode`, `sslrootcert`, `target_session_attrs`, …), and `table`, `connections`, `timeout` (such as `500ms` or `2s`), `notify`, `prepare` and
+    `session_pooler` (`on`, `off`), which mean what the members of @ref postgresql_options do. Environment, service and password files are read as
     libpq does.
 
     Several hosts are one node: of those, the one that takes writes. The database's clock decides what has expired. docs/stores.md says what such

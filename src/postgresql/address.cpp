@@ -65,9 +65,12 @@ bool read_option(std::string_view name, std::string_view value, postgresql_optio
         o.notify = to_switch(name, value);
     else if (name == "prepare")
         o.prepare = to_switch(name, value);
+    else if (name == "session_pooler")
+        o.session_pooler = to_switch(name, value);
     else if (name == "application_name")
         o.application_name = value;
-    return name == "table" || name == "connections" || name == "timeout" || name == "notify" || name == "prepare" || name == "application_name";
+    constexpr std::string_view ours[] = {"table", "connections", "timeout", "notify", "prepare", "session_pooler", "application_name"};
+    return std::find(std::begin(ours), std::end(ours), name) != std::end(ours);
 }
 
 // The address without our own parameters, which are read.

@@ -15,7 +15,6 @@ namespace redlock::pg {
 namespace {
 
 constexpr int oldest_version = 130'000;
-constexpr auto schema_version = "2";
 constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
                            "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
 constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
@@ -30,7 +29,20 @@ std::int64_t integer(PGresult const& r, int column)
     return std::strtoll(PQgetvalue(&r, 0, column), nullptr, 10);
 }
 
+// By an earlier client of a pooler, from the same text: it is in the name.
+bool is_prepared_already(PGresult const& r)
+{
+    auto const* const state = PQresultErrorField(&r, PG_DIAG_SQLSTATE);
+    return state && std::string_view(state) == "42P05";
+}
+
 }  // namespace
+
+// A pooler hands out keys of its own.
+bool session::is_pooled() const
+{
+    return backend_ != PQbackendPID(connection_.get());
+}
 
 // Before the pipeline, because only here one text may hold several statements.
 
@@ -68,11 +80,17 @@ void session::greet()
     PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
     if (PQserverVersion(connection_.get()) < oldest_version)
         return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
-    simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}, {}", all_there, version_there), address_->options.table), [this](PGresult const& r) {
+    simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there), address_->options.table), [this](PGresult const& r) {
         if (PQresultStatus(&r) != PGRES_TUPLES_OK)
             return end(refusal(r));
         if (cell(r, 0) == "t")
             return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them with target_session_attrs=read-write"});
+        backend_ = integer(r, 3);
+        if (auto const& o = address_->options; is_pooled() && (o.notify || o.prepare) && !o.session_pooler)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = "a pooler is before the server; add ?notify=off&prepare=off to the address, or ?session_pooler=on if the pooler "
+                                "keeps a server connection for each client (pool_mode=session)"});
         if (auto const version = cell(r, 2); !version.empty() && version != schema_version)
             return end({.untouched = true,
                         .error = errc::unsupported_server,
@@ -126,8 +144,9 @@ void session::introduce(PGresult const& r)
 {
     if (PQresultStatus(&r) != PGRES_TUPLES_OK)
         return end(refusal(r));
-    bool const own = address_->options.prepare;  // it is no pooler's, who has it work for others, too
-    server_ = {.backend = {own ? integer(r, 0) : 0, std::string(cell(r, 1))},
+    auto const& o = address_->options;
+    bool const is_shared = is_pooled() && !o.notify && !o.prepare;
+    server_ = {.backend = {is_shared ? 0 : integer(r, 0), std::string(cell(r, 1)), is_pooled()},
                .system = std::string(cell(r, 2)),
                .timeline = integer(r, 3),
                .started = std::string(cell(r, 4)),
@@ -153,10 +172,10 @@ void session::ready()
     if (address_->options.prepare) {
         for (auto const& s : all_statements()) {
             auto* const c = connection_.get();
-            if (PQsendPrepare(c, s.name, for_table(s.text, address_->options.table).c_str(), 0, nullptr) != 1 || PQpipelineSync(c) != 1)
+            if (PQsendPrepare(c, prepared_name(s, address_->options.table).c_str(), for_table(s.text, address_->options.table).c_str(), 0, nullptr) != 1 || PQpipelineSync(c) != 1)
                 return end(failure());
             questions_.push_back({[this](PGresult const* r) {
-                                      if (r && PQresultStatus(r) == PGRES_FATAL_ERROR)
+                                      if (r && PQresultStatus(r) == PGRES_FATAL_ERROR && !is_prepared_already(*r))
                                           end(refusal(*r));
                                   },
                                   clock::now()});

@@ -168,7 +168,7 @@ void session::ask(statement const& s, parameters const& p, answer tell)
     auto const lengths = p.lengths();
     auto* const c = connection_.get();
     bool const prepared = address_->options.prepare && s.name;
-    auto const sent = prepared ? PQsendQueryPrepared(c, s.name, p.count(), values.data(), lengths.data(), p.formats().data(), 0)
+    auto const sent = prepared ? PQsendQueryPrepared(c, prepared_name(s, address_->options.table).c_str(), p.count(), values.data(), lengths.data(), p.formats().data(), 0)
                                : PQsendQueryParams(c, for_table(s.text, address_->options.table).c_str(), p.count(), nullptr, values.data(), lengths.data(),
                                                    p.formats().data(), 0);
     if (sent != 1 || PQpipelineSync(c) != 1) {  // no memory, or the connection has ended: told from the event loop
@@ -196,7 +196,7 @@ void session::carry_out(node_command const& c, bool tombstone, std::function<voi
 
 void session::end(sql::backend const& b, std::function<void(bool)> done)
 {
-    if (b.id == 0)
+    if (b.id == 0 || b.lent)
         return done(false);
     parameters which;
     which.add_number(b.id);
@@ -206,13 +206,15 @@ void session::end(sql::backend const& b, std::function<void(bool)> done)
 
 void session::look(std::function<void(bool)> done)
 {
-    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE id = {1} AND extract(epoch FROM since)::text = '{2}')",
+    auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
                                   is_durable, server_.timeline, server_.since);
     ask({nullptr, text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
         if (!r || PQresultStatus(r) != PGRES_TUPLES_OK)
             return;
         if (PQgetvalue(r, 0, 1)[0] != 't')
             return end({.untouched = true, .error = errc::unsupported_server, .text = "its tables were emptied, restored or made anew"});
+        if (server_.backend.id != 0 && server_.backend.id != std::strtoll(PQgetvalue(r, 0, 2), nullptr, 10))
+            return end(sql::shared_backend());
         done(PQgetvalue(r, 0, 0)[0] == 't');
     });
 }

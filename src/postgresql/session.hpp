@@ -75,6 +75,7 @@ private:
     void introduce(PGresult const&);
     void make_tables();
     void make_ready();
+    bool is_pooled() const;
     void ready();
     void simple(std::string const& text, std::function<void(PGresult const&)> then);
     void read_simple();
@@ -102,6 +103,7 @@ private:
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     std::optional<timer> limit_;
     bool reading_ = false, writing_ = false;
+    std::int64_t backend_ = 0;  ///< The number of the server's process.
     std::function<void(PGresult const&)> then_;  ///< of a question outside the pipeline
     result simple_{nullptr, PQclear};
     std::deque<question> questions_;

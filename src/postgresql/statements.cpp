@@ -1,6 +1,10 @@
 #include "postgresql/statements.hpp"
 
+#include "postgresql/schema.hpp"
+
 #include <redlock/error.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -171,6 +175,11 @@ std::vector<statement> const& all_statements()
     static std::vector<statement> const all{acquire, acquire_any, raise,          extend,  release,  inspect,
                                             withdraw, share,       extend_shared, release_shared, upgrade, downgrade};
     return all;
+}
+
+std::string prepared_name(statement const& s, std::string_view table)
+{
+    return fmt::format("{}:{}:{}", table, schema_version, s.name);
 }
 
 std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)

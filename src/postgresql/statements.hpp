@@ -7,6 +7,8 @@
 #include <libpq-fe.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,11 +16,14 @@ namespace redlock::pg {
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
-/// What is asked for, by name; the same for each connection.
+/// What is asked for.
 struct statement {
     char const* name;
     char const* text;  ///< with the default name of the table
 };
+
+/// The name that @p s is prepared by. Behind a pooler clients with other tables, or of other versions, may meet it on the same connection.
+std::string prepared_name(statement const& s, std::string_view table);
 
 /// All of them, to be prepared.
 std::vector<statement> const& all_statements();

@@ -24,6 +24,13 @@ node_reply replaced()
 
 }  // namespace
 
+node_reply shared_backend()
+{
+    return {.untouched = true,
+            .error = errc::unsupported_server,
+            .text = "a pooler shares server connections between clients; see \"Poolers\" in docs/stores.md"};
+}
+
 connections::connections(database d, config const& c, store_context context, owner& o)
     : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), random_(database_.seed), clean_at_(random_() % clean_every)
 {
@@ -118,6 +125,10 @@ node_reply connections::meet(session& s, introduction const& server)
     bool const is_copy = server.system == server_.system;
     if (is_copy && server.timeline < server_.timeline)
         return replaced();
+    if (has_backend_of_another(s, server.backend)) {
+        cut_others(s, shared_backend());
+        return shared_backend();
+    }
     bool const is_known = !server_.started.empty();
     bool const replaces = is_known && (!is_copy || server.timeline > server_.timeline);
     bool const restarted = server.started != server_.started;
@@ -134,15 +145,21 @@ node_reply connections::meet(session& s, introduction const& server)
     server_ = server;
     s.number = ++number_ == 0 ? ++number_ : number_;
     if (replaces)
-        cut_others(s);
+        cut_others(s, replaced());
     return {};
 }
 
-void connections::cut_others(session const& s)
+bool connections::has_backend_of_another(session const& s, sql::backend const& b) const
+{
+    bool const is_known = b.id != 0 && !b.since.empty();
+    return is_known && std::any_of(places_.begin(), places_.end(), [&](auto& p) { return p.link.get() != &s && p.link->up() && p.link->server().backend == b; });
+}
+
+void connections::cut_others(session const& s, node_reply const& why)
 {
     for (auto const& link : links()) {
         if (link.get() != &s && link->up())
-            link->cut(replaced());
+            link->cut(why);
     }
 }
 

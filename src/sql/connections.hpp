@@ -107,7 +107,8 @@ private:
     std::vector<std::shared_ptr<session>> links() const;
     place& place_of(session&);
     void open_others();
-    void cut_others(session const&);
+    bool has_backend_of_another(session const&, sql::backend const&) const;
+    void cut_others(session const&, node_reply const& why);
     server_identity identity_of(introduction const&) const;
     void set_trouble(node_reply why);
     bool silent(session const&, clock::time_point now) const;

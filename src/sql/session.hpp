@@ -15,10 +15,14 @@ namespace redlock::sql {
 
 /// A process or thread of the server that carries out what one connection asks for.
 struct backend {
-    std::int64_t id = 0;  ///< 0: not known, or not ours to end
+    std::int64_t id = 0;  ///< 0: not known
     std::string since{};  ///< a number is used again
+    bool lent = false;    ///< by a pooler, which may give it to others later: not ours to end
     friend bool operator==(backend const&, backend const&) = default;
 };
+
+/// Why connections must not vote whose server processes a pooler gives to others meanwhile, although it was not said that it does.
+node_reply shared_backend();
 
 /// What a server says of itself.
 struct introduction {

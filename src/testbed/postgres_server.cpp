@@ -18,16 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace files = std::filesystem;
 
-// The server refuses to run as root. What changes its user is not killed with us any more unless it asks for that anew.
-std::vector<std::string> as_nobody(std::vector<std::string> words)
-{
-    if (::geteuid() != 0)
-        return words;
-    std::vector<std::string> all{"setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--pdeathsig", "KILL"};
-    all.insert(all.end(), words.begin(), words.end());
-    return all;
-}
-
 // Made once, and copied for each server.
 std::string const& fresh_data()
 {
@@ -48,6 +38,16 @@ std::string const& fresh_data()
 }
 
 }  // namespace
+
+// What changes its user is not killed with us any more unless it asks for that anew.
+std::vector<std::string> as_nobody(std::vector<std::string> words)
+{
+    if (::geteuid() != 0)
+        return words;
+    std::vector<std::string> all{"setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--pdeathsig", "KILL"};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+}
 
 std::string postgres_programs()
 {

@@ -13,6 +13,9 @@ namespace redlock::testbed {
 /// The folder of PostgreSQL's programs: $REDLOCK_POSTGRESQL, or the newest below /usr/lib/postgresql. Empty: there are none.
 std::string postgres_programs();
 
+/// The command line that starts @p words as the user nobody, if we are root, as whom some servers refuse to run.
+std::vector<std::string> as_nobody(std::vector<std::string> words);
+
 /** A real PostgreSQL server on loopback, on a port that was free, with the user "redlock", who needs no password, and the database
     "postgres". It dies with this object, and with the thread that started it. The port stays the same when it is started again.
 */

@@ -2,6 +2,7 @@
 
 #include <redlock/testing/node_suite.hpp>
 
+#include "support/pgbouncer.hpp"
 #include "support/postgres.hpp"
 
 #include <redlock/postgresql.hpp>
@@ -52,7 +53,13 @@ BOOST_AUTO_TEST_CASE(a_schema_of_ones_own_and_no_notifications)
     check(database().url("?connections=2&table=app.locks&notify=off"));
 }
 
-// Behind a pooler, or managed by somebody else: REDLOCK_TEST_URL names it.
+BOOST_AUTO_TEST_CASE(node_suite_through_a_transaction_pooler_passes, *only_with_pgbouncer())
+{
+    pgbouncer p(database(), "pool_mode=transaction");
+    check(p.url("?notify=off&prepare=off"));
+}
+
+// Managed by somebody else: REDLOCK_TEST_URL names it.
 BOOST_AUTO_TEST_CASE(the_database_that_is_named)
 {
     if (auto const* const url = std::getenv("REDLOCK_TEST_URL"))
