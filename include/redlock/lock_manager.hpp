@@ -125,8 +125,8 @@ public:
         background, and followed by another after a jittered, growing pause until `acquire_options::wait` is
         over. Of the acquisitions of one resource that may wait, one at a time asks the nodes; the others of this
         manager queue up behind it in the order of their calls; those who share it, in phases (`acquire_options::mode`). While one that wants
-        several resources waits for some of them, up to `config::max_handovers` that want one of the others come before it. Who wins too late
-        for its ttl goes to the end of the queue.
+        several resources is the first and waits for some of them, up to `config::max_handovers` that want one of the others come before it. Who
+        wins too late for its ttl goes to the end of the queue.
 
         Several: who waits for them and has been denied three times keeps what it can get, in the order of the names, until it has
         all or gives up. So those who want much are not kept waiting for ever by those who want little, and since all take the names in

@@ -70,11 +70,13 @@ private:
 
     std::optional<error_code> end_without_asking(clock::time_point now);
     bool is_kept_waiting() const noexcept { return place_ && !growing_ && !place_->first(); }
+    bool is_overtaken() const;
     bool is_behind_a_writer() const;
     bool is_behind_own_upgrade(clock::time_point now) const;
     bool join();
     std::optional<clock::time_point> others_first(clock::time_point now);
     void let_others_pass();
+    bool waits_for_or_keeps(std::string_view resource) const;
     std::shared_ptr<round> next_round();
     mode mode_on_nodes() const noexcept { return shares() ? mode::shared : mode::exclusive; }
     key_list keys() const;

@@ -112,12 +112,33 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     return until;
 }
 
-// Who wants several and waits for some of them need not keep those that want one from the rest meanwhile; but not for ever.
+// A set that waits for some of its resources does not keep the others from those that want one of them; but not for ever.
 void acquisition::let_others_pass()
 {
-    auto const is_free = [this](auto& resource) { return !state_->holdings.held_until({&resource, 1}, mode::exclusive); };
-    if (wants_several())
+    auto const is_free = [this](auto& resource) {
+        return !state_->holdings.held_until({&resource, 1}, mode::exclusive) && !(estimate_ && waits_for_or_keeps(resource));
+    };
+    if (place_ && wants_several())
         passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
+}
+
+// Of a set: whether a node has denied it this resource, or it grows and a node keeps the resource for it.
+bool acquisition::waits_for_or_keeps(std::string_view resource) const
+{
+    return std::any_of(round_->ballots.begin(), round_->ballots.end(), [&](auto& b) {
+        auto const kept = growing_ ? b.reply.ours : 0;
+        return awaited_key(b.node, resource) || (kept > 0 && resource <= name_of(round_->command.keys[kept - 1]));
+    });
+}
+
+// Whether others of its manager come first for what it waits for: they hear of changes in its place. A set waits on while others have passed
+// it for the rest of its resources.
+bool acquisition::is_overtaken() const
+{
+    if (!is_kept_waiting() || !wants_several())
+        return is_kept_waiting();
+    auto const others_first = [this](taken_key const& k) { return !place_->first_for(k.index); };
+    return std::any_of(round_->ballots.begin(), round_->ballots.end(), [&](auto& b) { return std::ranges::any_of(awaited(b), others_first); });
 }
 
 // After a lost round: until the next one may be won, as far as the nodes have told.
@@ -158,7 +179,8 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     auto& a = *self;
     core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
     look_at(*a.round_, decided, *a.estimate_);
-    while (!a.stopped() && !a.is_kept_waiting()) {
+    while (!a.stopped() && !a.is_overtaken()) {
+        a.let_others_pass();
         auto const now = a.state_->now();
         auto const step = plan.next(now, a.estimate_->free_at());
         auto const another_choice = a.another_choice_at(now);

@@ -35,7 +35,7 @@ waiters::place::place(waiters& all, std::span<std::string const> resources, wait
                 places_.back().set = q.sets.emplace(who.holds_up_to(), at);
             if (q.begin() == at && behind != q.end())
                 (*behind)->wake();  // it was the first
-            else if (q.size() == 2 && q.front()->wants_several())
+            else if (at != q.begin() && (*std::prev(at))->wants_several())
                 q.front()->wake();  // it may let this one pass
         }
     } catch (...) {  // out of memory
@@ -116,10 +116,15 @@ void waiters::queue::begin_phase(mode m)
 
 std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::string const&)> const& is_free)
 {
+    auto const may_pass = [](waiter const& w) { return !w.wants_several(); };  // or sets would have no order
     std::size_t passed = 0;
     for (auto const& p : places_) {
-        auto const next = std::next(p.at);
-        if (passed == left || !p.first() || next == p.queue.end() || (*next)->wants_several() || !is_free(p.resource))
+        if (passed == left || !p.first())
+            continue;
+        auto next = std::next(p.at);
+        for (auto looked = left - passed; looked > 1 && next != p.queue.end() && !may_pass(**next); --looked)  // not far: that takes time
+            ++next;
+        if (next == p.queue.end() || !may_pass(**next) || !is_free(p.resource))
             continue;
         p.queue.splice(p.at, p.queue, next);
         p.queue.front()->wake();

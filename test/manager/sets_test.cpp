@@ -704,6 +704,149 @@ BOOST_FIXTURE_TEST_CASE(no_more_pass_a_set_than_locks_are_handed_over, queue_of_
     BOOST_TEST(!set.done);
 }
 
+namespace {
+
+struct set_and_a_foreign_lock : queue_of_sets {
+    std::unique_ptr<lock_manager> other = w.connected();
+    lock_world::outcome m = w.acquire(*other, "m", {.ttl = 60s});
+    bool stopped = false;
+    std::size_t taken = 0;
+
+    /// Until the set that waits has been denied so often that it keeps what it can get.
+    void deny_until_kept(std::string const& first)
+    {
+        for (int i = 0; i < 12 && w.keys("lock:" + first) < 3; ++i) {
+            m.held = {};
+            m = w.acquire(*other, "m", {.ttl = 60s});
+            w.run_for(50ms);
+        }
+        BOOST_TEST_REQUIRE(w.keys("lock:" + first) == 3u);
+    }
+
+    /// Acquires it as often as it can.
+    void keep_taking(std::string const& name, clock::duration hold)
+    {
+        if (stopped)
+            return;
+        locks->async_acquire(name, {.ttl = 30s, .wait = 10min}, [this, name, hold](error_code ec, lock l) {
+            if (ec)
+                return;
+            ++taken;
+            w.at(w.now + hold, [this, name, hold, held = std::make_shared<lock>(std::move(l))] {
+                *held = {};
+                keep_taking(name, hold);
+            });
+        });
+    }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(acquire_passes_a_set_that_waits_for_another_manager, set_and_a_foreign_lock)
+{
+    for (bool const keeps : {false, true}) {
+        auto& set = start({"l", "m", "n"});
+        w.run_for(10ms);
+        if (keeps)
+            deny_until_kept("l");
+        auto const called = w.now;
+        auto& n = start("n");
+        w.run_to([&] { return n.done; });
+        BOOST_TEST(n.held.held());
+        BOOST_TEST((n.when - called < 10ms));
+        auto& next = start("n");
+        auto& behind = start("m");
+        w.run_for(1s);
+        BOOST_TEST(!next.done);
+        n.held = {};
+        w.run_for(10ms);
+        BOOST_TEST(next.held.held());
+        next.held = {};
+        m.held = {};
+        w.run_for(10ms);
+        BOOST_TEST(set.held.held());
+        BOOST_TEST(!behind.done);
+        set.held = {};
+        w.run_for(10ms);
+        BOOST_TEST(behind.held.held());
+        behind.held = {};
+        w.run_for(10ms);
+        m = w.acquire(*other, "m", {.ttl = 60s});
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_shared_passes_a_set_that_waits_for_another_manager, set_and_a_foreign_lock)
+{
+    auto& set = start({"m", "n"});
+    w.run_for(10ms);
+    lock_world::outcome reader;
+    w.start_acquire(reader, *locks, "n", {.ttl = 60s, .wait = 10min, .mode = mode::shared});
+    w.run_for(10ms);
+    BOOST_TEST(reader.held.held());
+    reader.held = {};
+    m.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(set.held.held());
+}
+
+// Of what it keeps nobody may have anything: the set has it.
+BOOST_FIXTURE_TEST_CASE(acquire_of_what_a_waiting_set_keeps_does_not_pass, set_and_a_foreign_lock)
+{
+    auto& set = start({"l", "m", "n"});
+    deny_until_kept("l");
+    auto& l = start("l");
+    w.run_for(1s);
+    BOOST_TEST(!l.done);
+    m.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(set.held.held());
+    set.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(l.held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_max_handovers_have_passed, set_and_a_foreign_lock)
+{
+    for (bool const keeps : {false, true}) {
+        stopped = false;
+        taken = 0;
+        auto& set = start({"l", "m", "n", "o"});
+        w.run_for(10ms);
+        if (keeps)
+            deny_until_kept("l");
+        for (auto const* name : {"n", "o", "n"})
+            keep_taking(name, 1ms);
+        w.run_for(1s);
+        BOOST_TEST(taken == config().max_handovers);
+        m.held = {};
+        w.run_to([&] { return set.done; });
+        BOOST_TEST(set.held.held());
+        BOOST_TEST(taken == config().max_handovers);
+        stopped = true;
+        set.held = {};
+        w.run_for(1s);
+        m = w.acquire(*other, "m", {.ttl = 60s});
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_passes_several_sets_that_wait, set_and_a_foreign_lock)
+{
+    auto& set = start({"m", "n"});
+    auto& second = start({"m", "n", "o"});
+    w.run_for(10ms);
+    auto& n = start("n");
+    w.run_for(10ms);
+    BOOST_TEST(n.held.held());
+    n.held = {};
+    m.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(set.held.held());
+    BOOST_TEST(!second.done);
+    set.held = {};
+    w.run_for(10ms);
+    BOOST_TEST(second.held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(a_set_does_not_pass_another_one, queue_of_sets)
 {
     start({"a", "b"});
