@@ -140,7 +140,7 @@ private:
                 ++failures_;
                 fmt::print("{}: too little progress; {} acquisitions a minute are wanted\n", p.name, p.progress_min);
             }
-            if (p.locks == lock_kind::shared && s.upgraded == 0) {
+            if ((p.locks == lock_kind::shared || p.locks == lock_kind::scopes) && s.upgraded == 0) {
                 ++failures_;
                 fmt::print("{}: no reader ever had a lock alone\n", p.name);
             }
@@ -180,7 +180,7 @@ settings parse(std::vector<std::string> arguments)
     redlock::testbed::command_line line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
-    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, or what is left to others")
+    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, what is left to others, or several in scopes")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
     std::string stores = std::string(name_of(store_kind::redis));

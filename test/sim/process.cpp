@@ -105,6 +105,13 @@ process::process(world& w, std::size_t index, unsigned incarnation)
     }
     begin_manager();
     auto const count = 2 + w.random.below(2);
+    if (w.conditions.locks == lock_kind::scopes) {
+        for (std::size_t i = 0; i < 2 * count; ++i)
+            owners.push_back(std::make_unique<owner>(w, *this, i));
+        for (auto& o : owners)
+            o->start();
+        return;
+    }
     for (std::size_t i = 0; i < count; ++i) {
         workers.push_back(std::make_unique<worker>(w, *this, i));
         workers.back()->start();
@@ -388,6 +395,8 @@ void process::stop_workers()
         clocks_of const clocks(*this);
         for (auto& w : workers)
             w->stop();
+        for (auto& o : owners)
+            o->stop();
     }
     run();
 }
@@ -407,6 +416,8 @@ void process::shut_down()
             held = std::max(held, w->rest_of_validity() + (w->holds() ? max_ttl : 0ms));
             w->manager_ends();
         }
+        for (auto& o : owners)
+            held = std::max(held, o->rest_of_validity() + (o->holds() ? max_ttl : 0ms));
         locks_->async_shutdown([this, begun, held](error_code ec) {
             world_.tell("{} has shut down: {}", name_, ec ? ec.message() : "done");
             if (std::exchange(shut_down_, true))
@@ -439,6 +450,8 @@ void process::check_that_nothing_is_left()
 {
     for (auto& w : workers)
         w->check_all_completed();
+    for (auto& o : owners)
+        o->check_all_completed();
     if (locks_ && !shut_down_)
         world_.blame("{}: its shutdown never completed", name_);
     check_clean(true);
@@ -455,6 +468,8 @@ void process::check_that_nothing_is_left()
         clocks_of const clocks(*this);
         for (auto& w : workers)
             w->forget();
+        for (auto& o : owners)
+            o->forget();
         locks_.reset();
         work_.reset();
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/owner.hpp"
 #include "sim/server.hpp"
 #include "sim/worker.hpp"
 
@@ -88,6 +89,7 @@ public:
     asio::any_io_executor executor() { return context_.get_executor(); }
 
     std::vector<std::unique_ptr<worker>> workers;
+    std::vector<std::unique_ptr<owner>> owners;      ///< in place of workers, where they hold several
 
     /// For as long as it lives, the process is looked at from outside: on its clock, and it does not stall.
     class observation;

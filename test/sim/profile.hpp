@@ -20,8 +20,9 @@ enum class lock_kind {
     shared,  ///< one resource at a time, for oneself or together with others
     any,     ///< any one of some slots, now and then one by its name, or all
     tickets, ///< one resource or several, and often it is left to another worker, by a ticket
+    scopes,  ///< several, one after the other in scopes, and upgrades
 };
-inline constexpr std::array<std::string_view, 5> lock_kinds{"single", "sets", "shared", "any", "tickets"};
+inline constexpr std::array<std::string_view, 6> lock_kinds{"single", "sets", "shared", "any", "tickets", "scopes"};
 constexpr std::string_view name_of(lock_kind k) { return lock_kinds[static_cast<std::size_t>(k)]; }
 
 /// What the servers of a world are.

@@ -63,6 +63,12 @@ void worker::check_all_completed() const
     }
 }
 
+void worker::add_claim(std::vector<claim>& all) const
+{
+    if (holds())
+        all.push_back({this, name_, {resources_.begin(), resources_.end()}, shares()});
+}
+
 clock::duration worker::rest_of_validity() const
 {
     return held_.empty() ? clock::duration(0) : std::max(held_.valid_until() - process_.clock_now(), clock::duration(0));

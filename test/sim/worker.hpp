@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sim/waits.hpp"
+
 #include <redlock.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -30,6 +32,7 @@ public:
     resource_set const& resources() const noexcept { return resources_; }
     bool holds() const noexcept { return held_.held(); }
     bool has(std::string const& token) const noexcept { return !released_ && held_.token() == token; }
+    void add_claim(std::vector<claim>&) const;
     bool shares() const noexcept { return (held_.empty() ? options_.mode : held_.mode()) != mode::exclusive; }
     void forget() { held_ = {}; }
     clock::duration rest_of_validity() const;  ///< also of a lock that was lost

@@ -215,35 +215,61 @@ bool world::majority_has(lock_ticket const& t) const
     return static_cast<std::size_t>(having) >= core::majority(servers.size());
 }
 
-void world::check_exclusion()
+// Asked of each under its own clock, also of one that stands still.
+void world::find_what_is_held()
 {
-    // A resource that two hold: asked of each under its own clock, also of one that stands still.
     held_.clear();
     for (auto& p : processes) {
         if (!p)
             continue;
         process::observation const observing(*p);
-        for (auto& w : p->workers) {
-            if (!w->holds())
+        for (auto& w : p->workers)
+            w->add_claim(held_);
+        for (auto& o : p->owners)
+            o->add_claims(held_);
+    }
+}
+
+void world::check_exclusion()
+{
+    find_what_is_held();
+    for (auto mine = held_.begin(); mine != held_.end(); ++mine) {
+        for (auto other = held_.begin(); other != mine; ++other) {
+            auto const both = std::find_first_of(mine->resources.begin(), mine->resources.end(), other->resources.begin(), other->resources.end());
+            if (both == mine->resources.end() || (mine->shares && other->shares) || mine->who == other->who)
                 continue;
-            for (auto const* other : held_) {
-                auto const& mine = w->resources();
-                auto const& others = other->resources();
-                auto const shared = std::find_first_of(mine.begin(), mine.end(), others.begin(), others.end());
-                if (shared == mine.end() || (w->shares() && other->shares()))
-                    continue;
-                ++result.overlaps;
-                if (conditions.exclusive)
-                    blame("{} is held by {} and by {}", *shared, other->name(), w->name());
-            }
-            held_.push_back(w.get());
+            ++result.overlaps;
+            if (conditions.exclusive)
+                blame("{} is held by {} and by {}", *both, other->name, mine->name);
         }
     }
     std::size_t taken = 0;
-    for (auto const* w : held_)
-        taken += static_cast<std::size_t>(std::count_if(w->resources().begin(), w->resources().end(), [](auto& r) { return r.starts_with("slot:"); }));
+    for (auto const& held : held_)
+        taken += static_cast<std::size_t>(std::count_if(held.resources.begin(), held.resources.end(), [](auto& r) { return r.starts_with("slot:"); }));
     if (conditions.exclusive && taken > slots_in_all)
         blame("{} of {} slots are held", taken, slots_in_all);
+}
+
+// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their time, and
+// where servers do not tell of changes whoever asks more often comes first.
+void world::look_for_deadlocks(clock::duration passed)
+{
+    if (conditions.jump_every > 0ms)  // locks may last longer than was told
+        return;
+    bool const calm = std::all_of(processes.begin(), processes.end(), [passed](auto& p) { return p->in_touch_for(passed); });
+    std::list<wait const*> all;
+    for (auto& p : processes) {
+        for (auto& o : p->owners) {
+            for (auto& w : o->waits) {
+                w.calm += calm ? passed : 0ms;
+                all.push_back(&w);
+            }
+        }
+    }
+    find_what_is_held();
+    auto const patience = (servers_tell ? 2s : 6s) + 20 * (conditions.delay_max + conditions.tail_max + conditions.reply_tail_max);
+    if (auto const found = who_waits_for_ever(all, held_, patience); !found.empty())
+        blame("{}", found);
 }
 
 // Faults
@@ -381,6 +407,7 @@ outcome world::run()
         run_until(t);
         for (auto& p : processes)
             p->check_leftovers();
+        look_for_deadlocks(100ms);
     }
     if (!failed())
         end();

@@ -2,6 +2,7 @@
 
 #include "sim/dice.hpp"
 #include "sim/profile.hpp"
+#include "sim/waits.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/lock_ticket.hpp>
@@ -149,6 +150,8 @@ private:
     void begin_faults_of_stores();
     void repeatedly(clock::duration mean, std::function<void()> fault);
     bool spares_a_majority(server const&) const;
+    void find_what_is_held();
+    void look_for_deadlocks(clock::duration passed);
     void end();
 
     bool const tracing_;
@@ -158,7 +161,7 @@ private:
     std::vector<event> events_;  // a heap
     std::uint64_t last_number_ = 0;
     unsigned incarnations_ = 0;
-    std::vector<worker const*> held_;  // kept for its memory
+    std::vector<claim> held_;          // kept for its memory
     std::vector<clock::time_point> partitions_;
 
     struct token_history {
