@@ -47,6 +47,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.cpp.in ${PROJECT_BINA
 redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libpq-dev)"
     src/postgresql/address.cpp
     src/postgresql/greeting.cpp
+    src/postgresql/hosts.cpp
     src/postgresql/parameters.cpp
     src/postgresql/postgresql.cpp
     src/postgresql/session.cpp

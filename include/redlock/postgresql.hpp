@@ -48,11 +48,11 @@ struct postgresql_options {
 /** Locks in a PostgreSQL database, 13 or newer: `config::stores = {redlock::postgresql()}`, and in `config::nodes`
 
     `postgresql://[user[:password]@]host[:port][,host…]/database[?parameter=value&…]`, or `postgres://`. Parameters are those of libpq
-    (`sslmode`, `sslrootcert`, `target_session_attrs`, …), and `table`, `connections`, `timeout` (such as `500ms` or `2s`), `notify`, `prepare` and
+    (`sslmode`, `sslrootcert`, …), and `table`, `connections`, `timeout` (such as `500ms` or `2s`), `notify`, `prepare` and
     `session_pooler` (`on`, `off`), which mean what the members of @ref postgresql_options do. Environment, service and password files are read as
     libpq does.
 
-    Several hosts are one node: of those, the one that takes writes. The database's clock decides what has expired. docs/stores.md says what such
+    Several hosts are one node: of those, the primary with the highest timeline. The database's clock decides what has expired. docs/stores.md says what such
     a node promises.
 
     @throws std::invalid_argument if an option is outside its range

@@ -148,32 +148,18 @@ std::vector<std::string> split(std::string_view text)
     return parts;
 }
 
-std::vector<std::pair<std::string, std::string>> settings_for(address const& a, std::vector<found> const& all)
+address only(address a, found const& one)
 {
-    auto settings = a.settings;
     auto const set = [&](std::string_view name, std::string value) {
-        std::erase_if(settings, [&](auto& s) { return s.first == name; });
-        settings.emplace_back(name, std::move(value));
+        std::erase_if(a.settings, [&](auto& s) { return s.first == name; });
+        a.settings.emplace_back(name, std::move(value));
     };
-    std::string names, addresses, ports;
-    auto const port_of = split(a.find("port") ? *a.find("port") : std::string());
-    for (auto const& f : all) {  // a name of several addresses stands there once for each, and so must its port
-        auto const* const comma = names.empty() ? "" : ",";
-        names += comma + f.name;
-        addresses += comma + f.address;
-        ports += comma + (port_of.empty() ? std::string() : port_of[std::min(f.host, port_of.size() - 1)]);
-    }
-    if (!all.empty()) {
-        set("host", names);
-        set("hostaddr", addresses);
-        set("port", ports);
-    }
-    if (all.size() > 1 && !a.find("target_session_attrs"))
-        set("target_session_attrs", "read-write");
-    set("application_name", a.options.application_name);
-    if (!a.find("gssencmode"))
-        set("gssencmode", "disable");  // it may block
-    return settings;
+    if (auto const ports = split(a.find("port") ? *a.find("port") : std::string()); !ports.empty())
+        set("port", ports[std::min(one.host, ports.size() - 1)]);
+    set("host", one.name);
+    set("hostaddr", one.address);
+    set("target_session_attrs", "any");  // what it is, we ask it
+    return a;
 }
 
 void check(postgresql_options const& o)
@@ -200,6 +186,9 @@ address parse_address(std::string_view url, postgresql_options defaults)
     address a;
     a.options = std::move(defaults);
     a.settings = settings_of(without_options(url, a.options));
+    a.settings.emplace_back("application_name", a.options.application_name);
+    if (!a.find("gssencmode"))
+        a.settings.emplace_back("gssencmode", "disable");  // it may block
     check(a.options);
     a.name = name_of(a);
     return a;

@@ -24,13 +24,14 @@ struct found {
     std::size_t host;     ///< which of them
     std::string name;
     std::string address;  ///< empty: a Unix socket
+    friend bool operator==(found const&, found const&) = default;
 };
 
 /// The parts of a list with commas.
 std::vector<std::string> split(std::string_view);
 
-/// libpq's words for a connection to the first of @p all that will do.
-std::vector<std::pair<std::string, std::string>> settings_for(address const&, std::vector<found> const& all);
+/// @p a with @p one for its only host.
+address only(address a, found const& one);
 
 /// @throws std::invalid_argument saying what is wrong with @p url, without secrets
 address parse_address(std::string_view url, postgresql_options defaults);

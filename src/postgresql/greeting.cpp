@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 namespace redlock::pg {
@@ -15,6 +16,8 @@ namespace redlock::pg {
 namespace {
 
 constexpr int oldest_version = 130'000;
+constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
                            "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
 constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
@@ -27,6 +30,16 @@ std::string_view cell(PGresult const& r, int column)
 std::int64_t integer(PGresult const& r, int column)
 {
     return std::strtoll(PQgetvalue(&r, 0, column), nullptr, 10);
+}
+
+// A pooler that shares connections may deliver the answer to another question.
+std::optional<node_reply> why_no_row(PGresult const& r)
+{
+    if (PQresultStatus(&r) != PGRES_TUPLES_OK)
+        return refusal(r);
+    if (PQntuples(&r) != 1)
+        return node_reply{.untouched = true, .error = errc::unexpected_reply, .text = "a question of the greeting was not answered with one row"};
+    return std::nullopt;
 }
 
 // By an earlier client of a pooler, from the same text: it is in the name.
@@ -80,11 +93,13 @@ void session::greet()
     PQsetNoticeProcessor(connection_.get(), [](void*, char const*) {}, nullptr);
     if (PQserverVersion(connection_.get()) < oldest_version)
         return end({.untouched = true, .error = errc::unsupported_server, .text = "PostgreSQL 13 or newer is needed"});
+    if (tell_)
+        return ask_for_standing();
     simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there), address_->options.table), [this](PGresult const& r) {
-        if (PQresultStatus(&r) != PGRES_TUPLES_OK)
-            return end(refusal(r));
+        if (auto why = why_no_row(r))
+            return end(std::move(*why));
         if (cell(r, 0) == "t")
-            return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them with target_session_attrs=read-write"});
+            return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them: postgresql://host,host/database"});
         backend_ = integer(r, 3);
         if (auto const& o = address_->options; is_pooled() && (o.notify || o.prepare) && !o.session_pooler)
             return end({.untouched = true,
@@ -104,6 +119,42 @@ void session::greet()
                         .error = errc::unsupported_server,
                         .text = "the tables of " + address_->options.table + " are not all there; make it with schema.sql, see docs/stores.md, or set create_table"});
         make_tables();
+    });
+}
+
+// A standby cannot be asked for its timeline, and need not be.
+void session::ask_for_standing()
+{
+    set_limit(connect_timeout_);
+    simple(fmt::format("SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END FROM pg_control_system()", timeline), [this](PGresult const& r) {
+        if (auto why = why_no_row(r))
+            return end(std::move(*why));
+        limit_.emplace(executor_, clock::now() + ask_again_after);
+        limit_->async_wait([self = shared_from_this(), life = life_](error_code ec) {
+            if (!ec && life == self->life_)
+                self->ask_for_standing();
+        });
+        tell_({std::string(cell(r, 0)), integer(r, 1)});
+    });
+}
+
+bool session::is_outdated() const
+{
+    return hosts_ && hosts_->is_outdated(server_.system, server_.timeline);
+}
+
+// Another host may be promoted while this one goes on.
+void session::follow_hosts()
+{
+    if (!hosts_)
+        return;
+    hosts_->follow([weak = weak_from_this(), life = life_] {
+        auto const self = weak.lock();
+        if (!self || life != self->life_)
+            return false;
+        if (self->is_outdated())
+            self->end(sql::replaced());
+        return true;
     });
 }
 
@@ -130,7 +181,6 @@ void session::make_ready()
                            patience, 2 * patience);
     if (listens_)
         text += "LISTEN \"" + address_->options.table + "\";";
-    constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
     text += for_table(fmt::format("SELECT pg_backend_pid(), (SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
                                   "(SELECT system_identifier FROM pg_control_system()), {0}, extract(epoch FROM pg_postmaster_start_time()), "
                                   "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
@@ -142,8 +192,8 @@ void session::make_ready()
 
 void session::introduce(PGresult const& r)
 {
-    if (PQresultStatus(&r) != PGRES_TUPLES_OK)
-        return end(refusal(r));
+    if (auto why = why_no_row(r))
+        return end(std::move(*why));
     auto const& o = address_->options;
     bool const is_shared = is_pooled() && !o.notify && !o.prepare;
     server_ = {.backend = {is_shared ? 0 : integer(r, 0), std::string(cell(r, 1)), is_pooled()},
@@ -163,6 +213,8 @@ void session::introduce(PGresult const& r)
 void session::ready()
 {
     limit_.reset();
+    if (is_outdated())
+        return end(sql::replaced());
     auto const life = life_;
     if (auto refusal = owner_->meet(*this, server_); refusal.error)
         return end(std::move(refusal));
@@ -181,6 +233,7 @@ void session::ready()
                                   clock::now()});
         }
     }
+    follow_hosts();
     owner_->up(*this);
     if (state_ == state::up)
         flush();

@@ -1,6 +1,7 @@
 #include <redlock/postgresql.hpp>
 
 #include "postgresql/address.hpp"
+#include "postgresql/hosts.hpp"
 #include "postgresql/schema.hpp"
 #include "postgresql/session.hpp"
 #include "sql/database_node.hpp"
@@ -26,6 +27,18 @@ std::string in_hex(std::string_view bytes)
     return text;
 }
 
+// Hosts are asked once a second.
+constexpr std::chrono::milliseconds heard_within{3000};
+
+std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::shared_ptr<pg::address const> where, std::chrono::milliseconds timeout)
+{
+    auto make_scout = [executor, where, timeout](pg::found const& host, sql::session::owner& o, pg::hosts::teller tell) {
+        auto const one = std::make_shared<pg::address const>(pg::only(*where, host));
+        return std::make_shared<pg::session>(executor, one, timeout, std::move(tell), o);
+    };
+    return std::make_shared<pg::hosts>(std::move(executor), std::move(make_scout));
+}
+
 }  // namespace
 
 store postgresql(postgresql_options options)
@@ -37,10 +50,13 @@ store postgresql(postgresql_options options)
     }
     auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
         auto const where = std::make_shared<pg::address const>(pg::parse_address(url, options));
-        auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t i, sql::session::owner& o) {
-            return std::make_shared<pg::session>(std::move(e), where, timeout, i == 0, o);
+        auto make_session = [where, timeout = settings.connect_timeout, all = std::shared_ptr<pg::hosts>()](asio::any_io_executor e, std::size_t i,
+                                                                                                         sql::session::owner& o) mutable {
+            if (!all)
+                all = make_hosts(e, where, timeout);
+            return std::make_shared<pg::session>(std::move(e), where, all, timeout, i == 0, o);
         };
-        return sql::make_database_node({where->name, "postgresql", where->options.connections, where->options.timeout, make_session}, settings, context);
+        return sql::make_database_node({where->name, "postgresql", where->options.connections, where->options.timeout, make_session, heard_within}, settings, context);
     };
     return {.schemes = {"postgresql", "postgres"}, .make = std::move(make)};
 }

@@ -43,8 +43,15 @@ errc reason_of(std::string const& words)
 
 }  // namespace
 
-session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout, bool listens, owner& o)
-    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), listens_(listens && address_->options.notify), owner_(&o)
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several, std::chrono::milliseconds connect_timeout,
+                 bool listens, owner& o)
+    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), hosts_(std::move(of_several)),
+      listens_(listens && address_->options.notify), owner_(&o)
+{
+}
+
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout, hosts::teller tell, owner& o)
+    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), tell_(std::move(tell)), listens_(false), owner_(&o)
 {
 }
 
@@ -57,9 +64,16 @@ void session::open()
 {
     ++life_;
     state_ = state::resolving;
-    auto hosts = split(address_->find("host") && !address_->find("hostaddr") ? *address_->find("host") : std::string());
-    set_limit(connect_timeout_ * static_cast<int>(2 + hosts.size()));
-    resolve(std::move(hosts), 0, {});
+    auto const list = [&](std::string_view name) { return split(address_->find(name) ? *address_->find(name) : std::string()); };
+    auto names = list("host");
+    auto const addresses = list("hostaddr");
+    set_limit(connect_timeout_ * static_cast<int>(2 + names.size()));
+    if (addresses.empty())
+        return resolve(std::move(names), 0, {});
+    std::vector<found> all;
+    for (std::size_t i = 0; i < addresses.size(); ++i)
+        all.push_back({i, i < names.size() ? names[i] : addresses[i], addresses[i]});
+    choose(all);
 }
 
 // libpq would block in the resolver.
@@ -67,10 +81,8 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
 {
     for (; next < hosts.size() && (hosts[next].starts_with('/') || is_address(hosts[next])); ++next)
         all.push_back({next, hosts[next], hosts[next].starts_with('/') ? "" : hosts[next]});
-    if (next == hosts.size()) {
-        hosts_ = std::move(all);
-        return connect();
-    }
+    if (next == hosts.size())
+        return choose(all);
     if (!resolver_)
         resolver_.emplace(executor_);
     auto const host = hosts[next];
@@ -86,12 +98,24 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
     });
 }
 
-void session::connect()
+void session::choose(std::vector<found> const& all)
+{
+    bool const are_several = all.size() > 1 || split(address_->find("host") ? *address_->find("host") : std::string()).size() > 1;
+    if (!are_several)
+        return connect(all.empty() ? *address_ : only(*address_, all.front()));
+    hosts_->find(all, [weak = weak_from_this(), life = life_](found const* primary, node_reply const& why_none) {
+        auto const self = weak.lock();
+        if (!self || life != self->life_)
+            return;
+        primary ? self->connect(only(*self->address_, *primary)) : self->end(why_none);
+    });
+}
+
+void session::connect(address const& where)
 {
     set_limit(3 * connect_timeout_);
-    auto settings = settings_for(*address_, hosts_);
     std::vector<char const*> names, values;
-    for (auto const& [name, value] : settings) {
+    for (auto const& [name, value] : where.settings) {
         names.push_back(name.c_str());
         values.push_back(value.c_str());
     }
@@ -209,7 +233,7 @@ void session::look(std::function<void(bool)> done)
     auto const text = fmt::format("SELECT {0}, redlock_remembers({1}) AND EXISTS (SELECT FROM redlock_timeline WHERE id = {1} AND extract(epoch FROM since)::text = '{2}'), pg_backend_pid()",
                                   is_durable, server_.timeline, server_.since);
     ask({nullptr, text.c_str()}, {}, [this, done = std::move(done)](PGresult const* r) {
-        if (!r || PQresultStatus(r) != PGRES_TUPLES_OK)
+        if (!r || PQresultStatus(r) != PGRES_TUPLES_OK || PQntuples(r) != 1)
             return;
         if (PQgetvalue(r, 0, 1)[0] != 't')
             return end({.untouched = true, .error = errc::unsupported_server, .text = "its tables were emptied, restored or made anew"});
@@ -279,20 +303,8 @@ void session::set_limit(std::chrono::milliseconds d)
     limit_.emplace(executor_, clock::now() + d);
     limit_->async_wait([self = shared_from_this(), life = life_](error_code ec) {
         if (!ec && life == self->life_ && self->state_ != state::up)
-            self->give_up();
+            self->end({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
     });
-}
-
-// libpq waits for a host for as long as the kernel does, and would never come to the next one.
-void session::give_up()
-{
-    auto const is_silent = [&](found const& f) { return state_ == state::connecting && f.address == PQhostaddr(connection_.get()); };
-    auto const silent = std::find_if(hosts_.begin(), hosts_.end(), is_silent);
-    if (silent == hosts_.end() || silent + 1 == hosts_.end())
-        return end({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
-    hosts_.erase(hosts_.begin(), silent + 1);
-    take_down();
-    connect();
 }
 
 node_reply session::failure() const
@@ -319,6 +331,8 @@ void session::close()
 {
     owner_ = nullptr;
     auto const self = shared_from_this();
+    if (hosts_)
+        hosts_->close();
     take_down();
     for (auto const& q : std::exchange(questions_, {}))
         q.tell(nullptr);
@@ -327,6 +341,8 @@ void session::close()
 void session::abandon()
 {
     owner_ = nullptr;
+    if (hosts_)
+        hosts_->abandon();
     // This may be a fork: what is said here would reach the server as the parent's word.
     if (connection_ && PQsocket(connection_.get()) >= 0) {
         if (auto const nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC); nowhere >= 0) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "postgresql/address.hpp"
+#include "postgresql/hosts.hpp"
 #include "postgresql/statements.hpp"
 #include "sql/session.hpp"
 
@@ -33,7 +34,11 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::
 */
 class session final : public sql::session, public std::enable_shared_from_this<session> {
 public:
-    session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, bool listens, owner&);
+    /// @p of_several: if the address has several hosts, it says which of them is the primary.
+    session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several, std::chrono::milliseconds connect_timeout, bool listens, owner&);
+
+    /// A scout: it is never up, but asks what the host is once a second, and tells.
+    session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, hosts::teller, owner&);
     ~session() override;
 
     void open() override;
@@ -68,10 +73,13 @@ private:
 
     void ask(statement const&, parameters const&, answer);
     void resolve(std::vector<std::string> hosts, std::size_t next, std::vector<found>);
-    void connect();
-    void give_up();
+    void choose(std::vector<found> const& all);
+    void connect(address const&);
     void poll();
     void greet();
+    void ask_for_standing();
+    bool is_outdated() const;
+    void follow_hosts();
     void introduce(PGresult const&);
     void make_tables();
     void make_ready();
@@ -92,13 +100,14 @@ private:
     asio::any_io_executor executor_;
     std::shared_ptr<address const> const address_;
     std::chrono::milliseconds const connect_timeout_;
+    std::shared_ptr<hosts> const hosts_;
+    hosts::teller const tell_;  ///< of a scout
     bool const listens_;
     owner* owner_;
 
     state state_ = state::down;
     std::uint64_t life_ = 0;  ///< handlers of an earlier connection have another
     std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
-    std::vector<found> hosts_;  ///< that have not been silent
     std::optional<descriptor> descriptor_;
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     std::optional<timer> limit_;

@@ -17,12 +17,12 @@ constexpr std::chrono::milliseconds look_every = 1s;
 constexpr std::chrono::milliseconds request_life = 10min;   // of one whose backend cannot be looked for
 constexpr unsigned sign_every = 5, clean_every = 600;   // looks
 
+}  // namespace
+
 node_reply replaced()
 {
     return {.untouched = true, .error = errc::node_read_only, .text = "another server has been promoted in its place"};
 }
-
-}  // namespace
 
 node_reply shared_backend()
 {
@@ -170,9 +170,9 @@ server_identity connections::identity_of(introduction const& server) const
     auto const now = clock::now();
     server_identity crashed{.durable = server.durable, .restarted = !server_.started.empty(), .began = now - server.uptime};
     auto const age = met_another_ ? std::min<clock::duration>(server.age, now - *met_another_) : server.age;
-    if (age >= max_ttl_)
+    if (age >= max_ttl_ + database_.heard_within)
         return crashed;
-    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - age};
+    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - age + database_.heard_within};
     if (crashed.durable || !crashed.restarted)
         return begun;
     crashed.began = std::max(crashed.began, begun.began);

@@ -32,6 +32,8 @@ struct database {
     std::chrono::milliseconds timeout;
     /// Makes session @p i; the first one is to be notified of changes.
     std::function<std::shared_ptr<session>(asio::any_io_executor, std::size_t i, session::owner&)> make_session;
+    /// How long after the promotion of another server clients may go on with the one before, if they can see both.
+    std::chrono::milliseconds heard_within{0};
     /// So that clients are never in step with each other.
     std::minstd_rand::result_type seed = std::random_device()();
 };

@@ -24,6 +24,9 @@ struct backend {
 /// Why connections must not vote whose server processes a pooler gives to others meanwhile, although it was not said that it does.
 node_reply shared_backend();
 
+/// Why the server of an earlier timeline must not vote.
+node_reply replaced();
+
 /// What a server says of itself.
 struct introduction {
     sql::backend backend{};

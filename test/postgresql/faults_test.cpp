@@ -12,10 +12,16 @@ using testbed::local_server;
 
 BOOST_AUTO_TEST_SUITE(faults_of_postgresql, *only_with_postgresql())
 
+namespace {
+
+constexpr int newcomers = 2;
+
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(nobody_meets_anybody_while_the_database_is_killed_and_stopped)
 {
     postgres_server s;  // which flushes what it confirms
-    count_in_turn({.nodes = {s.url()}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) { disturb(s, some_more); });
+    count_in_turn({.nodes = {s.url()}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) { disturb(s, some_more); }, newcomers);
 }
 
 BOOST_AUTO_TEST_CASE(nor_in_a_quorum_of_two_redis_servers_and_a_database)
@@ -29,7 +35,23 @@ BOOST_AUTO_TEST_CASE(nor_in_a_quorum_of_two_redis_servers_and_a_database)
         one.kill();
         one.start();
         stop_for_longer_than(counting_ttl, two);
-    });
+    }, newcomers);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_beside_an_old_primary_that_goes_on_excludes)
+{
+    postgres_server old_one, new_one(old_one);
+    auto const hosts = "postgresql://redlock@127.0.0.1:" + std::to_string(old_one.port()) + ",127.0.0.1:" + std::to_string(new_one.port()) + "/postgres";
+    int turn = 0;
+    count_in_turn({.nodes = {hosts}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) {
+        if (turn++ > 0)
+            return turn % 2 == 0 ? stop_for_longer_than(counting_ttl, old_one) : stop_for_longer_than(counting_ttl, new_one);
+        old_one.pause();
+        BOOST_TEST(new_one.ask("SELECT pg_promote()") == "t");
+        some_more();
+        old_one.resume();
+        some_more();
+    }, newcomers);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

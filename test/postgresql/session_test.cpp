@@ -25,7 +25,7 @@ namespace {
 struct connection final : sql::session::owner {
     explicit connection(std::string const& url, bool welcome = true)
         : is_welcome(welcome),
-          link(std::make_shared<pg::session>(context.get_executor(), std::make_shared<pg::address const>(pg::parse_address(url, {})), 5s, false, *this))
+          link(std::make_shared<pg::session>(context.get_executor(), std::make_shared<pg::address const>(pg::parse_address(url, {})), nullptr, 5s, false, *this))
     {
         link->open();
         run_to([this] { return is_up || is_over; });

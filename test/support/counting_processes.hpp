@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <new>
 #include <sys/mman.h>
@@ -48,10 +49,14 @@ private:
     shared_counter* const counter_;
 };
 
-inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c)
+/// How long a manager of a newcomer lives.
+constexpr std::chrono::milliseconds short_life = 150ms;
+
+/// @p end: of a newcomer, which leaves without a word.
+inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c, clock::time_point end = clock::time_point::max())
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
-    while (!c.over) {
+    while (!c.over && clock::now() < end) {
         auto [ec, held] = co_await locks.async_acquire("counter", {.ttl = counting_ttl, .wait = 1s}, asio::as_tuple(asio::use_awaitable));
         if (ec)
             continue;
@@ -65,7 +70,8 @@ inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c)
         ++c.entered;
         co_await held.async_release(asio::as_tuple(asio::use_awaitable));
     }
-    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+    if (end == clock::time_point::max())
+        co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
 }
 
 inline int count_in_process(config const& settings, shared_counter& c)
@@ -77,11 +83,23 @@ inline int count_in_process(config const& settings, shared_counter& c)
     return 0;
 }
 
+/// One manager after the other, so that some start in the middle of whatever happens.
+inline int count_as_newcomers(config const& settings, shared_counter& c)
+{
+    while (!c.over) {
+        asio::io_context context;
+        lock_manager locks(context, settings);
+        asio::co_spawn(context, count(locks, c, clock::now() + short_life), [&](std::exception_ptr const&) { context.stop(); });
+        context.run();
+    }
+    return 0;
+}
+
 /// Returns when the processes have counted on.
 using counting_on = std::function<void()>;
 
-/// Four processes count under one lock while @p faults happen, and after each. Nobody meets anybody, and tokens grow.
-inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults)
+/// Four processes, and @p newcomers, count under one lock while @p faults happen, and after each. Nobody meets anybody, and tokens grow.
+inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0)
 {
     settings.fencing = true;
     settings.node_timeout = 200ms;
@@ -91,6 +109,8 @@ inline void count_in_turn(config settings, std::function<void(counting_on const&
         std::vector<testbed::process> workers;
         for (int i = 0; i < 4; ++i)
             workers.emplace_back([&] { return count_in_process(settings, *c); });
+        for (int i = 0; i < newcomers; ++i)
+            workers.emplace_back([&] { return count_as_newcomers(settings, *c); });
         auto const some_more = [&] {
             auto const before = c->entered.load();
             for (auto const end = clock::now() + 60s; c->entered < before + 20 && clock::now() < end;)

@@ -1,0 +1,149 @@
+#include "postgresql/hosts.hpp"
+
+#include "core/backoff.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::pg {
+
+hosts::hosts(asio::any_io_executor e, scout_maker make_scout) : executor_(std::move(e)), make_scout_(std::move(make_scout))
+{
+}
+
+hosts::~hosts()
+{
+    close();
+}
+
+void hosts::find(std::vector<found> const& all, seeker done)
+{
+    std::erase_if(hosts_, [&](auto& h) {
+        bool const is_gone = !h->says && std::find(all.begin(), all.end(), h->where) == all.end();
+        if (is_gone)
+            h->scout->close();
+        return is_gone;
+    });
+    for (auto const& f : all) {
+        if (!host_at(f))
+            scout(*hosts_.emplace_back(std::make_unique<host>(host{.where = f})));
+    }
+    seekers_.push_back(std::move(done));
+    answer_soon();
+}
+
+void hosts::scout(host& h)
+{
+    h.scout = make_scout_(h.where, *this, [this, where = h.where](standing s) { told(where, std::move(s)); });
+    h.scout->open();
+}
+
+void hosts::told(found const& where, standing s)
+{
+    auto* const h = host_at(where);
+    if (!h)
+        return;
+    bool const is_news = s.timeline != 0 && (!h->says || h->says->timeline != s.timeline);
+    h->says = std::move(s);
+    if (is_news) {
+        auto followers = std::exchange(followers_, {});
+        std::erase_if(followers, [](auto& look) { return !look(); });
+        followers_.insert(followers_.end(), std::make_move_iterator(followers.begin()), std::make_move_iterator(followers.end()));
+    }
+    answer_soon();
+}
+
+void hosts::down(sql::session& s, bool, node_reply why)
+{
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &s; });
+    if (h == hosts_.end())
+        return;
+    (*h)->says.reset();
+    (*h)->trouble = std::move(why);
+    auto& retry = (*h)->retry.emplace(executor_, clock::now() + core::reconnection_pause_max);
+    retry.async_wait([weak = weak_from_this(), link = (*h)->scout](error_code ec) {
+        if (auto const self = weak.lock(); !ec && self && !link->busy())
+            link->open();
+    });
+    answer_soon();
+}
+
+// Who is told may look for another, or close us.
+void hosts::answer_soon()
+{
+    if (seekers_.empty())
+        return;
+    asio::post(executor_, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->answer_if_known();
+    });
+}
+
+void hosts::answer_if_known()
+{
+    if (std::any_of(hosts_.begin(), hosts_.end(), [](auto& h) { return !h->says && !h->trouble.error; }))
+        return;
+    auto const* const p = primary();
+    auto const where = p ? std::optional(p->where) : std::nullopt;
+    auto const why = p ? node_reply() : why_none();
+    for (auto const& tell : std::exchange(seekers_, {}))
+        tell(where ? &*where : nullptr, why);
+}
+
+hosts::host* hosts::host_at(found const& where)
+{
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->where == where; });
+    return h != hosts_.end() ? h->get() : nullptr;
+}
+
+// The first one, unless a copy of the same database was promoted after it.
+hosts::host const* hosts::primary() const
+{
+    host const* best = nullptr;
+    for (auto const& h : hosts_) {
+        if (h->says && h->says->timeline > 0 && (!best || (h->says->system == best->says->system && h->says->timeline > best->says->timeline)))
+            best = h.get();
+    }
+    return best;
+}
+
+bool hosts::is_outdated(std::string const& system, std::int64_t timeline) const
+{
+    return std::any_of(hosts_.begin(), hosts_.end(), [&](auto& h) { return h->says && h->says->system == system && h->says->timeline > timeline; });
+}
+
+// An error that somebody can mend says more than that a host is away.
+node_reply hosts::why_none() const
+{
+    node_reply why{.untouched = true, .error = errc::node_unreachable};
+    for (auto const& h : hosts_) {
+        auto const words = h->says ? std::string("it is a standby") : h->trouble.text;
+        why.text += (why.text.empty() ? "" : "; ") + h->where.name + ": " + words;
+        auto const error = h->says ? make_error_code(errc::node_read_only) : h->trouble.error;
+        if (error && why.error == errc::node_unreachable)
+            why.error = error;
+    }
+    return why;
+}
+
+void hosts::close()
+{
+    seekers_.clear();
+    followers_.clear();
+    for (auto const& h : std::exchange(hosts_, {}))
+        h->scout->close();
+}
+
+void hosts::abandon()
+{
+    seekers_.clear();
+    followers_.clear();
+    for (auto const& h : std::exchange(hosts_, {}))
+        h->scout->abandon();
+}
+
+}  // namespace redlock::pg
