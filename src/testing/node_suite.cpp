@@ -1,5 +1,6 @@
 #include <redlock/testing/node_suite.hpp>
 
+#include "fair_shares.hpp"
 #include "node_client.hpp"
 
 #include <algorithm>
@@ -541,6 +542,15 @@ constexpr node_case all[] = {
          c.releases(key, "v");
          if (denied.watched)
              other.run_to([&] { return std::count(other.changes.begin(), other.changes.end(), key) > 0; }, "a release in vain ends a watch");
+     }},
+    {"two managers that want one lock share it equally", contention,
+     [](node_kind const& k) {
+         auto const make = [&](std::string_view, config const&, store_context const&) { return k.make(); };
+         expect_fair_shares({.nodes = {"suite://server"},
+                             .stores = {{.schemes = {"suite"}, .make = make}},
+                             .prefix = k.prefix,
+                             .node_timeout = 3s,
+                             .restart_guard = restart_guard::off});
      }},
     {"who watches is notified of the end of hand-overs", contention,
      [](node_kind const& k) {

@@ -6,6 +6,7 @@
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
 #include "testbed/sentinel_set.hpp"
+#include "testing/fair_shares.hpp"
 
 #include <redlock/memory_server.hpp>
 
@@ -95,6 +96,12 @@ BOOST_AUTO_TEST_CASE(a_cluster, *only_with_fencing())
     auto kind = named(s.url());
     kind.prefix = "{suite}lock:";  // several keys in one step are in one slot
     check(kind);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_by_two_managers_on_three_servers_is_fair)
+{
+    real_servers r(3);
+    testing::expect_fair_shares(r.settings());
 }
 
 BOOST_AUTO_TEST_CASE(who_claims_what_its_kind_leaves_out_fails)

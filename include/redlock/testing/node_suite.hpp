@@ -37,7 +37,8 @@ struct node_case {
     /// Whether it is about something that @p kind can do.
     bool (*concerns)(node_kind const& kind);
 
-    /// Plays it, in an event loop of its own; some wait for a key to expire, for less than a second.
+    /// Plays it, in an event loop of its own. Some cases wait for a key to expire, for less than a second. One case acquires a lock some
+    /// thousand times.
     /// @throws std::runtime_error saying what was expected of a node and did not happen
     void (*run)(node_kind const& kind);
 };
