@@ -1,12 +1,12 @@
 #pragma once
 
-#include "postgresql/statements.hpp"
 #include "support/postgres.hpp"
 #include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
 #include "testbed/wait_until.hpp"
 
 #include <fmt/format.h>
+#include <libpq-fe.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -60,7 +60,7 @@ public:
     std::string ask(std::string const& sql) const
     {
         std::unique_ptr<PGconn, void (*)(PGconn*)> const c(PQconnectdb(url().c_str()), PQfinish);
-        pg::result const r(PQexec(c.get(), sql.c_str()), PQclear);
+        std::unique_ptr<PGresult, void (*)(PGresult*)> const r(PQexec(c.get(), sql.c_str()), PQclear);
         return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? PQgetvalue(r.get(), 0, 0) : "error: " + std::string(PQerrorMessage(c.get()));
     }
 
