@@ -65,12 +65,14 @@ task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
 {
     auto& state = *self->state_;
     state.operations.enter(*self);
-    waiters::place place(state.waiters, self->resources.names(), *self);
-    self->place_ = &place;
+    std::optional<waiters::place> place(std::in_place, state.waiters, self->resources.names(), *self);
+    self->place_ = &*place;
     self->history_.drawn = state.waiters.should_contend(state.runtime.random()[0]);
     auto const ec = co_await run(self);
     if (self->growing_)  // it gives up
         self->clean_up();
+    self->place_ = nullptr;
+    place.reset();
     if (ec && !self->shares())
         self->withdraw();
     co_return ec;

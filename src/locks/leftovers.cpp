@@ -35,15 +35,15 @@ void acquisition::keep_what_is_ours()
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
-// The nodes may have noted that this manager wants it, and keep readers from it. It does not want what none of its acquisitions waits for
-// any more, and no upgrade.
+// The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of its acquisitions waits
+// to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may join others, and ask no node.
 void acquisition::withdraw()
 {
     key_list unwanted;
     for (auto const& r : resources) {
         std::span const one(&r, 1);
         bool const is_noted = noted_ || state_->holdings.held_until(one, mode::exclusive);
-        if (is_noted && !state_->waiters.others_queue(one) && !state_->holdings.upgrade_waits(r))
+        if (is_noted && !state_->waiters.wanted_alone(r) && !state_->holdings.upgrade_waits(r))
             unwanted.push_back(state_->settings.prefix + r);
     }
     if (unwanted.empty())

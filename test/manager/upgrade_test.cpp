@@ -830,6 +830,55 @@ BOOST_FIXTURE_TEST_CASE(who_gives_up_behind_a_reader_of_its_manager_keeps_no_rea
     BOOST_TEST(w.acquire(*third, "other", {.mode = mode::shared}).held.held());
 }
 
+// The one that waits behind it wants to read only, and asks no node: it joins the other.
+BOOST_FIXTURE_TEST_CASE(acquire_that_gives_up_before_a_reader_lets_others_read, with_upgradeable)
+{
+    auto one = read(*locks, {.ttl = 30s});
+    auto writer = w.start(*locks, "stock", {.wait = 1s});
+    auto joins = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::shared});
+    w.run_for(500ms);
+    BOOST_TEST(!joins.done);
+    w.run_to([&] { return writer.done; });
+    w.run_for(10ms);
+    BOOST_TEST((writer.ec == errc::contended));
+    BOOST_TEST(joins.held.held());
+    BOOST_TEST(read(*second).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(upgrade_that_gives_up_before_a_reader_lets_others_read, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto other = read(*second, {.ttl = 30s});
+    call c;
+    one.held.async_upgrade(1s, c.done());
+    w.run_for(10ms);
+    auto joins = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::shared});
+    w.run_for(500ms);
+    BOOST_TEST(!joins.done);
+    w.run_to([&] { return c.ec.has_value(); });
+    w.run_for(10ms);
+    BOOST_TEST(joins.held.held());
+    BOOST_TEST(read(*third).held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(upgrade_that_is_cancelled_before_a_writer_lets_nobody_read, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto other = read(*second, {.ttl = 30s});
+    call c;
+    one.held.async_upgrade(1min, c.done());
+    w.run_for(10ms);
+    auto writer = w.start(*locks, "stock", {.wait = 2s});
+    w.run_for(10ms);
+    c.cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == error_code(asio::error::operation_aborted)));
+    BOOST_TEST((read(*third).ec == errc::contended));
+    w.run_to([&] { return writer.done; });
+    w.run_for(10ms);
+    BOOST_TEST(read(*third).held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_keeps_readers_out_when_a_writer_gives_up, with_upgradeable)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
