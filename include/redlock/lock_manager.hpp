@@ -128,10 +128,9 @@ public:
         several resources is the first and waits for some of them, up to `config::max_handovers` that want one of the others come before it. Who
         wins too late for its ttl goes to the end of the queue.
 
-        Several: who waits for them and has been denied three times keeps what it can get, in the order of the names, until it has
-        all or gives up. So those who want much are not kept waiting for ever by those who want little, and since all take the names in
-        the same order nobody waits for somebody who waits for it. Hold no lock that you have acquired separately while you wait for
-        another one, or that is not true any more.
+        Several: an acquisition that waits and has been denied three times keeps what it can get, in the order of the names, until it has
+        all or gives up. So acquisitions of single names do not starve it. All keep names in the same order, so they do not deadlock. If you
+        hold a lock that you have acquired separately while you wait for another one, you can deadlock: use a @ref lock_scope.
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;
