@@ -15,6 +15,7 @@ namespace redlock::sim {
 namespace {
 
 constexpr std::array<char const*, 5> all_names{"a", "b", "c", "d", "e"};
+constexpr char const* seldom_wanted = "z";
 constexpr std::chrono::milliseconds ttl = 1s;
 
 }  // namespace
@@ -23,8 +24,8 @@ owner::owner(world& w, process& p, std::size_t number)
     : world_(w),
       process_(p),
       name_(fmt::format("{}/o{}", p.name(), number)),
-      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::upgrade, habit::read, habit::read,
-                        habit::try_to_write}[w.random.below(8)])
+      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade, habit::read, habit::read,
+                        habit::try_to_write, habit::keep, habit::seldom}[w.random.below(11)])
 {
 }
 
@@ -76,7 +77,7 @@ void owner::rest()
     if (stopping_)
         return;
     bool const is_eager = habit_ == habit::read || habit_ == habit::try_to_write;
-    auto const pause = is_eager ? world_.random.spread(200us, 5ms) : world_.random.spread(1ms, 100ms);
+    auto const pause = habit_ == habit::seldom ? world_.random.between(1s, 3s) : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
     process_.after(pause, [this] { begin(); });
 }
 
@@ -96,14 +97,18 @@ void owner::begin()
 void owner::acquire_once()
 {
     auto& random = world_.random;
-    auto const hold = random.spread(1ms, 40ms);
+    auto const hold = habit_ == habit::keep ? random.between(1s, 6s) : habit_ == habit::read ? random.between(20ms, 40ms) : random.spread(1ms, 40ms);
     auto const go_on = [this, hold] { process_.after(hold, [this] { end(); }); };
-    auto const one = draw_names(random.below(3), 1);
+    resource_set const one = all_names[random.chance(0.7) ? 1 : random.below(3)];
     switch (habit_) {
     case habit::scope:
         return;
     case habit::set:
-        return acquire(draw_names(random.below(3), 4), {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
+        return acquire(random.chance(0.3) ? resource_set{kept_for_long, seldom_wanted} : draw_names(random.below(3), 4),
+                       {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
+    case habit::keep:
+    case habit::seldom:
+        return acquire(habit_ == habit::keep ? kept_for_long : seldom_wanted, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
     case habit::upgrade:
         return acquire(one, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable}, [this, go_on] {
             held_.empty() ? end() : upgrade(held_.front(), go_on);

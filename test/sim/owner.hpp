@@ -40,7 +40,15 @@ public:
     std::list<wait> waits;
 
 private:
-    enum class habit { scope, set, upgrade, read, try_to_write };
+    enum class habit {
+        scope,         ///< several, one after the other
+        set,
+        upgrade,
+        read,          ///< again and again
+        try_to_write,  ///< the same, and soon gives up
+        keep,          ///< one for seconds, which comes before all others in the order of names
+        seldom,        ///< one that nobody else wants, but who waits for what is kept
+    };
     struct call {
         std::list<wait>::iterator waits;  ///< the end: not for ever
         std::shared_ptr<asio::cancellation_signal> cancel;

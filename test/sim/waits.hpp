@@ -13,6 +13,9 @@ namespace redlock::sim {
 class owner;
 class process;
 
+/// Somebody holds it for seconds, and whoever wants it must wait.
+inline constexpr char const* kept_for_long = "A";
+
 /// What somebody holds.
 struct claim {
     void const* who;         ///< what one owner holds does not exclude what else it holds

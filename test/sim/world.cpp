@@ -261,7 +261,7 @@ void world::look_for_deadlocks(clock::duration passed)
     for (auto& p : processes) {
         for (auto& o : p->owners) {
             for (auto& w : o->waits) {
-                w.calm += calm ? passed : 0ms;
+                w.calm += calm && w.resources.front() != kept_for_long ? passed : 0ms;
                 all.push_back(&w);
             }
         }
