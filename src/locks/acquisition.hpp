@@ -99,6 +99,7 @@ private:
     bool was_kept_out_by_a_holder() const;
     bool passes_writers() const noexcept { return shares() && place_ && place_->kept_out() >= attempt_.called; }
     bool will_be_notified() const;
+    void note_holder(clock::time_point now);
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;
     std::chrono::milliseconds remaining() const;
     void tell_those_behind(error_code outcome, std::shared_ptr<round> asked);
@@ -132,6 +133,9 @@ private:
     core::history history_;
     std::size_t second_rounds_ = 0;
     std::size_t denied_ = 0;                ///< rounds that were lost to somebody else
+    std::size_t unchanged_ = 0;             ///< the latest of them, if the same holder kept the lock since the one before
+    clock::time_point denied_at_{};         ///< at last
+    clock::time_point free_expected_{};     ///< when it may be free, as was told then
     std::size_t races_ = 0;                 ///< the latest rounds, if they were lost with some of the votes
     std::size_t conflicts_ = 0;             ///< of tokens
     std::size_t lost_rounds_ = 0;           ///< to others, races included

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace redlock::detail {
 
@@ -147,7 +148,8 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
     auto& a = *self;
     auto& state = *a.state_;
     auto const ended = state.now();
-    auto again = ended + core::pause_after(a.history_.rounds, state.runtime.random()[0]);
+    auto const bits = state.runtime.random()[0];
+    auto again = ended + core::pause_after(a.history_.rounds, bits);
     a.lost_rounds_ += lost == errc::contended ? 1 : 0;
     if (a.place_ && a.shares() && a.was_kept_out_by_a_holder())
         a.place_->kept_out(ended);
@@ -159,6 +161,11 @@ task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error
         bool const race = a.round_->votes.granted() > 0;
         a.races_ = race ? a.races_ + 1 : 0;
         a.denied_ += race ? 0 : 1;
+        look_at(*a.round_, ended, *a.estimate_);
+        if (!race) {
+            a.note_holder(ended);
+            again = ended + core::pause_after_denial(a.denied_, a.unchanged_, bits);
+        }
         // Where too few nodes will notify, the lock may go without a word.
         auto ask_anyway = a.will_be_notified() ? a.give_up_at_ : std::min(again, a.give_up_at_);
         if (a.growing_)
@@ -178,7 +185,6 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     using action = core::wait_plan<clock::time_point>::action;
     auto& a = *self;
     core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
-    look_at(*a.round_, decided, *a.estimate_);
     while (!a.stopped() && !a.is_overtaken()) {
         a.let_others_pass();
         auto const now = a.state_->now();
@@ -194,6 +200,16 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
         if (a.growing_)
             a.keep_what_is_ours();
     }
+}
+
+// As long as one holder keeps the lock, it ends when it was to end before. Where others have taken it since, it ends later by about the time since.
+void acquisition::note_holder(clock::time_point now)
+{
+    auto const free_at = estimate_->free_at();
+    auto const passed = now - std::exchange(denied_at_, now);
+    bool const is_same = denied_ > 1 && free_at - std::max<clock::duration>(passed / 4, 2ms) <= free_expected_;
+    unchanged_ = is_same ? unchanged_ + 1 : 0;
+    free_expected_ = free_at;
 }
 
 // Whether a quorum of the nodes will notify when what they have said changes. Who has granted has no more to say, unless any of several

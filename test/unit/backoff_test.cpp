@@ -19,6 +19,30 @@ BOOST_AUTO_TEST_CASE(rule_10_pauses_grow_up_to_a_ceiling)
     }
 }
 
+BOOST_AUTO_TEST_CASE(pause_after_denial_shrinks_with_each_denial)
+{
+    auto const most = [](std::size_t denied) { return pause_after_denial(denied, 0, ~0ULL); };
+    BOOST_TEST((most(1) > 23ms && most(1) <= 24ms));
+    for (std::size_t denied = 1; denied < 40; ++denied) {
+        BOOST_TEST((most(denied + 1) <= most(denied)));
+        BOOST_TEST((pause_after_denial(denied, 0, 0) >= 1ms));  // well above a round trip
+    }
+    BOOST_TEST((most(16) <= 4ms));
+    BOOST_TEST((most(1'000'000) == most(16)));
+    BOOST_TEST((pause_after_denial(0, 0, 0) == 6ms));
+}
+
+BOOST_AUTO_TEST_CASE(pause_after_denial_grows_while_the_holder_is_the_same)
+{
+    for (std::size_t const denied : {1u, 4u, 16u, 1'000'000u}) {
+        for (std::size_t unchanged = 0; unchanged < 10; ++unchanged) {
+            auto const now = pause_after_denial(denied, unchanged, 0), next = pause_after_denial(denied, unchanged + 1, 0);
+            BOOST_TEST((next == std::min<std::chrono::nanoseconds>(2 * now, 64ms)));
+        }
+        BOOST_TEST((pause_after_denial(denied, 1'000'000, ~0ULL) <= 256ms));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(rule_10_pauses_are_random)
 {
     BOOST_TEST((pause_after(3, 1ULL << 62) != pause_after(3, 3ULL << 61)));
