@@ -12,10 +12,16 @@ using testbed::local_server;
 
 BOOST_AUTO_TEST_SUITE(faults_of_mysql, *only_with_mariadb())
 
+namespace {
+
+constexpr int newcomers = 2;
+
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(nobody_meets_anybody_while_the_database_is_killed_and_stopped)
 {
     mariadb_server s;  // which flushes what it confirms
-    count_in_turn({.nodes = {s.url()}, .stores = {mysql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) { disturb(s, some_more); });
+    count_in_turn({.nodes = {s.url()}, .stores = {mysql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) { disturb(s, some_more); }, newcomers);
 }
 
 BOOST_AUTO_TEST_CASE(nor_in_a_quorum_of_two_redis_servers_and_a_database)
@@ -29,7 +35,7 @@ BOOST_AUTO_TEST_CASE(nor_in_a_quorum_of_two_redis_servers_and_a_database)
         one.kill();
         one.start();
         stop_for_longer_than(counting_ttl, two);
-    });
+    }, newcomers);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
