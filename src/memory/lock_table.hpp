@@ -1,5 +1,7 @@
 #pragma once
 
+#include "memory/readers.hpp"
+
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
@@ -38,7 +40,7 @@ public:
     std::map<std::string, std::pair<std::map<std::string, bool>, clock::time_point>, std::less<>> wanted;
 
     /// Who shares a lock, by key: until when. Means nothing unless the key holds `core::shared_word`.
-    std::map<std::string, std::map<std::string, clock::time_point, std::less<>>, std::less<>> readers;
+    std::map<std::string, detail::readers, std::less<>> readers;
 
     /// Until when a process keeps a lock for its own waiters, by the lock's key.
     std::map<std::string, clock::time_point, std::less<>> handovers;
@@ -65,7 +67,7 @@ private:
     node_reply have_alone(node_command const&, clock::time_point now, void const* who);
     node_reply downgrade(node_command const&, clock::time_point now);
     void enter(node_command const&, clock::time_point now);
-    clock::time_point* reader(node_command const&, clock::time_point now);
+    bool is_reader(node_command const&, clock::time_point now);
     bool others_want_it_alone(node_command const&, clock::time_point now) const;
     taken_key look_at(node_command const&, std::size_t key, entry const&, clock::time_point now) const;
     void raise_ttl_or_set(std::string const& key, node_command const&, clock::time_point now);

@@ -19,12 +19,9 @@ std::chrono::milliseconds from_to(clock::time_point now, clock::time_point end)
 
 }  // namespace
 
-// Null if it does not share the lock, or not any more.
-clock::time_point* lock_table::reader(node_command const& c, clock::time_point now)
+bool lock_table::is_reader(node_command const& c, clock::time_point now)
 {
-    auto& all = readers[c.key()];
-    auto const known = all.find(c.value);
-    return known != all.end() && known->second > now ? &known->second : nullptr;
+    return readers[c.key()].end_of(c.value) > now;
 }
 
 bool lock_table::others_want_it_alone(node_command const& c, clock::time_point now) const
@@ -43,9 +40,8 @@ void lock_table::enter(node_command const& c, clock::time_point now)
     auto& all = readers[c.key()];
     if (!e)
         all.clear();
-    auto& own = all[std::string(c.value)];
-    own = std::max(own, end);
-    std::erase_if(all, [now](auto& one) { return one.second <= now; });
+    all.keep(c.value, end);
+    all.erase_until(now);
     if (!e)
         entries.insert_or_assign(c.key(), entry{std::string(core::shared_word), end});
     else if (e->expires != clock::time_point::max())
@@ -96,7 +92,7 @@ node_reply lock_table::extend_shared(node_command const& c, clock::time_point no
     }
     if (e && e->value != core::shared_word)
         return {.vote = vote::denied};
-    bool const missing = !e || !reader(c, now);
+    bool const missing = !e || !is_reader(c, now);
     node_reply r{.vote = missing || c.alone ? vote::denied : vote::granted};
     r.healed = missing && c.heal && !is_dead(c, now) && !(e && c.alone);
     if (r.healed && c.alone)
@@ -121,13 +117,12 @@ node_reply lock_table::have_alone(node_command const& c, clock::time_point now, 
         raise_ttl_or_set(c.key(), c, now);
         return {.vote = vote::granted};
     }
-    auto const* const own_end = e && e->value == core::shared_word ? reader(c, now) : nullptr;
-    if (!own_end)
+    if (!e || e->value != core::shared_word || !is_reader(c, now))
         return {.vote = vote::denied};
     auto& all = readers[c.key()];
-    std::erase_if(all, [now](auto& one) { return one.second <= now; });
+    all.erase_until(now);
     if (all.size() == 1) {
-        *e = {std::string(c.value), std::max(*own_end, now + std::min(c.ttl, session))};
+        *e = {std::string(c.value), std::max(all.end_of(c.value), now + std::min(c.ttl, session))};
         readers.erase(c.key());
         forget_wish(c.key(), c.contender, who);
         return {.vote = vote::granted};
@@ -143,7 +138,7 @@ node_reply lock_table::downgrade(node_command const& c, clock::time_point now)
 {
     auto* const e = find(c.key(), now);
     if (e && e->value == core::shared_word)
-        return {.vote = reader(c, now) ? vote::granted : vote::denied};
+        return {.vote = is_reader(c, now) ? vote::granted : vote::denied};
     if (!e || e->value != c.value || e->expires == clock::time_point::max())
         return {.vote = vote::denied};
     readers[c.key()] = {{std::string(c.value), e->expires}};
@@ -161,8 +156,8 @@ node_reply lock_table::release_shared(node_command const& c, clock::time_point n
     if (!e || e->value != core::shared_word)
         return {.vote = vote::denied};
     auto& all = readers[c.key()];
-    std::erase_if(all, [now](auto& one) { return one.second <= now; });
-    bool const ours = all.erase(std::string(c.value)) > 0;
+    all.erase_until(now);
+    bool const ours = all.erase(c.value);
     if (all.empty()) {
         entries.erase(c.key());
         readers.erase(c.key());

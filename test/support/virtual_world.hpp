@@ -15,13 +15,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <exception>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <unordered_map>
 #include <vector>
 
 namespace redlock::test {
@@ -36,6 +39,7 @@ public:
     std::uint64_t wall_clock = 0;     ///< what the clients take for the time of day, in microseconds
     std::function<void()> each_step;  ///< called after each thing that happened
     int random_until = -1;            ///< how often there are random numbers still; -1: always
+    bool computing_takes_time = false;  ///< each function takes the time that it takes the processor; with sanitizers a tenth of it
 
     using event = std::pair<clock::time_point, std::uint64_t>;  ///< when, and the how many-eth it is
 
@@ -90,16 +94,43 @@ private:
     void step()
     {
         auto first = events_.extract(events_.begin());
-        now = first.key().first;
+        now = std::max(now, first.key().first);
         first.mapped()();
     }
 
     void handle()
     {
         context.restart();
-        context.poll();
+        if (computing_takes_time)
+            compute();
+        else
+            context.poll();
         if (each_step)
             each_step();
+    }
+
+    // What is due meanwhile does not wait until nothing is left to do.
+    void compute()
+    {
+        for (bool any = true; any;) {
+            auto const begun = processor_time();
+            any = context.poll_one() > 0;
+            now += processor_time() - begun;
+            for (; !events_.empty() && events_.begin()->first.first <= now; any = true)
+                step();
+        }
+    }
+
+    static clock::duration processor_time()
+    {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        constexpr int slower = 10;
+#else
+        constexpr int slower = 1;
+#endif
+        std::timespec t{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec)) / slower;
     }
 
     std::map<event, std::function<void()>> events_;
@@ -269,7 +300,7 @@ public:
             auto const self = weak.lock();
             if (!self || self->closed_)
                 return;
-            for (auto const& o : std::vector(self->pending_)) {
+            for (auto const& o : std::list(self->pending_)) {
                 if (o->sent_on() != 0)
                     self->answer(o, failed(errc::connection_lost, false));
             }
@@ -281,13 +312,14 @@ public:
 
     void submit(std::shared_ptr<node_operation> o) override
     {
-        pending_.push_back(o);
+        where_[o.get()] = pending_.insert(pending_.end(), o);
         asio::post(executor_, [self = shared_from_this(), o] { self->send(o); });
     }
 
     void close() override
     {
         closed_ = true;
+        where_.clear();
         for (auto const& o : std::exchange(pending_, {}))
             o->complete(failed(errc::node_closed, o->sent_on() == 0));
         executor_ = {};
@@ -296,6 +328,7 @@ public:
     void abandon() override
     {
         closed_ = true;
+        where_.clear();
         pending_.clear();
         backlog_.clear();
         executor_ = {};
@@ -388,8 +421,11 @@ private:
 
     void answer(std::shared_ptr<node_operation> const& o, node_reply reply)
     {
-        if (std::erase(pending_, o) > 0)
-            o->complete(std::move(reply));
+        auto const known = where_.extract(o.get());
+        if (!known)
+            return;
+        pending_.erase(known.mapped());
+        o->complete(std::move(reply));
     }
 
     virtual_world& world_;
@@ -399,7 +435,8 @@ private:
     node_events events_;
     std::uint32_t connection_ = 0;  // the last that was used
     asio::any_io_executor executor_;
-    std::vector<std::shared_ptr<node_operation>> pending_;
+    std::list<std::shared_ptr<node_operation>> pending_;
+    std::unordered_map<node_operation const*, std::list<std::shared_ptr<node_operation>>::iterator> where_;
     std::vector<std::shared_ptr<node_operation>> backlog_;
     bool closed_ = false;
 };

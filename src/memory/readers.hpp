@@ -1,0 +1,71 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace redlock::detail {
+
+/// Who shares one lock, by the values of the locks: until when. There may be thousands.
+class readers {
+public:
+    readers() = default;
+    readers(std::initializer_list<std::pair<std::string, clock::time_point>> all)
+    {
+        for (auto const& [value, end] : all)
+            keep(value, end);
+    }
+
+    /// Never shortens.
+    void keep(std::string_view value, clock::time_point end)
+    {
+        auto const [known, is_new] = ends_.try_emplace(std::string(value), end);
+        if (!is_new && known->second >= end)
+            return;
+        order_.erase({known->second, known->first});
+        known->second = end;
+        order_.emplace(end, known->first);
+    }
+
+    bool erase(std::string_view value)
+    {
+        auto const known = ends_.find(value);
+        if (known == ends_.end())
+            return false;
+        order_.erase({known->second, known->first});
+        ends_.erase(known);
+        return true;
+    }
+
+    /// Those whose time is over.
+    void erase_until(clock::time_point now)
+    {
+        while (!order_.empty() && order_.begin()->first <= now)
+            erase(std::string(order_.begin()->second));
+    }
+
+    void clear() { *this = {}; }
+
+    /// The minimum: it is not there.
+    clock::time_point end_of(std::string_view value) const
+    {
+        auto const known = ends_.find(value);
+        return known == ends_.end() ? clock::time_point::min() : known->second;
+    }
+    bool contains(std::string_view value) const { return ends_.contains(value); }
+    std::size_t size() const noexcept { return ends_.size(); }
+    bool empty() const noexcept { return ends_.empty(); }
+
+private:
+    std::map<std::string, clock::time_point, std::less<>> ends_;
+    std::set<std::pair<clock::time_point, std::string>> order_;
+};
+
+}  // namespace redlock::detail
