@@ -10,6 +10,9 @@
 #include <redlock/lock_error.hpp>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -34,16 +37,18 @@ bool lacks_nodes(error_code ec)
 }
 
 /** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's strand knows is
-    posted there, so that the observer is told everything in one place, in order. The manager knows it weakly only.
+    posted there, so that the observer is told everything in one place, in order. The manager knows it weakly only. So does the user's
+    cancellation slot, which may be destroyed after the strand's execution context.
 */
-class candidate final : public std::enable_shared_from_this<candidate> {
+class candidate final : public cancellable, public std::enable_shared_from_this<candidate> {
 public:
     candidate(asio::any_io_executor strand, std::shared_ptr<manager_state> s, std::string name, elect_options options, leader_body body)
         : strand_(std::move(strand)), state_(std::move(s)), name_(std::move(name)), options_(std::move(options)), body_(std::move(body))
     {
     }
 
-    static asio::awaitable<void> run(std::shared_ptr<candidate>);
+    void start(completion<void(std::exception_ptr)> done);
+    void request_cancel(asio::cancellation_type) override;
 
 private:
     class listener;
@@ -62,6 +67,7 @@ private:
         std::optional<election_event> why;
     };
 
+    static asio::awaitable<void> run(std::shared_ptr<candidate>);
     static asio::awaitable<void> stand_until_done(std::shared_ptr<candidate>);
     static asio::awaitable<attempt_report> lead_once(std::shared_ptr<candidate>);
     static asio::awaitable<void> run_body(std::shared_ptr<candidate>, lock&);
@@ -85,6 +91,8 @@ private:
     elect_options const options_;
     leader_body const body_;
 
+    completion<void(std::exception_ptr)> done_;
+    asio::cancellation_signal signal_;
     std::shared_ptr<queue_observer> listener_;
     term term_;                 ///< the latest
     std::size_t failures_ = 0;  ///< in a row
@@ -130,6 +138,19 @@ private:
     acquire_options const options_;
     std::weak_ptr<candidate> const candidate_;
 };
+
+void candidate::start(completion<void(std::exception_ptr)> done)
+{
+    done_ = std::move(done);
+    done_.on_cancel(weak_from_this());
+    auto ended = [self = shared_from_this()](std::exception_ptr failure) { self->done_(std::move(failure)); };
+    asio::co_spawn(strand_, run(shared_from_this()), asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand_, std::move(ended))));
+}
+
+void candidate::request_cancel(asio::cancellation_type type)
+{
+    asio::dispatch(strand_, [self = shared_from_this(), type] { self->signal_.emit(type); });
+}
 
 asio::awaitable<void> candidate::run(std::shared_ptr<candidate> self)
 {
@@ -328,11 +349,12 @@ asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::strin
 {
     if (auto const wrong = check(options, state->settings); !wrong.empty())
         throw lock_error(attempt_report{.outcome = errc::invalid_argument, .message = about(name, "cannot stand for") + ": " + wrong});
-    auto const strand = strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
-    auto running = asio::co_spawn(
-        strand, candidate::run(std::make_shared<candidate>(strand, std::move(state), std::move(name), std::move(options), std::move(body))),
-        asio::use_awaitable);
-    co_await std::move(running);
+    auto strand = strand_of<asio::any_io_executor>(co_await asio::this_coro::executor);
+    auto c = std::make_shared<candidate>(std::move(strand), state, std::move(name), std::move(options), std::move(body));
+    auto start = [](auto const&, std::shared_ptr<candidate> who, completion<void(std::exception_ptr)> done) { who->start(std::move(done)); };
+    asio::use_awaitable_t<> const token;
+    auto standing = initiate<void(std::exception_ptr)>::on<completion<void(std::exception_ptr)>, decltype(token)>(state, start, token, std::move(c));
+    co_await std::move(standing);  // which the candidate completes: nothing here keeps it
 }
 
 }  // namespace redlock::detail

@@ -1,16 +1,23 @@
 #include "support/virtual_world.hpp"
 
+#include <redlock/elect.hpp>
+#include <redlock/lock_scope.hpp>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
 #include <malloc.h>
+#include <memory>
+#include <type_traits>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -393,6 +400,111 @@ BOOST_FIXTURE_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once, manager_o
     won.held = {};
     w.run_for(1ms);
     BOOST_TEST(told == cancel.size());
+}
+
+namespace {
+
+/// Runs on an event loop; how many copies there are can be told.
+struct counted_executor {
+    asio::io_context::executor_type inner;
+    std::shared_ptr<void> copies = std::make_shared<int>();
+
+    asio::execution_context& query(asio::execution::context_t) const noexcept { return inner.context(); }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept { return asio::execution::blocking.never; }
+    template <class F>
+    void execute(F f) const
+    {
+        asio::post(inner, std::move(f));
+    }
+    friend bool operator==(counted_executor const& a, counted_executor const& b) noexcept { return a.copies == b.copies; }
+    friend bool operator!=(counted_executor const& a, counted_executor const& b) noexcept { return !(a == b); }
+};
+
+// How many copies of the user's executor are left in his cancellation slot when its execution context is gone.
+template <class Start>
+long copies_left(Start start)
+{
+    asio::cancellation_signal signal;
+    std::shared_ptr<void> copies;
+    {
+        and_another<connected_to<3>> world;
+        auto const blocker = world.w.acquire(*world.other, "busy", {.ttl = 60s});
+        auto won = world.w.acquire(*world.locks, "stock", {.ttl = 60s, .mode = mode::upgradeable});
+        counted_executor const executor{world.w.context.get_executor()};
+        copies = executor.copies;
+        start(world, won.held, asio::any_io_executor(executor), signal.slot());
+        world.w.run_for(10ms);
+        BOOST_TEST(copies.use_count() > 2);  // it is under way
+    }
+    return copies.use_count() - 1;
+}
+
+template <class Make>
+auto spawned(Make make)
+{
+    return [make](auto& world, lock&, asio::any_io_executor const& executor, asio::cancellation_slot slot) {
+        asio::co_spawn(executor, make(world, *world.locks), asio::bind_cancellation_slot(slot, asio::detached));
+    };
+}
+
+template <class Begin>
+auto called(Begin begin)
+{
+    return [begin](auto& world, lock& held, asio::any_io_executor const& executor, asio::cancellation_slot slot) {
+        begin(world, held, asio::bind_cancellation_slot(slot, asio::bind_executor(executor, [](auto&&...) {})));
+    };
+}
+
+template <class Result>
+asio::awaitable<Result> for_ever()
+{
+    asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+    co_await never.async_wait(asio::use_awaitable);
+    if constexpr (!std::is_void_v<Result>)
+        co_return Result();
+}
+
+}  // namespace
+
+// What asio::co_spawn itself leaves there is the user's own. A strand of ours is worse than his executor: it ends with the context's services.
+BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_context)
+{
+    auto const own = copies_left(spawned([](auto&, auto&) { return for_ever<void>(); }));
+
+    auto const leads = [](lock&) { return for_ever<elected>(); };
+    auto const body = [](auto&) { return for_ever<void>(); };
+    acquire_options const waits{.ttl = 60s, .wait = 1h};
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "free", {}, leads); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return elect(locks, "busy", {}, leads); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_lock("free", {.ttl = 60s}, body); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_lock("busy", waits, body); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return locks.with_any_lock(slots("free", 3), {.ttl = 60s}, body); })) == own);
+    BOOST_TEST(copies_left(spawned([&](auto&, auto& locks) { return lock_scope(locks).with_lock("busy", waits, body); })) == own);
+
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits, std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire({"busy", "free"}, waits, std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire_any("busy", waits, std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { lock_scope(*w.locks).async_acquire("busy", waits, std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) {
+                   w.locks->async_acquire("busy", {.ttl = 60s, .wait = 1h, .mode = mode::upgradeable}, std::move(h));
+               })) == 0);
+    BOOST_TEST(copies_left(called([](auto&, lock& l, auto h) { l.async_wait_lost(std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([](auto& w, lock& l, auto h) {
+                   w.w.each([](auto& s) { s.mute = true; });
+                   l.async_release(std::move(h));
+               })) == 0);
+    BOOST_TEST(copies_left(called([](auto& w, lock& l, auto h) {
+                   w.w.each([](auto& s) { s.mute = true; });
+                   l.async_extend(60s, std::move(h));
+               })) == 0);
+    BOOST_TEST(copies_left(called([](auto& w, lock& l, auto h) {
+                   w.w.each([](auto& s) { s.mute = true; });
+                   l.async_upgrade(1h, std::move(h));
+               })) == 0);
+    BOOST_TEST(copies_left(called([](auto& w, lock&, auto h) {
+                   w.w.each([](auto& s) { s.mute = true; });
+                   w.locks->async_shutdown(std::move(h));
+               })) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
