@@ -71,7 +71,8 @@ struct elect_options {
     /// Never longer than this: 1 ms to a day.
     std::chrono::milliseconds pause_max{60'000};
 
-    /// A body that ran for so long before it threw has not failed again, but for the first time. Zero: each time is the first.
+    /// A body that ran for so long before it threw has not failed again, but for the first time: 0 to 100 years. Zero: each time is the
+    /// first.
     std::chrono::milliseconds stable{60'000};
 
     /** After `elected::done` the lock is kept until this long after its acquisition began, 0 to `lock.ttl`: for jobs that every process

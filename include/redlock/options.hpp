@@ -28,13 +28,13 @@ struct acquire_options {
     /// The operation takes at most `wait` plus `config::node_timeout`. As long as the manager has never been connected to a
     /// majority, `config::connect_timeout` and another `node_timeout` come on top. With `config::fencing` the last round may
     /// need a second one to draw its token, and is repeated at once where another client was ahead, at most once for each node
-    /// beyond the quorum and once more: in all 2 * (nodes - quorum + 2) * `node_timeout` after `wait`. @ref wait_forever: until
-    /// cancelled.
+    /// beyond the quorum and once more: in all 2 * (nodes - quorum + 2) * `node_timeout` after `wait`. Up to 100 years, or
+    /// @ref wait_forever: until cancelled.
     std::chrono::milliseconds wait{0};
 
     redlock::renewal renew = renewal::none;
 
-    /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms or more. Zero: no limit.
+    /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms to 100 years. Zero: no limit.
     std::chrono::milliseconds max_hold{0};
 
     /// With @ref mode::shared others may hold the lock at the same time, if they share it, too. One resource only. Those who wait in one

@@ -150,6 +150,11 @@ std::string upgrade_key(std::string_view key)
     return k;
 }
 
+std::string_view without_upgrade_mark(std::string_view name) noexcept
+{
+    return name.substr(0, name.find(upgrade_mark));
+}
+
 std::string session_key(std::string_view prefix, std::string_view session)
 {
     return std::string(prefix).append(session_mark).append(":").append(session);

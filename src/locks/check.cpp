@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace redlock::detail {
@@ -18,6 +19,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds ttl_min{20};
 constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
+constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: added to any time it leads to another
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
 constexpr std::size_t resources_max = 256;  // one call stands in a server's way: about 0.7 ms
@@ -34,7 +36,26 @@ std::string check_between(std::string_view field, milliseconds value, millisecon
     return fmt::format("{} is {} ms, but must be {} to {} ms", field, value.count(), low.count(), high.count());
 }
 
+// Of a duration that has no other limit.
+std::string check_duration(std::string_view field, milliseconds value, milliseconds low = milliseconds(0))
+{
+    return check_between(field, value, low, duration_max);
+}
+
+bool is_known(mode m) noexcept
+{
+    return m == mode::exclusive || m == mode::shared || m == mode::upgradeable;
+}
+
 }  // namespace
+
+std::string check_wait(milliseconds wait)
+{
+    if (wait == wait_forever)
+        return {};
+    auto wrong = check_duration("wait", wait);
+    return wrong.empty() ? wrong : wrong + ", or wait_forever";
+}
 
 std::string check(config const& c)
 {
@@ -113,9 +134,17 @@ std::string check_resources(selection const& wanted, std::string_view prefix)
     return {};
 }
 
-char const* name_of(mode m) noexcept
+std::string name_of(mode m)
 {
-    return m == mode::exclusive ? "exclusive" : m == mode::shared ? "shared" : "upgradeable";
+    switch (m) {
+    case mode::exclusive:
+        return "exclusive";
+    case mode::shared:
+        return "shared";
+    case mode::upgradeable:
+        return "upgradeable";
+    }
+    return std::to_string(static_cast<int>(m));
 }
 
 }  // namespace
@@ -125,6 +154,8 @@ std::string check(selection const& wanted, acquire_options const& o, config cons
     auto const& resources = wanted.resources;
     if (auto wrong = check_resources(wanted, c.prefix); !wrong.empty())
         return wrong;
+    if (!is_known(o.mode))
+        return fmt::format("mode is {}, but must be exclusive, shared or upgradeable", name_of(o.mode));
     if (o.mode != mode::exclusive && wanted.any)
         return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)
@@ -136,13 +167,16 @@ std::string check(acquire_options const& o, config const& c)
 {
     if (auto wrong = check_ttl(o.ttl, c); !wrong.empty())
         return wrong;
-    if (o.wait < milliseconds(0))
-        return fmt::format("wait is {} ms, but must be 0 or more", o.wait.count());
+    if (auto wrong = check_wait(o.wait); !wrong.empty())
+        return wrong;
+    if (o.renew != renewal::none && o.renew != renewal::automatic)
+        return fmt::format("renew is {}, but must be none or automatic", static_cast<int>(o.renew));
     if (o.group.size() > group_max)
         return fmt::format("group has {} bytes, but must have 0 to {}", o.group.size(), group_max);
-    if (o.max_hold != milliseconds(0) && o.max_hold < ttl_min)
-        return fmt::format("max_hold is {} ms, but must be 0, or {} ms or more", o.max_hold.count(), ttl_min.count());
-    return {};
+    if (o.max_hold == milliseconds(0))
+        return {};
+    auto wrong = check_duration("max_hold", o.max_hold, ttl_min);
+    return wrong.empty() ? wrong : wrong + ", or 0: no limit";
 }
 
 std::string check(elect_options const& o, config const& c)
@@ -155,8 +189,8 @@ std::string check(elect_options const& o, config const& c)
         return wrong;
     if (o.pause_min < milliseconds(1) || o.pause_min > o.pause_max)
         return fmt::format("pause_min is {} ms, but must be 1 ms to pause_max, which is {} ms", o.pause_min.count(), o.pause_max.count());
-    if (o.stable < milliseconds(0))
-        return fmt::format("stable is {} ms, but must be 0 or more", o.stable.count());
+    if (auto wrong = check_duration("stable", o.stable); !wrong.empty())
+        return wrong;
     if (o.at_least < milliseconds(0) || o.at_least > o.lock.ttl)
         return fmt::format("at_least is {} ms, but must be 0 to lock.ttl, which is {} ms, or the key would not outlive the process for so long",
                            o.at_least.count(), o.lock.ttl.count());
@@ -167,6 +201,8 @@ std::string check(lock_ticket const& t, config const& c)
 {
     if (auto wrong = check_resources(t.resources, c.prefix); !wrong.empty())
         return wrong;
+    if (!is_known(t.mode))
+        return fmt::format("ticket.mode is {}, but must be exclusive or shared", name_of(t.mode));
     if (t.mode == mode::upgradeable)
         return "ticket.mode is upgradeable, but must be exclusive or shared: the right to an upgrade ends with its process";
     if (t.mode == mode::shared && t.resources.size() > 1)

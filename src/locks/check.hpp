@@ -6,6 +6,7 @@
 #include <redlock/lock_ticket.hpp>
 #include <redlock/options.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ namespace redlock::detail {
 std::string check(config const&);
 std::string check_resource(std::string_view resource, std::string_view prefix);
 std::string check_ttl(std::chrono::milliseconds ttl, config const&);
+std::string check_wait(std::chrono::milliseconds);
 std::string check(acquire_options const&, config const&);
 std::string check(selection const&, acquire_options const&, config const&);
 std::string check(elect_options const&, config const&);

@@ -1,5 +1,6 @@
 #include "locks/explain.hpp"
 
+#include "core/key.hpp"
 #include "locks/check.hpp"
 
 #include <boost/asio/error.hpp>
@@ -34,9 +35,10 @@ std::size_t printable_size(std::string_view text) noexcept
 
 shown_name::shown_name(resource_set const& resources, bool any) noexcept
 {
-    add(any && resources.size() > 1 ? "any of \"" : "\"");
-    if (resources.size() > 0)
-        add_name(resources.names().front());
+    auto const first = resources.size() > 0 ? std::string_view(resources.names().front()) : std::string_view();
+    auto const name = core::without_upgrade_mark(first);
+    add(any && resources.size() > 1 ? "any of \"" : name != first ? "the right to upgrade \"" : "\"");
+    add_name(name);
     add("\"");
     if (resources.size() < 2)
         return;

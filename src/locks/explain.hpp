@@ -20,7 +20,8 @@ class shown_name {
 public:
     explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
 
-    /// In quotation marks; of several the first, and how many more there are.
+    /// In quotation marks; of several the first, and how many more there are. The lock for the right to an upgrade is called so: its own name
+    /// is nothing to the user.
     explicit shown_name(resource_set const&, bool any = false) noexcept;
 
     operator std::string_view() const noexcept { return {text_, size_}; }

@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/validity.hpp"
+#include "locks/check.hpp"
 #include "locks/explain.hpp"
 #include "locks/fencing_token.hpp"
 #include "locks/held_lock.hpp"
@@ -192,17 +193,22 @@ std::string mode_change::refusal() const
                        std::string_view(shown_name(std::string_view(held))));
 }
 
+reported_error upgrade_refused(resource_set const& resources, std::string_view why)
+{
+    reported_error outcome(errc::invalid_argument);
+    try {
+        attempt_report r{.outcome = outcome, .message = about(resources, "cannot upgrade").append(": ").append(why)};
+        outcome.report = std::make_shared<attempt_report const>(std::move(r));
+    } catch (...) {  // out of memory: the code must do
+    }
+    return outcome;
+}
+
 void mode_change::complete(error_code ec)
 {
-    reported_error outcome(cancelled_ ? make_error_code(asio::error::operation_aborted) : ec);
-    if (!cancelled_ && !why_.empty()) {
-        try {
-            attempt_report r{.outcome = ec, .message = about(held_->resources, "cannot upgrade") + ": " + why_};
-            outcome.report = std::make_shared<attempt_report const>(std::move(r));
-        } catch (...) {  // out of memory: the code must do
-        }
-    }
-    done(std::move(outcome));
+    if (cancelled_)
+        return done(reported_error(asio::error::operation_aborted));
+    done(why_.empty() ? reported_error(ec) : upgrade_refused(held_->resources, why_));
 }
 
 // The nodes have noted that it waits, and keep others from reading.
@@ -334,7 +340,9 @@ void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, mod
         return done(ec);
     if (s->lock.grant()->is_taken_over())  // who had it before may have tried, and what takes that back may arrive late
         return done(errc::invalid_argument);
-    if (wait.count() < 0 || (wait.count() > 0 && !s->lock.is_upgradeable()))
+    if (auto const wrong = check_wait(wait); !wrong.empty())
+        return done(upgrade_refused(s->lock.resources, wrong));
+    if (wait.count() > 0 && !s->lock.is_upgradeable())
         return done(errc::invalid_argument);
     auto const& state = s->lock.state;
     auto change = make_recycled<mode_change>(std::move(s), wait, std::move(done));

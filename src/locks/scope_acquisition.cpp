@@ -92,6 +92,7 @@ private:
     std::vector<lock_handle> parts_;  ///< what is held of it
     resource_set rest_;               ///< what is not
     reported_error asked_;            ///< what has become of that
+    attempt_report said_;             ///< the same, if there is to be a report
     bool has_asked_ = false;
     std::string why_;                 ///< it failed, if the code alone does not tell
     lock_handle won_;
@@ -179,12 +180,14 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
 {
     auto& a = *self;
     a.has_asked_ = true;
+    auto how = a.options_;
+    how.report = how.report ? &a.said_ : nullptr;  // the user's is written once, at the end
     auto const result = [&a](reported_error ec, lock_handle won) {
         a.asked_ = std::move(ec);
         a.won_ = std::move(won);
     };
-    co_await a.ask<acquire_handler>(result, [&a](acquire_handler handler) {
-        start_acquire(a.scope_->manager, a.rest_, a.options_, std::move(handler), a.explains_, a.scope_->holds_up_to());
+    co_await a.ask<acquire_handler>(result, [&a, how](acquire_handler handler) {
+        start_acquire(a.scope_->manager, a.rest_, how, std::move(handler), a.explains_, a.scope_->holds_up_to());
     });
     if (!a.asked_) {
         a.scope_->add(a.won_);
@@ -254,12 +257,16 @@ void scope_acquisition::abandon()
 void scope_acquisition::complete(error_code ec)
 {
     parts_.clear();
+    if (ec)
+        won_ = {};  // there was no memory for more than the lock itself
     auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(manager_.now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
     reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);
     try {
-        if (options_.report && was_told)
-            options_.report->elapsed = elapsed;
+        if (options_.report && was_told) {
+            said_.elapsed = elapsed;
+            *options_.report = std::move(said_);
+        }
         if (!was_told && (options_.report || (ec && explains_))) {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
             r.message = ec ? about(resources_, "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";

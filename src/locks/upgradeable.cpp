@@ -3,6 +3,7 @@
 #include "core/key.hpp"
 #include "core/validity.hpp"
 #include "locks/acquisition.hpp"
+#include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -12,6 +13,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <utility>
 
 namespace redlock::detail {
@@ -31,7 +34,8 @@ public:
           options_(options),
           explains_(explains),
           holds_up_to_(std::move(holds_up_to)),
-          give_up_at_(core::later(state_->now(), options.wait))
+          called_(state_->now()),
+          give_up_at_(core::later(called_, options.wait))
     {
     }
 
@@ -58,24 +62,27 @@ public:
 private:
     using step = void (*)(upgradeable&, reported_error, lock_handle);
 
-    void acquire(resource_set names, acquire_options const& how, std::string const& holds_up_to, lock_handle right, step next)
+    void acquire(resource_set names, acquire_options how, std::string const& holds_up_to, lock_handle right, step next)
     try {
         auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             next(*self, std::move(ec), std::move(won));
         }));
+        how.report = options_.report ? &said_ : nullptr;  // the user's is written once, at the end
         auto a = make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to);
         a->right_to_upgrade = std::move(right);
         acquisition::start(std::move(a));
     } catch (...) {  // out of memory
-        done(reported_error(asio::error::no_memory), lock_handle());
+        end(reported_error(asio::error::no_memory), lock_handle());
     }
 
     void has_right(reported_error ec, lock_handle won)
     {
         if (ec)
-            return done(std::move(ec), lock_handle());
+            return end(std::move(ec), lock_handle());
         if (cancelled_)
-            return done(reported_error(asio::error::operation_aborted), lock_handle());
+            return end(reported_error(asio::error::operation_aborted), lock_handle());
+        rounds_ = said_.rounds;
+        second_rounds_ = said_.second_rounds;
         auto how = options_;
         if (options_.wait != wait_forever)
             how.wait = core::time_left(give_up_at_, state_->now());
@@ -88,7 +95,32 @@ private:
             won = {};
             ec = reported_error(errc::contended);
         }
+        end(std::move(ec), std::move(won));
+    }
+
+    // What both acquisitions have come to is one report.
+    void end(reported_error ec, lock_handle won)
+    {
+        if (options_.report || (ec && explains_))
+            tell(ec);
         done(std::move(ec), std::move(won));
+    }
+
+    void tell(reported_error& ec) noexcept
+    {
+        try {
+            attempt_report r = options_.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
+            if (r.outcome != ec || (ec && r.message.empty()))  // neither of them has failed
+                r = {.outcome = ec, .message = about(resources_, "cannot hold") + ": " + ec.message()};
+            r.rounds += rounds_;
+            r.second_rounds += second_rounds_;
+            r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
+            if (ec && explains_)
+                ec.report = std::make_shared<attempt_report const>(r);
+            if (options_.report)
+                *options_.report = std::move(r);
+        } catch (...) {  // out of memory: the code must do
+        }
     }
 
     std::shared_ptr<manager_state> const state_;
@@ -96,7 +128,11 @@ private:
     acquire_options const options_;
     bool const explains_;
     std::string const holds_up_to_;
+    clock::time_point const called_;
     clock::time_point const give_up_at_;
+    attempt_report said_;             ///< of the latest of both
+    std::size_t rounds_ = 0;          ///< of the first
+    std::size_t second_rounds_ = 0;   ///< likewise
     bool cancelled_ = false;
     asio::cancellation_signal signal_;
 };

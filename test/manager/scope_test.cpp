@@ -1,3 +1,4 @@
+#include "support/failing_memory.hpp"
 #include "support/virtual_world.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -1069,6 +1071,30 @@ BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
     locks.async_shutdown(asio::use_future);
     outer = {};
     context.join();
+}
+
+// Whichever piece of memory is missing when the nodes have granted it.
+BOOST_AUTO_TEST_CASE(acquire_in_scope_without_memory_gives_the_lock_back)
+{
+    std::size_t failures = 0;
+    for (int piece = 1; piece <= 40; ++piece) {
+        scope_world s;
+        lock_world::outcome o;
+        s.start(o, s.scope, "stock", {.ttl = 10s});
+        s.w.run_for(150us);  // the servers have answered
+        failing_memory::in = piece;
+        try {
+            s.w.run_for(200us);
+        } catch (std::bad_alloc const&) {  // it was the world's own
+        }
+        failing_memory::in = 0;
+        s.w.run_for(5s);
+        BOOST_TEST((!o.ec || o.held.empty()), "without piece " << piece << " there is an error and a lock");
+        failures += o.done && o.ec ? 1 : 0;
+        if (o.done && o.ec)
+            BOOST_TEST(s.keys("stock") == 0u);
+    }
+    BOOST_TEST(failures > 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,11 +3,13 @@
 #include "support/virtual_work.hpp"
 #include "support/virtual_world.hpp"
 
+#include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -1000,6 +1002,68 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_the_right_is_next, with_upgradeable)
     w.run_to([&] { return next.done; });
     BOOST_TEST(next.held.held());
     BOOST_TEST((next.held.mode() == mode::upgradeable));
+}
+
+// The lock for the right to an upgrade has a name that is nothing to the user.
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_in_vain_names_the_users_resource, readers)
+{
+    auto const holder = w.acquire(*second, "stock", {.ttl = 10s, .mode = mode::upgradeable});
+
+    auto const at_once = w.acquire(*locks, "stock", {.ttl = 10s, .mode = mode::upgradeable});
+    auto const waited = w.acquire(*locks, "stock", {.ttl = 10s, .wait = 100ms, .mode = mode::upgradeable});
+
+    for (auto const* o : {&at_once, &waited}) {
+        BOOST_TEST((o->ec == errc::contended));
+        BOOST_TEST((o->report.outcome == errc::contended));
+        BOOST_TEST(o->report.message.find(":=") == std::string::npos, o->report.message);
+        BOOST_TEST(o->report.message.find("the right to upgrade \"stock\"") != std::string::npos, o->report.message);
+    }
+    BOOST_TEST((waited.report.elapsed >= 100ms));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_reports_both_of_its_acquisitions, readers)
+{
+    auto const writer = write(*second, {.ttl = 1s});
+    auto const begun = w.now;
+
+    auto const won = w.acquire(*locks, "stock", {.ttl = 10s, .wait = 10s, .mode = mode::upgradeable});
+
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(won.report.message == "acquired");
+    BOOST_TEST((won.report.elapsed == std::chrono::duration_cast<std::chrono::microseconds>(won.when - begun)));
+    BOOST_TEST(won.report.rounds >= 3u);  // one for the right, one that was denied, and one that has won
+}
+
+// The first acquisition's outcome is no outcome of the call.
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_writes_its_report_once, readers)
+{
+    auto const writer = write(*second, {.ttl = 10s});
+    lock_world::outcome o;
+    o.report.message = "not written yet";
+    w.start_acquire(o, *locks, "stock", {.ttl = 10s, .wait = 1s, .mode = mode::upgradeable, .report = &o.report});
+
+    w.run_for(500ms);
+    BOOST_TEST(o.report.message == "not written yet");
+    w.run_for(1s);
+    BOOST_TEST(o.done);
+    BOOST_TEST((o.report.outcome == errc::contended));
+}
+
+BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_out_of_range_names_the_limit, readers)
+{
+    auto won = w.acquire(*locks, "stock", {.ttl = 10s, .mode = mode::upgradeable});
+    for (auto const wait : {-1ms, std::chrono::milliseconds::max() - 1ms}) {
+        auto outcome = won.held.async_upgrade(wait, asio::use_future);
+        w.run_for(1ms);
+        std::string said;
+        try {
+            outcome.get();
+        } catch (lock_error const& e) {
+            said = e.what();
+        }
+        BOOST_TEST(said.find("wait is " + std::to_string(wait.count()) + " ms, but must be 0 to 3155760000000 ms") != std::string::npos, said);
+    }
+    BOOST_TEST(won.held.held());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,6 +61,8 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check({.max_hold = -5ms}, c), "max_hold", "-5"));
     BOOST_TEST(mentions(detail::check({.max_hold = 19ms}, c), "max_hold", "20"));
     BOOST_TEST(detail::check({.max_hold = 20ms}, c).empty());
+    BOOST_TEST(mentions(detail::check("stock", {.mode = mode(77)}, c), "mode is 77", "exclusive, shared or upgradeable"));
+    BOOST_TEST(mentions(detail::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
     BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
     BOOST_TEST(mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
     auto const any_of = [&](std::size_t count, acquire_options o = {}) { return detail::check(detail::selection::any_of(slots("s", count)), o, c); };
@@ -93,8 +95,34 @@ BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_a
     BOOST_TEST(mentions(check({.pause_min = 0ms, .pause_max = 0ms}), "pause_max", "0 ms", "1 to 86400000"));
     BOOST_TEST(mentions(check({.pause_max = 25h}), "pause_max", "90000000", "86400000"));
     BOOST_TEST(mentions(check({.stable = -1ms}), "stable", "-1"));
+    BOOST_TEST(mentions(check({.lock = {.mode = mode(77)}}), "lock.mode is 77", "exclusive"));
     BOOST_TEST(mentions(check({.at_least = -1ms}), "at_least", "-1", "0"));
     BOOST_TEST(mentions(check({.at_least = 10'001ms}), "at_least", "10001", "lock.ttl, which is 10000"));
+}
+
+// Whatever is added to a time leads to another time.
+BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_value_and_limit)
+{
+    auto const c = good();
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24) * 36'525, endless = std::chrono::milliseconds::max();
+    BOOST_TEST(detail::check({.wait = longest, .max_hold = longest}, c) == "");
+    BOOST_TEST(detail::check(elect_options{.stable = longest}, c) == "");
+    BOOST_TEST(mentions(detail::check({.wait = longest + 1ms}, c), "wait is 3155760000001 ms", "0 to 3155760000000 ms", "or wait_forever"));
+    BOOST_TEST(mentions(detail::check({.wait = endless - 1ms}, c), "wait is", "3155760000000"));
+    BOOST_TEST(mentions(detail::check({.max_hold = endless}, c), "max_hold is 9223372036854775807 ms", "20 to 3155760000000 ms", "or 0"));
+    BOOST_TEST(mentions(detail::check(elect_options{.stable = endless}, c), "stable is 9223372036854775807 ms", "0 to 3155760000000 ms"));
+    BOOST_TEST(mentions(detail::check(elect_options{.lock = {.max_hold = endless}}, c), "lock.max_hold", "3155760000000"));
+    BOOST_TEST(mentions(detail::check(elect_options{.pause_min = endless}, c), "pause_min", "pause_max"));
+    BOOST_TEST(mentions(detail::check(elect_options{.at_least = endless}, c), "at_least", "lock.ttl"));
+    BOOST_TEST(mentions(detail::check_wait(endless - 1ms), "wait", "3155760000000"));
+}
+
+BOOST_AUTO_TEST_CASE(check_of_a_ticket_with_an_unknown_mode_names_it)
+{
+    lock_ticket const t{.resources = "stock", .token = "t", .mode = mode(9)};
+    BOOST_TEST(mentions(detail::check(t, good()), "ticket.mode is 9", "exclusive or shared"));
+    lock_ticket const known{.resources = "stock", .token = "t"};
+    BOOST_TEST(mentions(detail::check(known, {.mode = mode(9)}, good()), "mode is 9", "ticket"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
