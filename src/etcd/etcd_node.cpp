@@ -186,6 +186,7 @@ private:
                 log(log_level::warning, why.error.message() + ": " + why.text);
             trouble_ = {.untouched = true, .error = why.error, .text = std::move(why.text)};
         }
+        refuse_all_ = true;
         flush_soon();
     }
 
@@ -218,7 +219,7 @@ private:
     void refuse()
     {
         outbox::finished over;
-        outbox_.refuse(trouble_, over);
+        outbox_.refuse(trouble_, std::exchange(refuse_all_, false), over);
         complete(std::move(over));
     }
 
@@ -326,6 +327,7 @@ private:
     static asio::awaitable<void> look(std::shared_ptr<etcd_node> self)
     {
         for (auto& n = *self; !n.closed_;) {
+            n.refuse_all_ = !n.ready();
             if (!n.ready())
                 n.refuse();
             else
@@ -360,6 +362,7 @@ private:
     std::shared_ptr<link> link_;
     std::uint32_t number_ = 0;   ///< of the latest connection
     outbox outbox_;
+    bool refuse_all_ = false;  ///< when it is refused next, also what was kept before
     std::optional<move> move_;  ///< to the latest lease
     bool moves_now_ = false;    ///< a part of it is under way
     bool others_next_ = false;  ///< it was a part of it that was sent last

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <string_view>
+#include <utility>
 
 namespace redlock::etcd_v3 {
 
@@ -56,30 +55,46 @@ std::string outbox::next(std::string const& session, std::uint32_t connection, s
     return all.request();
 }
 
+void outbox::enter(transaction t)
+{
+    auto const keys = t.operation->command().keys;
+    queues_.enter(std::move(t), keys);
+}
+
+// Those for which there is no room are not looked at.
 void outbox::choose(clock::time_point now, finished& over)
 {
-    std::set<std::string_view> busy;
+    for (auto& t : std::exchange(fresh_, {}))
+        enter(std::move(t));
     std::size_t widest = 1;
-    bool full = false;
-    transactions left;
-    for (auto& t : waiting_) {
+    for (bool full = false; !full && queues_.any_ready();) {
+        auto& t = queues_.front();
         if (auto reply = answer_at_once(*t.operation, now)) {
             over.emplace_back(std::move(t.operation), std::move(*reply));
+            queues_.drop_front();
             continue;
         }
-        auto const& keys = t.operation->command().keys;
-        bool const is_free = std::none_of(keys.begin(), keys.end(), [&](auto& k) { return busy.contains(k); });
-        busy.insert(keys.begin(), keys.end());
-        full = full || !has_room_for(t, widest);
-        if (full || !is_free) {
-            left.push_back(std::move(t));
-            continue;
-        }
-        widest = std::max(widest, keys.size());
+        if (!has_room_for(t, widest))
+            return;
+        widest = std::max(widest, t.operation->command().keys.size());
         full = t.alone;
-        under_way_.push_back(std::move(t));
+        under_way_.push_back(queues_.take_front());
     }
-    waiting_ = std::move(left);
+}
+
+outbox::transactions outbox::take_under_way()
+{
+    for (auto const& t : under_way_)
+        queues_.free(t.operation->command().keys);
+    return std::exchange(under_way_, {});
+}
+
+outbox::transactions outbox::take_waiting()
+{
+    auto all = queues_.take_all();
+    for (auto& t : std::exchange(fresh_, {}))
+        all.push_back(std::move(t));
+    return all;
 }
 
 // Each key takes two conditions.
@@ -93,25 +108,29 @@ void outbox::send_again(transactions all, bool alone)
 {
     for (auto t = all.rbegin(); t != all.rend(); ++t) {
         t->alone = t->alone || alone;
-        waiting_.push_front(std::move(*t));
+        auto const keys = t->operation->command().keys;
+        queues_.enter_first(std::move(*t), keys);
     }
 }
 
-void outbox::refuse(node_reply const& trouble, finished& over)
+void outbox::refuse(node_reply const& trouble, bool all, finished& over)
 {
     auto const now = clock::now();
-    transactions left;
-    for (auto& t : waiting_) {
+    auto const refused = [&](transaction& t) {
         auto const& o = *t.operation;
         bool const deletes = o.command().what == kind::release || o.command().what == kind::withdraw;
-        if (o.withdrawn() || now > o.not_after)
-            over.emplace_back(std::move(t.operation), too_late());
-        else if (trouble.error && !deletes)
-            over.emplace_back(std::move(t.operation), trouble);
-        else
-            left.push_back(std::move(t));
+        bool const is_late = o.withdrawn() || now > o.not_after;
+        if (!is_late && (!trouble.error || deletes))
+            return false;
+        over.emplace_back(std::move(t.operation), is_late ? too_late() : trouble);
+        return true;
+    };
+    if (all)
+        queues_.drop_if(refused);
+    for (auto& t : std::exchange(fresh_, {})) {
+        if (!refused(t))
+            enter(std::move(t));
     }
-    waiting_ = std::move(left);
 }
 
 void complete(outbox::finished all)

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "etcd/transaction.hpp"
+#include "leases/key_queues.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,17 +17,16 @@ namespace redlock::etcd_v3 {
 
 /** What is to be sent, and what is under way.
 
-    Whatever waits while a transaction is under way goes together in the next one, as far as it is about different keys. So what is about
-    one key is carried out in the order in which it came.
+    Whatever waits while a transaction is under way goes together in the next one, as far as it has room and it is about different keys.
 */
 class outbox {
 public:
-    using transactions = std::deque<transaction>;
+    using transactions = std::vector<transaction>;
 
     /// Operations that are over, to be completed when nothing here is being changed.
     using finished = std::vector<std::pair<std::shared_ptr<node_operation>, node_reply>>;
 
-    void add(std::shared_ptr<node_operation> o) { waiting_.emplace_back(std::move(o)); }
+    void add(std::shared_ptr<node_operation> o) { fresh_.emplace_back(std::move(o)); }
     bool idle() const noexcept { return under_way_.empty(); }
 
     /// The next transaction, on connection number @p connection, if the key @p session still holds that number. Empty: there is nothing to send.
@@ -36,20 +35,24 @@ public:
     /// When the one that is under way was sent.
     clock::time_point sent() const noexcept { return sent_; }
 
-    transactions take_under_way() noexcept { return std::exchange(under_way_, {}); }
-    transactions take_waiting() noexcept { return std::exchange(waiting_, {}); }
+    transactions take_under_way();
+    transactions take_waiting();
 
     /// Nothing was done for them: they come before all others. @p alone: each by itself.
     void send_again(transactions, bool alone = false);
 
     /// There is no connection. What cannot wait for one is over; if it is known why there is none, that is all but what deletes.
-    void refuse(node_reply const& trouble, finished& over);
+    /// @p all: those that were kept before, too
+    void refuse(node_reply const& trouble, bool all, finished& over);
 
 private:
+    void enter(transaction);
     void choose(clock::time_point now, finished& over);
     bool has_room_for(transaction const&, std::size_t widest) const;
 
-    transactions waiting_, under_way_;
+    transactions fresh_;  ///< in no queue yet
+    leases::key_queues<transaction> queues_;
+    transactions under_way_;
     clock::time_point sent_{};
 };
 

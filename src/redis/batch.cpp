@@ -1,6 +1,7 @@
 #include "redis/batch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace redlock::redis {
 
@@ -27,6 +28,8 @@ batch::batch() : request(one_try()) {}
 void batch::clear()
 {
     request.clear();
+    indexed_ = false;
+    by_key_.clear();
     entries.clear();
     look = {};
     for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
@@ -34,6 +37,18 @@ void batch::clear()
         replies[i].elements.clear();
     }
     complete_ = 0;
+}
+
+void batch::index()
+{
+    if (std::exchange(indexed_, true))
+        return;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].tracked_from == 0)
+            continue;
+        for (auto const& key : entries[i].operation->command().keys)
+            by_key_.emplace(key, i);
+    }
 }
 
 void batch::put(reply r)

@@ -7,12 +7,14 @@
 #include <boost/redis/adapter/any_adapter.hpp>
 #include <boost/redis/request.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,6 +51,19 @@ public:
 
     void clear();
 
+    /// Calls @p f with each entry about @p key; if that is empty, with all. None is added from the first call on.
+    template <class F>
+    void each_about(std::string_view key, F f)
+    {
+        if (key.empty()) {
+            std::ranges::for_each(entries, f);
+            return;
+        }
+        index();
+        for (auto [it, end] = by_key_.equal_range(key); it != end; ++it)
+            f(entries[it->second]);
+    }
+
     boost::redis::request request;
     std::vector<entry> entries;
     std::vector<reply> replies;
@@ -59,8 +74,11 @@ public:
 
 private:
     void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
+    void index();
 
     std::size_t complete_ = 0;
+    bool indexed_ = false;
+    std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, once that is wanted
 };
 
 /// Reads which keys the server says have changed.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,6 +95,7 @@ public:
         closed_ = true;
         flush_.clear();
         inquiry_.close();
+        queue_kept();
         for (auto const& o : std::exchange(queue_, {}))
             o->complete({.untouched = true, .error = errc::node_closed});
         members_.close();
@@ -105,6 +107,7 @@ public:
         closed_ = true;
         flush_.clear();
         inquiry_.abandon();
+        kept_.clear();
         queue_.clear();
         members_.abandon();
         if (runtime_ && !group_->runtime && runtime_->announce_abandonment())
@@ -138,6 +141,7 @@ private:
                          "after one, and who does not hear of it keeps locking on the old master");
         trouble_ = {};
         members_.tend(map_);
+        queue_kept();
         if (!queue_.empty())
             flush_soon();
         return {};
@@ -148,6 +152,7 @@ private:
         if (mapped_)
             return;  // those who are known tell where a slot has gone
         trouble_ = {.untouched = true, .error = why.error, .text = "no member tells of the cluster: " + why.text};
+        queue_kept();
         flush_soon();
     }
 
@@ -222,6 +227,13 @@ private:
         o->finish(std::move(r));
     }
 
+    // What was kept for want of a map is looked at again.
+    void queue_kept()
+    {
+        std::ranges::move(std::exchange(queue_, {}), std::back_inserter(kept_));
+        queue_ = std::exchange(kept_, {});
+    }
+
     void flush_soon() { runtime_->set(flush_, runtime_->now()); }
 
     void flush()
@@ -239,7 +251,7 @@ private:
         if (o->withdrawn() || runtime_->now() > o->not_after)
             return o->complete({.untouched = true, .error = errc::node_unreachable});
         if (!mapped_ && (!trouble_.error || c.what == kind::release))  // which is always wanted
-            return queue_.push_back(std::move(o));
+            return kept_.push_back(std::move(o));
         if (!mapped_)
             return o->complete(trouble_);
         if (c.what == kind::connect)
@@ -271,6 +283,7 @@ private:
     cluster_map map_;
     node_reply trouble_;       ///< before that: why none has
     std::vector<std::shared_ptr<node_operation>> queue_;
+    std::vector<std::shared_ptr<node_operation>> kept_;  ///< those that wait for that
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "redis/reply.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -72,7 +73,14 @@ void outbox::submit(std::shared_ptr<node_operation> o)
     if (connection_.up() || connection_.trouble().error)
         flush_soon();
     else if (queue_.size() > tidy_at_)
-        tidy(runtime_->now());
+        tidy(queue_, runtime_->now());
+}
+
+void outbox::disconnected()
+{
+    refuse_all_ = true;
+    if (connection_.trouble().error)
+        flush_soon();
 }
 
 void outbox::flush_soon()
@@ -94,8 +102,13 @@ bool outbox::begin_sending(clock::time_point now)
         return false;
     }
     if (connection_.silent(now)) {
-        tidy(now);
+        if (queue_.size() > tidy_at_)
+            tidy(queue_, now);
         return false;
+    }
+    if (!kept_.empty()) {
+        std::ranges::move(queue_, std::back_inserter(kept_));
+        queue_ = std::exchange(kept_, {});
     }
     taken_.clear();
     taken_.swap(queue_);  // who completes may submit
@@ -212,14 +225,12 @@ void outbox::change_read(std::string_view key)
 {
     auto const lock = core::what_changed(key).second;
     for (auto const& b : connection_.in_flight()) {
-        for (auto& e : b->entries) {
+        b->each_about(lock, [&](batch::entry& e) {
             if (e.tracked_from == 0 || !b->has(e.tracked_from))
-                continue;
-            auto const& keys = e.operation->command().keys;
-            bool const ours = key.empty() || std::any_of(keys.begin(), keys.end(), [&](auto& k) { return k == lock; });
-            if (ours && std::find(e.changed.begin(), e.changed.end(), key) == e.changed.end())
+                return;
+            if (std::find(e.changed.begin(), e.changed.end(), key) == e.changed.end())
                 e.changed.emplace_back(key);
-        }
+        });
     }
 }
 
@@ -228,30 +239,33 @@ void outbox::change_read(std::string_view key)
 // The server cannot be reached, and the reason is known: only releases wait for it to come back.
 void outbox::refuse_queue(clock::time_point now)
 {
-    for (auto& q : std::exchange(queue_, {})) {
+    auto refused = std::exchange(refuse_all_, false) ? std::exchange(kept_, {}) : std::vector<queued>();
+    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(refused));
+    for (auto& q : refused) {
         if (q.operation->command().what == node_command::kind::release && now <= q.operation->not_after)
-            queue_.push_back(std::move(q));
+            kept_.push_back(std::move(q));
         else
             q.operation->complete(connection_.trouble());
     }
 }
 
 // Drops what is not wanted any more, so that a server that stays away costs no memory.
-void outbox::tidy(clock::time_point now)
+void outbox::tidy(std::vector<queued>& all, clock::time_point now)
 {
-    for (auto& q : std::exchange(queue_, {})) {
+    for (auto& q : std::exchange(all, {})) {
         if (q.operation->withdrawn() || now > q.operation->not_after)
             q.operation->complete(too_late());
         else
-            queue_.push_back(std::move(q));
+            all.push_back(std::move(q));
     }
-    tidy_at_ = std::max(tidy_min, 2 * queue_.size());
+    tidy_at_ = std::max(tidy_min, 2 * all.size());
 }
 
 void outbox::close()
 {
     closed_ = true;
-    auto const queue = std::exchange(queue_, {});
+    auto queue = std::exchange(kept_, {});
+    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(queue));
     auto const in_flight = connection_.in_flight();
     for (auto& q : queue)
         q.operation->complete({.untouched = true, .error = errc::node_closed});
@@ -267,6 +281,7 @@ void outbox::abandon()
 {
     closed_ = true;
     queue_.clear();
+    kept_.clear();
     taken_.clear();
     changed_ = {};
     runtime_.reset();

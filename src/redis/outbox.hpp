@@ -37,6 +37,9 @@ public:
     /// What may be sent is sent soon, and what cannot is refused.
     void flush_soon();
 
+    /// There is no connection, or still none.
+    void disconnected();
+
     /// From now on operations are put as this server wants them.
     void suit(introduction const&);
 
@@ -67,7 +70,7 @@ private:
     bool is_tracked(batch::entry const&, batch const&);
     bool try_again(batch::entry&, error_code refusal);
     void refuse_queue(clock::time_point now);
-    void tidy(clock::time_point now);
+    void tidy(std::vector<queued>&, clock::time_point now);
 
     connection& connection_;
     std::shared_ptr<sender> const sender_;
@@ -78,8 +81,10 @@ private:
     manner manner_;
     bool closed_ = false;
     bool flush_due_ = false;
+    bool refuse_all_ = false;       ///< when the queue is refused next, also what was kept before
     std::size_t tidy_at_ = 64;
     std::vector<queued> queue_;
+    std::vector<queued> kept_;      ///< what waits for a server that cannot be reached: in front of the queue
     std::vector<queued> taken_;     ///< what is being sent; kept for its memory
     std::shared_ptr<batch> batch_;  ///< into which it goes
 };

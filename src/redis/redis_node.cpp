@@ -93,8 +93,7 @@ private:
     {
         if (ready_.exchange(false))
             changed({});  // whatever would have been told is lost
-        if (connection_.trouble().error)
-            outbox_.flush_soon();
+        outbox_.disconnected();
     }
 
     void answered(batch& b) override { outbox_.answered(b); }

@@ -46,11 +46,13 @@ public:
     void close() override
     {
         auto const self = shared_from_this();
-        auto const queue = std::exchange(queue_, {});
+        auto const kept = std::exchange(kept_, {}), queue = std::exchange(queue_, {});
         closed_ = true;
         connections_.close();
-        for (auto const& o : queue)
-            o->complete({.untouched = true, .error = errc::node_closed});
+        for (auto const* some : {&kept, &queue}) {
+            for (auto const& o : *some)
+                o->complete({.untouched = true, .error = errc::node_closed});
+        }
         let_go();
     }
 
@@ -58,11 +60,14 @@ public:
     {
         closed_ = true;
         connections_.abandon();
+        kept_.clear();
         queue_.clear();
         let_go();
     }
 
 private:
+    using operations = std::vector<std::shared_ptr<node_operation>>;
+
     void let_go()
     {
         events_ = {};
@@ -83,8 +88,13 @@ private:
     {
         flush_due_ = false;
         auto const now = clock::now();
-        for (auto& o : std::exchange(queue_, {}))  // who completes may submit, or close us
-            send(std::move(o), now);
+        bool const flush_all = std::exchange(flush_kept_, false) || (!kept_.empty() && connections_.session_for({}, now));
+        auto const kept = flush_all ? std::exchange(kept_, {}) : operations();
+        auto const queue = std::exchange(queue_, {});  // who completes may submit, or close us
+        for (auto const* some : {&kept, &queue}) {
+            for (auto const& o : *some)
+                send(o, now);
+        }
     }
 
     void send(std::shared_ptr<node_operation> o, clock::time_point now)
@@ -99,7 +109,7 @@ private:
         if (!link && connections_.trouble().error && c.what != kind::release)  // which is always wanted
             return o->complete(connections_.trouble());
         if (!link)
-            return queue_.push_back(std::move(o));
+            return kept_.push_back(std::move(o));
         if (c.what == kind::connect)
             return o->complete({.vote = vote::granted});
         o->mark_sent(link->number);
@@ -148,19 +158,25 @@ private:
         tell({});
     }
 
-    void state_changed() override { flush_soon(); }
+    void state_changed() override
+    {
+        flush_kept_ = true;
+        flush_soon();
+    }
 
     // What is not wanted any more goes, so that a server that stays away costs no memory.
     void looked() override
     {
-        if (!queue_.empty())
-            flush_soon();
+        if (!kept_.empty())
+            state_changed();
     }
 
     asio::any_io_executor executor_;
     node_events events_;
     bool closed_ = false, flush_due_ = false;
-    std::vector<std::shared_ptr<node_operation>> queue_;
+    operations queue_;
+    operations kept_;          ///< what waits for a connection, and is looked at when there may be one
+    bool flush_kept_ = false;
     watches watches_;
     connections connections_;
 };

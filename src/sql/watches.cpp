@@ -45,7 +45,7 @@ std::string name_of(int kind, std::string const& key)
 void watches::sent(node_command const& c)
 {
     for (auto const& key : c.keys)
-        ++asked_[key];
+        ++asked_[key].under_way;
 }
 
 std::vector<std::string> watches::answered(node_command const& c, node_reply const& r, clock::time_point now)
@@ -71,16 +71,15 @@ std::vector<std::string> watches::answered(node_command const& c, node_reply con
     }
     std::vector<std::string> changed;
     for (auto const& n : names) {
-        if (std::find(early_.begin(), early_.end(), n) != early_.end()) {
+        auto const known = asked_.find(core::what_changed(n).second);
+        if (known != asked_.end() && std::ranges::find(known->second.early, n) != known->second.early.end()) {
             names_.erase(n);
             changed.push_back(n);
         }
     }
     for (auto const& key : c.keys) {
-        if (auto const known = asked_.find(key); known != asked_.end() && --known->second == 0) {
+        if (auto const known = asked_.find(key); known != asked_.end() && --known->second.under_way == 0)
             asked_.erase(known);
-            std::erase_if(early_, [&](auto& n) { return core::what_changed(n).second == key; });
-        }
     }
     return changed;
 }
@@ -89,8 +88,9 @@ std::string watches::heard(std::string_view what)
 {
     auto const [kind, key] = read(what);
     auto name = name_of(kind, key);
-    if (asked_.contains(key) && std::find(early_.begin(), early_.end(), name) == early_.end())
-        early_.push_back(name);
+    auto const asked = asked_.find(key);
+    if (asked != asked_.end() && std::ranges::find(asked->second.early, name) == asked->second.early.end())
+        asked->second.early.push_back(name);
     return names_.erase(name) > 0 ? name : std::string();
 }
 
@@ -108,7 +108,8 @@ void watches::note(std::string name, clock::time_point until)
 void watches::clear()
 {
     names_.clear();
-    early_.clear();
+    for (auto& [key, asked] : asked_)
+        asked.early.clear();
 }
 
 }  // namespace redlock::sql

@@ -30,8 +30,12 @@ private:
     void note(std::string name, clock::time_point until);
 
     std::map<std::string, clock::time_point, std::less<>> names_;  ///< until when anybody looks again by himself
-    std::map<std::string, std::size_t, std::less<>> asked_;        ///< keys of commands that are under way
-    std::vector<std::string> early_;                               ///< heard of, of those keys
+
+    struct question {
+        std::size_t under_way = 0;
+        std::vector<std::string> early{};  ///< names that were heard of meanwhile
+    };
+    std::map<std::string, question, std::less<>> asked_;           ///< by each key of the commands that are under way
     std::size_t tidy_at_ = 1024;
 };
 

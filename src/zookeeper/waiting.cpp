@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -38,37 +37,8 @@ std::optional<node_reply> answer_at_once(node_operation const& o, clock::time_po
 
 void waiting::enter(operation o)
 {
-    auto& e = blocked_.emplace_back(entry{std::move(o)});
-    e.self = std::prev(blocked_.end());
-    for (auto const& key : e.what->command().keys) {
-        auto const of = queues_.try_emplace(key).first;
-        auto& q = of->second;
-        e.behind += q.empty() ? 0 : 1;
-        e.places.push_back({of, q.insert(q.end(), &e)});
-    }
-    if (e.behind == 0)
-        ready_.splice(ready_.end(), blocked_, e.self);
-}
-
-void waiting::leave(place p)
-{
-    auto& q = p.of->second;
-    bool const was_first = p.at == q.begin();
-    q.erase(p.at);
-    if (q.empty()) {
-        queues_.erase(p.of);
-        return;
-    }
-    auto* const next = q.front();
-    if (was_first && --next->behind == 0)
-        ready_.splice(ready_.end(), blocked_, next->self);
-}
-
-void waiting::drop(std::list<entry>::iterator e)
-{
-    for (auto const& p : e->places)
-        leave(p);
-    (e->behind == 0 ? ready_ : blocked_).erase(e);
+    auto const keys = o->command().keys;
+    queues_.enter(std::move(o), keys);
 }
 
 std::vector<waiting::operation> waiting::take(clock::time_point now, finished& over)
@@ -76,33 +46,15 @@ std::vector<waiting::operation> waiting::take(clock::time_point now, finished& o
     for (auto& o : std::exchange(fresh_, {}))
         enter(std::move(o));
     std::vector<operation> sent;
-    while (!ready_.empty()) {
-        auto& e = ready_.front();
-        if (auto reply = answer_at_once(*e.what, now)) {
-            over.emplace_back(std::move(e.what), std::move(*reply));
-            drop(ready_.begin());
-            continue;
+    while (queues_.any_ready()) {
+        if (auto reply = answer_at_once(*queues_.front(), now)) {
+            over.emplace_back(std::move(queues_.front()), std::move(*reply));
+            queues_.drop_front();
+        } else {
+            sent.push_back(queues_.take_front());
         }
-        for (auto const& p : e.places)
-            *p.at = nullptr;
-        sent.push_back(std::move(e.what));
-        ready_.pop_front();
     }
     return sent;
-}
-
-bool waiting::is_busy(std::string_view key) const
-{
-    auto const q = queues_.find(key);
-    return q != queues_.end() && !q->second.front();
-}
-
-void waiting::free(node_operation const& o)
-{
-    for (auto const& key : o.command().keys) {
-        if (auto const q = queues_.find(key); q != queues_.end())
-            leave({q, q->second.begin()});
-    }
 }
 
 void waiting::refuse(node_reply const& trouble, bool all, finished& over)
@@ -116,15 +68,8 @@ void waiting::refuse(node_reply const& trouble, bool all, finished& over)
         over.emplace_back(std::move(o), is_late ? too_late() : trouble);
         return true;
     };
-    std::vector<std::list<entry>::iterator> gone;
-    for (auto* const some : {&ready_, &blocked_}) {
-        for (auto e = some->begin(); all && e != some->end(); ++e) {
-            if (refused(e->what))
-                gone.push_back(e);
-        }
-    }
-    for (auto const e : gone)
-        drop(e);
+    if (all)
+        queues_.drop_if(refused);
     for (auto& o : std::exchange(fresh_, {})) {
         if (!refused(o))
             enter(std::move(o));
@@ -134,11 +79,8 @@ void waiting::refuse(node_reply const& trouble, bool all, finished& over)
 std::vector<waiting::operation> waiting::take_all()
 {
     auto all = std::exchange(fresh_, {});
-    for (auto* const some : {&ready_, &blocked_}) {
-        for (auto& e : *some)
-            all.push_back(std::move(e.what));
-    }
-    *this = {};
+    for (auto& o : queues_.take_all())
+        all.push_back(std::move(o));
     return all;
 }
 

@@ -4,8 +4,10 @@
 #include "leases/expiries.hpp"
 #include "etcd/json.hpp"
 #include "etcd/layout.hpp"
+#include "etcd/outbox.hpp"
 #include "etcd/refusal.hpp"
 #include "etcd/watches.hpp"
+#include "support/counted_operation.hpp"
 
 #include <redlock/error.hpp>
 #include <redlock/etcd.hpp>
@@ -13,8 +15,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -141,6 +145,99 @@ BOOST_AUTO_TEST_CASE(who_watches_is_told_once_of_what_came_after_his_answer)
     BOOST_TEST(all.tidy(now + 60s).size() == 1u);
     BOOST_TEST(all.deleted(id, 18) == "");
     BOOST_TEST(all.denied(c, denied, 20, now).messages.size() == 1u);
+}
+
+namespace {
+
+struct waiting_for_etcd : test::counted_operations {
+    /// Sends what can be sent together. @return how many that were
+    std::size_t send()
+    {
+        box.next("s", 1, {.layout = {.prefix = "p"}, .lease = "1", .session = 10s, .ours = &ours}, over);
+        sent = box.take_under_way();
+        return sent.size();
+    }
+
+    std::string keys_sent() const
+    {
+        std::string all;
+        for (auto const& t : sent)
+            all += t.operation->command().key().back();
+        return all;
+    }
+
+    leases::expiries ours;
+    outbox box;
+    outbox::transactions sent;
+    outbox::finished over;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(next_with_thousands_of_keys_looks_at_each_a_few_times, waiting_for_etcd)
+{
+    for (std::size_t i = 0; i < count; ++i)
+        box.add(make({.what = node_command::kind::extend}, i));
+
+    std::size_t all_sent = 0;
+    while (auto const n = send())
+        all_sent += n;
+
+    BOOST_TEST(all_sent == count);
+    BOOST_TEST(looks <= few * count);
+}
+
+BOOST_FIXTURE_TEST_CASE(next_with_thousands_about_one_key_looks_at_each_a_few_times, waiting_for_etcd)
+{
+    for (std::size_t i = 0; i < count; ++i)
+        box.add(make({.what = node_command::kind::extend}, 0));
+
+    std::size_t transactions = 0;
+    for (; send() == 1; ++transactions) {
+    }
+
+    BOOST_TEST(transactions == count);
+    BOOST_TEST(looks <= few * count);
+}
+
+BOOST_FIXTURE_TEST_CASE(refuse_with_thousands_kept_looks_at_each_a_few_times, waiting_for_etcd)
+{
+    node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
+    for (std::size_t i = 0; i < count; ++i) {
+        box.add(make({.what = node_command::kind::release}, i));
+        box.refuse(trouble, false, over);
+    }
+    box.add(make({.what = node_command::kind::extend}, 0));
+    box.refuse(trouble, false, over);
+    BOOST_TEST_REQUIRE(over.size() == 1u);
+    BOOST_TEST((over[0].first == all.back()));
+
+    all.front()->is_withdrawn = true;
+    box.refuse(trouble, true, over);
+    BOOST_TEST(over.size() == 2u);
+    BOOST_TEST(box.take_waiting().size() == count - 1);
+    BOOST_TEST(looks <= few * count);
+}
+
+BOOST_FIXTURE_TEST_CASE(send_again_puts_operations_before_all_others, waiting_for_etcd)
+{
+    box.add(make({.what = node_command::kind::acquire}, 1));
+    box.add(make({.what = node_command::kind::acquire}, 2));
+    BOOST_TEST(send() == 2u);
+    box.add(make({.what = node_command::kind::release}, 1));
+    box.add(make({.what = node_command::kind::acquire}, 3));
+    box.refuse({}, false, over);  // which enters their queues
+
+    box.send_again(std::move(sent), true);
+
+    BOOST_TEST(send() == 1u);
+    BOOST_TEST(keys_sent() == "1");
+    BOOST_TEST((sent.front().operation == all[0]));
+    BOOST_TEST(send() == 1u);
+    BOOST_TEST(keys_sent() == "2");
+    BOOST_TEST(send() == 2u);
+    BOOST_TEST(keys_sent() == "31");
+    BOOST_TEST(over.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

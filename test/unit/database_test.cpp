@@ -1,6 +1,7 @@
 // What a node knows of its connections to a database, without one.
 
 #include "sql/database_node.hpp"
+#include "support/counted_operation.hpp"
 
 #include <redlock/error.hpp>
 
@@ -8,6 +9,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +33,8 @@ public:
 
     void open() override
     {
+        if (is_away)
+            return;
         asio::post(executor_, [self = shared_from_this()] {
             self->owner_->meet(*self, self->server_);
             self->up_ = true;
@@ -51,10 +55,13 @@ public:
     bool busy() const noexcept override { return up_; }
     sql::introduction const& server() const noexcept override { return server_; }
     std::optional<clock::time_point> waiting_since() const override { return std::nullopt; }
-    void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
+    void carry_out(node_command const&, bool, std::function<void(node_reply)>) override { ++carried_out; }
     void end(sql::backend const&, std::function<void(bool)> done) override { done(false); }
     void look(std::function<void(bool)>) override {}
     void clean() override {}
+
+    bool is_away = false;
+    std::size_t carried_out = 0;
 
 private:
     asio::any_io_executor const executor_;
@@ -108,6 +115,27 @@ BOOST_FIXTURE_TEST_CASE(what_a_connection_carried_that_has_ended_may_be_carried_
     sessions.back()->cut({.untouched = true, .error = errc::node_unreachable});
 
     BOOST_TEST(node->may_still_execute(sessions.back()->number));
+}
+
+BOOST_FIXTURE_TEST_CASE(operations_without_a_connection_look_at_each_a_few_times, two_connections)
+{
+    test::counted_operations of;
+    for (auto const& s : sessions) {
+        s->is_away = true;
+        s->cut({.untouched = true, .error = errc::node_unreachable});
+    }
+    for (std::size_t i = 0; i < of.count; ++i) {
+        node->submit(of.make({.what = node_command::kind::extend}, i));
+        context.poll();
+    }
+    BOOST_TEST(of.all.front()->answers == 0u);
+    BOOST_TEST(of.looks <= of.few * of.count);
+
+    sessions.front()->is_away = false;
+    sessions.front()->open();
+    context.poll();
+
+    BOOST_TEST(sessions.front()->carried_out == of.count);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

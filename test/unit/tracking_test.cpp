@@ -3,6 +3,7 @@
 #include "redis/redis_node.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "support/asked_operation.hpp"
+#include "support/counted_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
 
@@ -171,6 +172,59 @@ BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, co
     reads(denied());
     hands_out();
     BOOST_TEST(!asked->reply.watched);
+}
+
+// Thousands wait in one batch, and their locks become free while it is being read.
+BOOST_FIXTURE_TEST_CASE(changes_of_thousands_of_keys_look_at_each_operation_a_few_times, connected_node)
+{
+    counted_operations of;
+    for (std::size_t i = 0; i < of.count; ++i)
+        node->submit(of.make({.what = node_command::kind::acquire, .watch = true, .contender = "me"}, i));
+    pass();
+
+    for (std::size_t i = 0; i < of.count; ++i) {
+        reads(word("OK"));
+        reads(denied());
+        hears_of("lock:" + std::to_string(i));
+    }
+    hands_out();
+
+    BOOST_TEST(of.all.back()->answers == 1u);
+    BOOST_TEST(of.looks <= of.few * of.count);
+}
+
+BOOST_FIXTURE_TEST_CASE(releases_without_a_connection_look_at_each_a_few_times, connected_node)
+{
+    counted_operations of;
+    link->ends();
+    pass();
+    link->ends();  // now the reason is known
+    for (std::size_t i = 0; i < of.count; ++i) {
+        node->submit(of.make({.what = node_command::kind::release}, i));
+        pass();
+    }
+
+    BOOST_TEST(of.all.front()->answers == 0u);
+    BOOST_TEST(of.looks <= of.few * of.count);
+    clock->advance(context, 2s);
+    link->says(server({}).answers(link->asked->request));
+    pass();
+    BOOST_TEST(link->asked->entries.size() == of.count);
+    BOOST_TEST((link->asked->entries.front().operation == of.all.front()));
+}
+
+BOOST_FIXTURE_TEST_CASE(operations_for_a_silent_server_look_at_each_a_few_times, connected_node)
+{
+    counted_operations of;
+    node->submit(of.make({.what = node_command::kind::release}, 0));
+    pass();
+    clock->advance(context, 100ms);  // it does not answer that
+    for (std::size_t i = 1; i < of.count; ++i) {
+        node->submit(of.make({.what = node_command::kind::release}, i));
+        pass();
+    }
+
+    BOOST_TEST(of.looks <= of.few * of.count);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
