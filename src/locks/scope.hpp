@@ -40,6 +40,7 @@ public:
     /// A place among those who ask for more; it is left on every path.
     class turn {
     public:
+        /// @param names live longer
         /// @param wake is called when its turn has come, or when one of @p names is held now. It starts nothing before it returns.
         turn(scope_state& all, resource_set const& names, std::function<void()> wake);
         ~turn();

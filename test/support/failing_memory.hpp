@@ -6,7 +6,8 @@
 
 namespace redlock::test {
 
-/// Memory that is missing once. To be included in one file of a program: it replaces the program's `operator new`.
+/// Memory that is missing once. To be included in one file of a program: it replaces the program's `operator new`. Not with sanitizers, which have
+/// their own; and where there is no memory to call a handler, its task is left, as they would say.
 struct failing_memory {
     static inline thread_local int in = 0;  ///< the how many-eth piece from now on is missing; 0: none
 

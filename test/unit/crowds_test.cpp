@@ -211,9 +211,10 @@ BOOST_AUTO_TEST_CASE(turns_in_a_scope_wake_each_a_few_times)
 {
     auto const scope = std::make_shared<detail::scope_state>(nullptr);
     std::size_t woken = 0;
+    std::deque<resource_set> names;
     std::deque<detail::scope_state::turn> turns;
     for (std::size_t i = 0; i < crowd; ++i)
-        turns.emplace_back(*scope, resource_set(number(i)), [&] { ++woken; });
+        turns.emplace_back(*scope, names.emplace_back(number(i)), [&] { ++woken; });
 
     BOOST_TEST(turns.front().has_come());
     for (; !turns.empty(); turns.pop_front())
