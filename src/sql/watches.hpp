@@ -27,14 +27,14 @@ public:
     void clear();
 
 private:
-    void note(std::string name, clock::time_point until);
-
-    std::map<std::string, clock::time_point, std::less<>> names_;  ///< until when anybody looks again by himself
-
     struct question {
         std::size_t under_way = 0;
         std::vector<std::string> early{};  ///< names that were heard of meanwhile
     };
+
+    void note(std::string name, clock::time_point until);
+
+    std::map<std::string, clock::time_point, std::less<>> names_;  ///< until when anybody looks again by himself
     std::map<std::string, question, std::less<>> asked_;           ///< by each key of the commands that are under way
     std::size_t tidy_at_ = 1024;
 };

@@ -1,6 +1,7 @@
 // What a node knows of its connections to a database, without one.
 
 #include "sql/database_node.hpp"
+#include "sql/watches.hpp"
 #include "support/counted_operation.hpp"
 
 #include <redlock/error.hpp>
@@ -136,6 +137,25 @@ BOOST_FIXTURE_TEST_CASE(operations_without_a_connection_look_at_each_a_few_times
     context.poll();
 
     BOOST_TEST(sessions.front()->carried_out == of.count);
+}
+
+BOOST_AUTO_TEST_CASE(watches_answered_after_a_change_tells_of_it_once)
+{
+    test::counted_operations of;
+    auto const one = of.make({.what = node_command::kind::acquire}, 1), other = of.make({.what = node_command::kind::acquire}, 2);
+    sql::watches w;
+    node_reply const denied{.vote = vote::denied, .remaining = std::chrono::seconds(1)};
+    w.sent(one->command());
+    w.sent(other->command());
+
+    BOOST_TEST(w.heard("1:6c6f636b3a31").empty());  // lock:1, before the answer
+    BOOST_TEST(w.heard("1:6c6f636b3a31").empty());
+    BOOST_TEST((w.answered(one->command(), denied, clock::now()) == std::vector<std::string>{"lock:1"}));
+    BOOST_TEST(w.answered(other->command(), denied, clock::now()).empty());
+
+    BOOST_TEST(w.heard("1:6c6f636b3a31").empty());  // who was told is told no more
+    BOOST_TEST(w.heard("1:6c6f636b3a32") == "lock:2");
+    BOOST_TEST(w.heard("1:6c6f636b3a32").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
