@@ -49,7 +49,7 @@ void put_readers_key(std::string& to, std::string_view key);
 /// The key of the lock whose holder may wait until it has the lock at @p key alone.
 std::string upgrade_key(std::string_view key);
 
-/// What stands before the mark of such a key, which is a lock's name or key; of any other all of it.
+/// Returns the part before the mark of such a key: the name or key of the lock. Returns any other text unchanged.
 std::string_view without_upgrade_mark(std::string_view name) noexcept;
 
 /// The key of a client's session in a store that has such: behind the prefix of all locks, and no lock's either.

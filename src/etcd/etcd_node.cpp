@@ -362,7 +362,7 @@ private:
     std::shared_ptr<link> link_;
     std::uint32_t number_ = 0;   ///< of the latest connection
     outbox outbox_;
-    bool refuse_all_ = false;  ///< when it is refused next, also what was kept before
+    bool refuse_all_ = false;  ///< the next refusal also looks at what earlier ones kept
     std::optional<move> move_;  ///< to the latest lease
     bool moves_now_ = false;    ///< a part of it is under way
     bool others_next_ = false;  ///< it was a part of it that was sent last

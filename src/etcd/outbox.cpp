@@ -61,7 +61,7 @@ void outbox::enter(transaction t)
     queues_.enter(std::move(t), keys);
 }
 
-// Those for which there is no room are not looked at.
+// It stops when the transaction is full: the operations that wait behind are not looked at.
 void outbox::choose(clock::time_point now, finished& over)
 {
     for (auto& t : std::exchange(fresh_, {}))

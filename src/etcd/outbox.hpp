@@ -42,7 +42,7 @@ public:
     void send_again(transactions, bool alone = false);
 
     /// There is no connection. What cannot wait for one is over; if it is known why there is none, that is all but what deletes.
-    /// @p all: those that were kept before, too
+    /// @p all: it also looks at those that earlier calls have kept.
     void refuse(node_reply const& trouble, bool all, finished& over);
 
 private:

@@ -12,29 +12,29 @@
 
 namespace redlock::leases {
 
-/** What waits to be carried out, and the keys of what is under way.
+/** Operations that wait, and the keys of the operations that are under way.
 
-    What is about one key is carried out in the order in which it came, one after the other. Each @p T stands in a queue for each of its keys,
-    so that thousands that wait cost nothing until it is their turn.
+    Operations about one key are carried out one after the other, in the order in which they came. Each @p T stands in a
+    queue for each of its keys, so thousands of operations cost nothing until it is their turn.
 */
 template <class T>
 class key_queues {
 public:
-    /// Behind all that is about one of @p keys.
+    /// Adds @p what behind all operations about one of @p keys.
     void enter(T what, key_view keys) { enter(std::move(what), keys, false); }
 
-    /// In front of all that is about one of @p keys, none of which is under way.
+    /// Adds @p what in front of all operations about one of @p keys. None of the keys may be under way.
     void enter_first(T what, key_view keys) { enter(std::move(what), keys, true); }
 
     bool any_ready() const noexcept { return !ready_.empty(); }
 
-    /// The first that can be carried out now.
+    /// The first operation that can be carried out now.
     T& front() { return ready_.front().what; }
 
-    /// It is over.
+    /// Removes the first operation: it is over.
     void drop_front() { drop(ready_.begin()); }
 
-    /// It is under way from now on.
+    /// Removes the first operation and marks its keys as under way.
     T take_front()
     {
         auto& e = ready_.front();
@@ -45,7 +45,7 @@ public:
         return what;
     }
 
-    /// What was under way is so no longer.
+    /// The operation under way about @p keys has ended.
     void free(key_view keys)
     {
         for (auto const& key : keys) {
@@ -60,7 +60,7 @@ public:
         return q != queues_.end() && !q->second.front();
     }
 
-    /// Those that wait and of which @p is_over says so, which may move them.
+    /// Removes the waiting operations for which @p is_over returns true. @p is_over may move them away.
     template <class Condition>
     void drop_if(Condition is_over)
     {
@@ -75,7 +75,7 @@ public:
             drop(e);
     }
 
-    /// All that wait. What is under way is forgotten.
+    /// Removes and returns all waiting operations. The keys under way are forgotten.
     std::vector<T> take_all()
     {
         std::vector<T> all;

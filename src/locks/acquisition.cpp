@@ -274,7 +274,7 @@ void acquisition::abandon()
 
 void acquisition::complete(error_code ec)
 {
-    place_ = nullptr;  // it has gone with the task
+    place_ = nullptr;  // the task has destroyed it
     if (leaves_traces_) {  // the task has failed, out of memory
         try {
             clean_up();

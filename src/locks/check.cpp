@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds ttl_min{20};
 constexpr milliseconds ttl_max{24 * 60 * 60 * 1000};
 constexpr milliseconds timeout_max{60'000};
-constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: added to any time it leads to another
+constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: any time plus this is another time
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
 constexpr std::size_t resources_max = 256;  // one call stands in a server's way: about 0.7 ms
@@ -36,7 +36,7 @@ std::string check_between(std::string_view field, milliseconds value, millisecon
     return fmt::format("{} is {} ms, but must be {} to {} ms", field, value.count(), low.count(), high.count());
 }
 
-// Of a duration that has no other limit.
+// Checks a duration that has no limit of its own.
 std::string check_duration(std::string_view field, milliseconds value, milliseconds low = milliseconds(0))
 {
     return check_between(field, value, low, duration_max);

@@ -354,7 +354,7 @@ asio::awaitable<void> stand_for(std::shared_ptr<manager_state> state, std::strin
     auto start = [](auto const&, std::shared_ptr<candidate> who, completion<void(std::exception_ptr)> done) { who->start(std::move(done)); };
     asio::use_awaitable_t<> const token;
     auto standing = initiate<void(std::exception_ptr)>::on<completion<void(std::exception_ptr)>, decltype(token)>(state, start, token, std::move(c));
-    co_await std::move(standing);  // which the candidate completes: nothing here keeps it
+    co_await std::move(standing);  // the candidate completes it; this frame must not keep the candidate
 }
 
 }  // namespace redlock::detail

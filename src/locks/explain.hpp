@@ -20,8 +20,8 @@ class shown_name {
 public:
     explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
 
-    /// In quotation marks; of several the first, and how many more there are. The lock for the right to an upgrade is called so: its own name
-    /// is nothing to the user.
+    /// In quotation marks; of several the first, and how many more there are. The internal lock for the right to an
+    /// upgrade is shown as `the right to upgrade "NAME"`.
     explicit shown_name(resource_set const&, bool any = false) noexcept;
 
     operator std::string_view() const noexcept { return {text_, size_}; }

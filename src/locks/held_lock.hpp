@@ -49,7 +49,7 @@ struct scope_share {
     handle_count handles;
 };
 
-/// Somebody who waits, by a stake, for the loss of its lock: one of those of the stake.
+/// A wait for the loss of a lock, in the list of the stake by which it waits.
 class waits_by_stake : public boost::intrusive::list_base_hook<boost::intrusive::tag<stake>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
 public:
     using list = boost::intrusive::list<waits_by_stake,

@@ -9,7 +9,7 @@ namespace redlock::detail {
 
 namespace {
 
-constexpr std::size_t seen_max = 8;  // of those who share a resource
+constexpr std::size_t seen_max = 8;  // so many of the locks that share a resource are looked at
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void holdings::add(std::shared_ptr<holding> h)
     h->kept_ = std::move(h);
 }
 
-// The key is the lock's own; one that the servers forgot may still be there under the same name. It is one no longer.
+// The nodes have granted @p h. So an earlier lock that excludes it was forgotten by the nodes, and is removed here.
 void holdings::add_to(std::string const& resource, holding& h)
 {
     auto const [it, is_new] = held_.try_emplace(resource);
@@ -53,7 +53,7 @@ void holdings::add_to(std::string const& resource, holding& h)
     there.alone = &h;
 }
 
-// The map's key is in one of those that are there. @return whether @p h was there
+// The map's key is a view of the name in one of the holdings there. @return whether @p h was there
 bool holdings::erase_from(std::string const& resource, holding& h) noexcept
 {
     auto const it = held_.find(resource);
@@ -74,7 +74,7 @@ bool holdings::erase_from(std::string const& resource, holding& h) noexcept
     return true;
 }
 
-// The same name, which lives longer.
+// Replaces the key by @p name: the same text, in a holding that stays.
 void holdings::name_after(by_resource::iterator it, std::string_view name) noexcept
 {
     auto node = held_.extract(it);
@@ -131,7 +131,7 @@ holding& holdings::holding_of(sharer const& s) noexcept
     return static_cast<holding&>(const_cast<sharer&>(s));
 }
 
-// The first that meets it; null if there is none.
+// Returns the first that meets the condition, or null.
 template <class Condition>
 holding* holdings::who_keeps_out(holders const& there, Condition is_it)
 {
@@ -141,7 +141,7 @@ holding* holdings::who_keeps_out(holders const& there, Condition is_it)
     return it == there.keep_out.end() ? nullptr : &holding_of(*it);
 }
 
-// There may be thousands who share it. Who waits looks again when those that were seen are over.
+// Thousands may share a resource, so this looks at a few. The waiter looks again when those have ended.
 std::optional<clock::time_point> holdings::held_until(std::span<std::string const> resources, redlock::mode wanted) const
 {
     std::optional<clock::time_point> until;
@@ -180,7 +180,7 @@ bool holdings::upgrade_waits(std::string_view resource) const
     return there && who_keeps_out(*there, [](auto& h) { return h.held() && h.keeps_readers_out() && h.mode() != mode::exclusive; });
 }
 
-// Whom the latest do not let join is one more that shares it, and the latest for those who come next.
+// If none of the latest can be joined, the caller acquires a lock of its own, which is then the latest.
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
     auto const* const there = find(resource);

@@ -104,7 +104,7 @@ public:
     /// This has changed @p what of the lock of @p resource on @p node.
     void changed(core::watched what, std::size_t node, std::string_view resource);
 
-    /// Whether @p h keeps readers of this manager out has changed, or may change on another thread.
+    /// Call this when @ref holding::keeps_readers_out of @p h may have changed.
     void changed_mode(holding& h);
 
     /// Who holds a lock is told to stop. Until they have, or it is over, nobody else may have it.
@@ -121,12 +121,12 @@ private:
         sharer, boost::intrusive::base_hook<boost::intrusive::list_base_hook<boost::intrusive::tag<sharer>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>>,
         boost::intrusive::constant_time_size<false>>;
 
-    /// Of one resource: who has it alone, or those who share it. Who shares has no other resource.
+    /// The locks on one resource: one that is exclusive, or several that share it. A shared lock has one resource.
     struct holders {
         holding* alone = nullptr;
-        sharers keep_out;        ///< who may keep out readers of this manager: one, as a rule
+        sharers keep_out;        ///< locks that may keep out readers of this manager: at most one, as a rule
         sharers others;          ///< the latest first
-        std::size_t wanted = 0;  ///< how many of those who share it somebody waited to have alone
+        std::size_t wanted = 0;  ///< how many of the shared locks have @ref holding::is_wanted
 
         bool empty() const noexcept { return !alone && keep_out.empty() && others.empty(); }
     };

@@ -25,7 +25,7 @@ void scope_state::add(lock_handle const& won)
         known_.insert_or_assign(name, known_lock{s->lock.weak_from_this(), handles});
     s->belongs_to(std::move(handles));
 
-    std::set<turn*> woken;  // once, however many of the names it wants
+    std::set<turn*> woken;  // each once, however many of the names it wants
     for (auto const& name : s->lock.resources) {
         auto const [begin, end] = wishes_.equal_range(name);
         std::transform(begin, end, std::inserter(woken, woken.end()), [](auto& wish) { return wish.second; });
@@ -55,7 +55,7 @@ std::shared_ptr<held_lock> scope_state::known_lock::if_held() const
 scope_state::possession scope_state::look_at(resource_set const& names)
 {
     possession all;
-    std::map<held_lock const*, bool> seen;  // one that has several of the names; and whether there is a handle on it
+    std::map<held_lock const*, bool> seen;  // locks that were found, and whether there is a handle on each
     for (auto const& name : names) {
         auto const known = known_.find(name);
         auto const l = known == known_.end() ? nullptr : known->second.if_held();

@@ -27,9 +27,9 @@ public:
     /// It was acquired in this scope, and nobody has it yet.
     void add(lock_handle const&);
 
-    /// What the scope has of some names.
+    /// What the scope holds of some names.
     struct possession {
-        std::vector<lock_handle> handles;  ///< one more on each lock that is held and has one of the names
+        std::vector<lock_handle> handles;  ///< one more handle on each held lock that has one of the names
         std::vector<std::string> rest;     ///< the names that no such lock has
     };
     possession look_at(resource_set const& names);
@@ -40,8 +40,8 @@ public:
     /// A place among those who ask for more; it is left on every path.
     class turn {
     public:
-        /// @param names live longer
-        /// @param wake is called when its turn has come, or when one of @p names is held now. It starts nothing before it returns.
+        /// @param names must outlive the turn
+        /// @param wake is called when the turn has come, or when one of @p names is held. It must not change the scope.
         turn(scope_state& all, resource_set const& names, std::function<void()> wake);
         ~turn();
         turn(turn const&) = delete;
@@ -59,10 +59,10 @@ public:
         std::vector<std::multimap<std::string_view, turn*>::iterator> wishes_;
     };
 
-    /// For as long as it lives, somebody is told when the scope holds something that comes after a name.
+    /// While it lives, calls a function when the scope holds something that comes after a name.
     class observation {
     public:
-        /// @param tell starts nothing before it returns
+        /// @param tell must not change the scope
         observation(scope_state& of, std::string name, std::function<void()> tell) : of_(of), at_(of.observers_.emplace(std::move(name), std::move(tell))) {}
         ~observation() { of_.observers_.erase(at_); }
         observation(observation const&) = delete;
@@ -83,10 +83,10 @@ private:
 
     void forget_others();
 
-    std::map<std::string, known_lock, std::less<>> known_;  // by each of its names; some are not held any more
-    std::size_t forget_at_ = 64;                            // when there are so many, those
+    std::map<std::string, known_lock, std::less<>> known_;  // by each of their names; some are not held any more
+    std::size_t forget_at_ = 64;                            // at this size those are dropped
     std::list<turn*> turns_;
-    std::multimap<std::string_view, turn*> wishes_;         // who waits for a turn, by each name that it wants
+    std::multimap<std::string_view, turn*> wishes_;         // the turns, by each name that they want
     std::multimap<std::string, std::function<void()>> observers_;
 };
 

@@ -129,7 +129,7 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
     co_return error_code();
 }
 
-// What somebody before us acquires may be what we want: the scope wakes us then, too.
+// An earlier acquisition in the scope may acquire what this one wants: then the scope wakes it, too.
 task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
@@ -181,7 +181,7 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
     auto& a = *self;
     a.has_asked_ = true;
     auto how = a.options_;
-    how.report = how.report ? &a.said_ : nullptr;  // the user's is written once, at the end
+    how.report = how.report ? &a.said_ : nullptr;  // the user's report is written once, at the end
     auto const result = [&a](reported_error ec, lock_handle won) {
         a.asked_ = std::move(ec);
         a.won_ = std::move(won);
@@ -258,7 +258,7 @@ void scope_acquisition::complete(error_code ec)
 {
     parts_.clear();
     if (ec)
-        won_ = {};  // there was no memory for more than the lock itself
+        won_ = {};  // the nodes had granted it, and then memory ran out
     auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(manager_.now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
     reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);

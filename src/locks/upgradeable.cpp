@@ -67,7 +67,7 @@ private:
         auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             next(*self, std::move(ec), std::move(won));
         }));
-        how.report = options_.report ? &said_ : nullptr;  // the user's is written once, at the end
+        how.report = options_.report ? &said_ : nullptr;  // the user's report is written once, at the end
         auto a = make_recycled<acquisition>(state_, std::move(names), how, acquire_handler(std::move(handler), state_->strand()), explains_, holds_up_to);
         a->right_to_upgrade = std::move(right);
         acquisition::start(std::move(a));
@@ -98,7 +98,7 @@ private:
         end(std::move(ec), std::move(won));
     }
 
-    // What both acquisitions have come to is one report.
+    // Both acquisitions make one report.
     void end(reported_error ec, lock_handle won)
     {
         if (options_.report || (ec && explains_))
@@ -110,7 +110,7 @@ private:
     {
         try {
             attempt_report r = options_.report ? std::move(said_) : ec.report ? *ec.report : attempt_report();
-            if (r.outcome != ec || (ec && r.message.empty()))  // neither of them has failed
+            if (r.outcome != ec || (ec && r.message.empty()))  // neither acquisition has failed
                 r = {.outcome = ec, .message = about(resources_, "cannot hold") + ": " + ec.message()};
             r.rounds += rounds_;
             r.second_rounds += second_rounds_;
@@ -130,8 +130,8 @@ private:
     std::string const holds_up_to_;
     clock::time_point const called_;
     clock::time_point const give_up_at_;
-    attempt_report said_;             ///< of the latest of both
-    std::size_t rounds_ = 0;          ///< of the first
+    attempt_report said_;             ///< the report of the latest acquisition
+    std::size_t rounds_ = 0;          ///< of the first acquisition
     std::size_t second_rounds_ = 0;   ///< likewise
     bool cancelled_ = false;
     asio::cancellation_signal signal_;

@@ -78,7 +78,7 @@ void waiters::place::step_back()
 {
     for (auto& p : places_) {
         bool const was_first = p.first();
-        if (p.set) {  // behind those that hold as much
+        if (p.set) {  // behind the sets that hold as much
             auto set = p.queue.sets.extract(*p.set);
             p.set = p.queue.sets.insert(std::move(set));
         }
@@ -96,15 +96,15 @@ void waiters::place::got(std::span<std::string const> resources)
     }
 }
 
-// Those who want it alone keep their order, so that of several resources is still the same in all queues. Afterwards who holds more than a
-// set stands in front of it again.
+// Exclusive waiters keep their order, so sets have the same order in all queues. Afterwards a waiter that holds more than
+// a set is moved in front of that set again.
 void waiters::queue::begin_phase(mode m)
 {
     if (std::exchange(phase, m) == m)
         return;
     bool const shares = m == mode::shared;
     sort([shares](auto* one, auto* other) { return one->shares() == shares && other->shares() != shares; });
-    waiter const* set = nullptr;  // of those that were seen, the last, which holds least
+    waiter const* set = nullptr;  // the last set that was seen: it holds least
     for (auto it = begin(); !sets.empty() && it != end();) {
         auto const who = it++;
         if ((*who)->wants_several())
@@ -154,7 +154,7 @@ std::size_t waiters::place::ahead() const
 {
     std::size_t most = 0;
     for (auto const& p : places_) {
-        // From the place to both ends at once: most stand near one of them.
+        // Walks to both ends at once: most waiters stand near one of them.
         std::size_t steps = 0;
         auto before = p.at;
         for (auto behind = std::next(p.at); before != p.queue.begin() && behind != p.queue.end(); ++behind, --before)

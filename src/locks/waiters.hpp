@@ -86,7 +86,7 @@ protected:
 class waiters {
     using line = std::list<waiter*>;
 
-    /// Those who want several, by what they hold. In the queue they stand in the same order: who holds less comes later.
+    /// The sets in a queue, by what their owners hold. They stand in the queue in the same order.
     using sets = std::multimap<std::string_view, line::iterator, std::greater<>>;
 
     struct queue : line {
@@ -94,20 +94,20 @@ class waiters {
         std::shared_ptr<round> asked;
         clock::time_point kept_out = clock::time_point::min();  ///< somebody had the lock alone then
         std::optional<mode> phase;                              ///< in which mode it was got last; nothing: not since somebody waits
-        std::size_t alone = 0;                                  ///< how many want to have it alone, and have not stopped
+        std::size_t alone = 0;                                  ///< how many exclusive waiters have not stopped
         waiters::sets sets;
 
         iterator place_of(waiter const&);
         void begin_phase(mode);
     };
 
-    /// Who is told what is met in the queue of one resource. Who was told the same already is not told again.
+    /// The observers of one queue. An observer that was told an outcome is not told the same again.
     struct audience {
         using members = std::set<std::weak_ptr<queue_observer>, std::owner_less<>>;
 
         members told, others;
-        error_code outcome;          ///< what they were told
-        std::size_t forget_at = 64;  ///< when there are so many, those that are gone
+        error_code outcome;          ///< the outcome that they were told
+        std::size_t forget_at = 64;  ///< at this size the dead ones are dropped
 
         void add(std::weak_ptr<queue_observer>);
         void tell(error_code, round const* asked);
@@ -135,7 +135,7 @@ public:
         std::size_t ahead() const;
         /// Of several resources: whether it is the first that waits for number @p i.
         bool first_for(std::size_t i) const { return places_[i].first(); }
-        /// It does not want what it waits for any more: nobody gives way to it.
+        /// It does not want the resources any more: nobody gives way to it.
         void stops() noexcept;
         /// Where it is the first, and the resource @p is_free: lets the next come before it, if that wants no other one. @return how many
         /// did, at most @p left.
@@ -177,7 +177,7 @@ public:
     /// Whether somebody waits to have @p resource alone.
     bool wanted_alone(std::string_view resource) const;
 
-    /// From now on, for as long as it lives. Again: it is to be told also what it was told before.
+    /// Adds an observer. If it observes already, it is told the next outcome even if that is the same as before.
     void observe(std::string const& resource, std::weak_ptr<queue_observer>) noexcept;
 
     /// Whether somebody waits behind the first for any of @p resources.

@@ -13,7 +13,7 @@
 
 namespace redlock::detail {
 
-/// Who shares one lock, by the values of the locks: until when. There may be thousands.
+/// The readers of one lock, by their values, and until when each of them reads. There may be thousands.
 class readers {
 public:
     readers() = default;
@@ -23,7 +23,7 @@ public:
             keep(value, end);
     }
 
-    /// Never shortens.
+    /// Adds a reader, or keeps it for longer.
     void keep(std::string_view value, clock::time_point end)
     {
         auto const [known, is_new] = ends_.try_emplace(std::string(value), end);
@@ -44,7 +44,7 @@ public:
         return true;
     }
 
-    /// Those whose time is over.
+    /// Removes the readers whose time is over.
     void erase_until(clock::time_point now)
     {
         while (!order_.empty() && order_.begin()->first <= now)
@@ -53,7 +53,7 @@ public:
 
     void clear() { *this = {}; }
 
-    /// The minimum: it is not there.
+    /// Returns the minimum if it is not there.
     clock::time_point end_of(std::string_view value) const
     {
         auto const known = ends_.find(value);

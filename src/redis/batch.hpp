@@ -51,7 +51,7 @@ public:
 
     void clear();
 
-    /// Calls @p f with each entry about @p key; if that is empty, with all. None is added from the first call on.
+    /// Calls @p f with each tracked entry about @p key, or with all entries if @p key is empty. No entry may be added later.
     template <class F>
     void each_about(std::string_view key, F f)
     {
@@ -78,7 +78,7 @@ private:
 
     std::size_t complete_ = 0;
     bool indexed_ = false;
-    std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, once that is wanted
+    std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, made at the first use
 };
 
 /// Reads which keys the server says have changed.

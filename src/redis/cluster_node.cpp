@@ -227,7 +227,7 @@ private:
         o->finish(std::move(r));
     }
 
-    // What was kept for want of a map is looked at again.
+    // Operations that waited for a map are looked at again.
     void queue_kept()
     {
         std::ranges::move(std::exchange(queue_, {}), std::back_inserter(kept_));
@@ -283,7 +283,7 @@ private:
     cluster_map map_;
     node_reply trouble_;       ///< before that: why none has
     std::vector<std::shared_ptr<node_operation>> queue_;
-    std::vector<std::shared_ptr<node_operation>> kept_;  ///< those that wait for that
+    std::vector<std::shared_ptr<node_operation>> kept_;  ///< operations that wait for a map
 };
 
 }  // namespace

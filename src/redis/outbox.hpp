@@ -37,7 +37,7 @@ public:
     /// What may be sent is sent soon, and what cannot is refused.
     void flush_soon();
 
-    /// There is no connection, or still none.
+    /// The connection was lost, or an attempt to connect failed.
     void disconnected();
 
     /// From now on operations are put as this server wants them.
@@ -81,10 +81,10 @@ private:
     manner manner_;
     bool closed_ = false;
     bool flush_due_ = false;
-    bool refuse_all_ = false;       ///< when the queue is refused next, also what was kept before
+    bool refuse_all_ = false;       ///< the next refusal also looks at @ref kept_
     std::size_t tidy_at_ = 64;
     std::vector<queued> queue_;
-    std::vector<queued> kept_;      ///< what waits for a server that cannot be reached: in front of the queue
+    std::vector<queued> kept_;      ///< releases that wait for a server that cannot be reached
     std::vector<queued> taken_;     ///< what is being sent; kept for its memory
     std::shared_ptr<batch> batch_;  ///< into which it goes
 };

@@ -175,7 +175,7 @@ private:
     node_events events_;
     bool closed_ = false, flush_due_ = false;
     operations queue_;
-    operations kept_;          ///< what waits for a connection, and is looked at when there may be one
+    operations kept_;          ///< operations that wait for a connection; looked at when there may be one
     bool flush_kept_ = false;
     watches watches_;
     connections connections_;

@@ -29,7 +29,7 @@ public:
 private:
     struct question {
         std::size_t under_way = 0;
-        std::vector<std::string> early{};  ///< names that were heard of meanwhile
+        std::vector<std::string> early{};  ///< names that have changed meanwhile
     };
 
     void note(std::string name, clock::time_point until);

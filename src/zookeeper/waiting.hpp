@@ -32,7 +32,7 @@ public:
     void free(node_operation const& o) { queues_.free(o.command().keys); }
 
     /// There is no connection. What cannot wait for one is over; if it is known why there is none, that is all but what deletes.
-    /// @p all: those that were kept before, too
+    /// @p all: it also looks at those that earlier calls have kept.
     void refuse(node_reply const& trouble, bool all, finished& over);
 
     std::vector<operation> take_all();

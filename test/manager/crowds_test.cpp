@@ -1,4 +1,4 @@
-// Ten thousand of one kind, and a lock beside them that must not be lost: computing takes time here, as in the real world.
+// Ten thousand calls of one kind run beside a renewed lock, which must not be lost. Computing takes virtual time here.
 
 #include "support/virtual_world.hpp"
 
@@ -36,7 +36,7 @@ std::string name(std::size_t i)
     return "of-crowd-" + std::string(5 - digits.size(), '0') + digits;
 }
 
-/// A manager, another one as of another process, and a lock of the first that is renewed.
+/// Two managers, and a renewed lock of the first.
 struct guarded : and_another<connected_to<3>> {
     guarded()
     {
@@ -61,7 +61,7 @@ struct guarded : and_another<connected_to<3>> {
         return std::move(won.held);
     }
 
-    /// Keeps what it gets.
+    /// A handler that keeps the lock.
     auto kept()
     {
         return [this](error_code ec, lock l) {
@@ -71,7 +71,7 @@ struct guarded : and_another<connected_to<3>> {
         };
     }
 
-    /// Gives it back at once.
+    /// A handler that releases the lock at once.
     auto given_back()
     {
         return [this](error_code ec, lock) {
@@ -82,7 +82,7 @@ struct guarded : and_another<connected_to<3>> {
 
     void run_to_all() { BOOST_TEST(w.run_to([this] { return done == crowd; })); }
 
-    /// In some portions: to begin with all at once takes its time also where each takes little.
+    /// Calls @p f for each, in portions: ten thousand calls at once take long even if each takes little.
     template <class F>
     void each(F f)
     {
@@ -93,7 +93,7 @@ struct guarded : and_another<connected_to<3>> {
         }
     }
 
-    /// Gives back all, the last first.
+    /// Releases all, the last one first.
     void give_back_all()
     {
         for (std::size_t i = 0; !all.empty(); ++i) {
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_that_join_keeps_others, 
     w.run_for(1s);
 }
 
-// With a max_hold none joins another.
+// Locks with a max_hold are not joined.
 BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_others, guarded)
 {
     each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .max_hold = 10min, .mode = mode::shared}, kept()); });

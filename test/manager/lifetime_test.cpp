@@ -404,7 +404,7 @@ BOOST_FIXTURE_TEST_CASE(many_waits_for_a_loss_are_cancelled_each_once, manager_o
 
 namespace {
 
-/// Runs on an event loop; how many copies there are can be told.
+/// An executor of an event loop that counts its copies.
 struct counted_executor {
     asio::io_context::executor_type inner;
     std::shared_ptr<void> copies = std::make_shared<int>();
@@ -420,7 +420,7 @@ struct counted_executor {
     friend bool operator!=(counted_executor const& a, counted_executor const& b) noexcept { return !(a == b); }
 };
 
-// How many copies of the user's executor are left in his cancellation slot when its execution context is gone.
+// Returns how many copies of the executor the cancellation slot keeps after the execution context has gone.
 template <class Start>
 long copies_left(Start start)
 {
@@ -466,7 +466,7 @@ asio::awaitable<Result> for_ever()
 
 }  // namespace
 
-// What asio::co_spawn itself leaves there is the user's own. A strand of ours is worse than his executor: it ends with the context's services.
+// asio::co_spawn itself keeps a copy of the user's executor there. The library must add none: its strand dies with the context.
 BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_context)
 {
     auto const own = copies_left(spawned([](auto&, auto&) { return for_ever<void>(); }));

@@ -1076,7 +1076,7 @@ BOOST_AUTO_TEST_CASE(any_thread_may_ask, *boost::unit_test::label("threads"))
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Whichever piece of memory is missing when the nodes have granted it.
+// Each allocation after the grant of the nodes fails once.
 BOOST_AUTO_TEST_CASE(acquire_in_scope_without_memory_gives_the_lock_back)
 {
     std::size_t failures = 0;
@@ -1088,7 +1088,7 @@ BOOST_AUTO_TEST_CASE(acquire_in_scope_without_memory_gives_the_lock_back)
         failing_memory::in = piece;
         try {
             s.w.run_for(200us);
-        } catch (std::bad_alloc const&) {  // it was the world's own
+        } catch (std::bad_alloc const&) {  // the virtual world itself had no memory
         }
         failing_memory::in = 0;
         s.w.run_for(5s);

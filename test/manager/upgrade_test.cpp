@@ -1004,7 +1004,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_the_right_is_next, with_upgradeable)
     BOOST_TEST((next.held.mode() == mode::upgradeable));
 }
 
-// The lock for the right to an upgrade has a name that is nothing to the user.
+// The name of the internal lock for the right to an upgrade must not be shown.
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_in_vain_names_the_users_resource, readers)
 {
     auto const holder = w.acquire(*second, "stock", {.ttl = 10s, .mode = mode::upgradeable});
@@ -1034,7 +1034,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_reports_both_of_its_acquisitions, re
     BOOST_TEST(won.report.rounds >= 3u);  // one for the right, one that was denied, and one that has won
 }
 
-// The first acquisition's outcome is no outcome of the call.
+// The outcome of the first of two acquisitions is not the outcome of the call.
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_writes_its_report_once, readers)
 {
     auto const writer = write(*second, {.ttl = 10s});

@@ -13,7 +13,7 @@
 
 namespace redlock::test {
 
-/// Counts how often it is looked at: what it is, and whether it is wanted still.
+/// An operation that counts how often its command is read and how often it is asked whether it was withdrawn.
 class counted_operation final : public node_operation {
 public:
     counted_operation(node_command c, std::string key, std::size_t& looks) : keys_{std::move(key)}, command_(c), looks_(looks)
@@ -40,7 +40,7 @@ private:
     std::size_t& looks_;
 };
 
-/// So many of them, and how often all of them were looked at.
+/// Many operations, and the sum of their looks.
 struct counted_operations {
     static constexpr std::size_t count = 10'000;
     static constexpr std::size_t few = 40;  // looks at each

@@ -6,10 +6,10 @@
 
 namespace redlock::test {
 
-/// Memory that is missing once. To be included in one file of a program: it replaces the program's `operator new`. Not with sanitizers, which have
-/// their own; and where there is no memory to call a handler, its task is left, as they would say.
+/// Makes one allocation fail. Include it in one file of a program: it replaces `operator new`. Do not use it with
+/// sanitizers: they have their own, and report the task whose handler could not be called for want of memory.
 struct failing_memory {
-    static inline thread_local int in = 0;  ///< the how many-eth piece from now on is missing; 0: none
+    static inline thread_local int in = 0;  ///< which of the next allocations fails; 0: none
 
     static void* take(std::size_t size)
     {

@@ -39,7 +39,7 @@ public:
     std::uint64_t wall_clock = 0;     ///< what the clients take for the time of day, in microseconds
     std::function<void()> each_step;  ///< called after each thing that happened
     int random_until = -1;            ///< how often there are random numbers still; -1: always
-    bool computing_takes_time = false;  ///< each function takes the time that it takes the processor; with sanitizers a tenth of it
+    bool computing_takes_time = false;  ///< a function takes as long as the processor needs for it; with sanitizers a tenth of that
 
     using event = std::pair<clock::time_point, std::uint64_t>;  ///< when, and the how many-eth it is
 
@@ -109,7 +109,7 @@ private:
             each_step();
     }
 
-    // What is due meanwhile does not wait until nothing is left to do.
+    // Events that are due meanwhile happen at once, not when nothing is left to do.
     void compute()
     {
         for (bool any = true; any;) {

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(each_broken_option_of_an_election_is_named_with_its_value_a
     BOOST_TEST(mentions(check({.at_least = 10'001ms}), "at_least", "10001", "lock.ttl, which is 10000"));
 }
 
-// Whatever is added to a time leads to another time.
+// A larger duration would overflow when it is added to a time.
 BOOST_AUTO_TEST_CASE(check_of_a_duration_beyond_a_hundred_years_names_field_value_and_limit)
 {
     auto const c = good();

@@ -1,4 +1,4 @@
-// How often the rooms of a manager look at each of ten thousand of one kind. A look is a call of what a test puts in their place.
+// Counts how often queues, holdings and scopes look at each of ten thousand objects. A look is a call of the test's object.
 
 #include "locks/held_lock.hpp"
 #include "locks/holdings.hpp"
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(crowds)
 namespace {
 
 constexpr std::size_t crowd = 10'000;
-constexpr std::size_t few = 100;  // looks at each: N log N, and not N * N
+constexpr std::size_t few = 100;  // looks at each object: enough for N log N, not for N * N
 
 std::size_t looks = 0;
 
@@ -68,7 +68,7 @@ struct queue_of_waiters {
         return w.place.emplace(all, std::span<std::string const>(name), w);
     }
 
-    /// The first gets it, and leaves, and so on.
+    /// Each waiter in turn gets the lock and leaves.
     void get_all()
     {
         std::size_t got = 0;
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(queue_of_readers_and_writers_looks_at_each_a_few_times, 
     get_all();
 }
 
-// They stand before the sets that hold less: before the first of those.
+// An owner stands before the first set that holds less.
 BOOST_FIXTURE_TEST_CASE(queue_of_owners_and_sets_looks_at_each_a_few_times, queue_of_waiters)
 {
     for (std::size_t i = 0; i < crowd / 2; ++i)
@@ -171,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(wanted_alone_after_the_writers_have_stopped_is_false, qu
     BOOST_TEST(!all.wanted_alone("stock"));
 }
 
-// Each candidate that is elected meets those who wait: who was told that the nodes are well need not be told again.
+// Each election tells the queue an outcome. Observers that were told the same outcome are not told again.
 BOOST_FIXTURE_TEST_CASE(observers_of_a_queue_are_told_the_same_once, queue_of_waiters)
 {
     std::deque<std::shared_ptr<counted_observer>> observers;
