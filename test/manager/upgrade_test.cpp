@@ -863,6 +863,20 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_gives_up_before_a_reader_lets_others_read, 
     BOOST_TEST(read(*third).held.held());
 }
 
+// To the nodes all of a manager are one: they would let it in.
+BOOST_FIXTURE_TEST_CASE(acquire_shared_without_wait_beside_a_waiting_upgrade_fails, with_upgradeable)
+{
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    auto other = read(*second, {.ttl = 30s});
+    call c;
+    one.held.async_upgrade(1min, c.done());
+    w.run_for(10ms);
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    BOOST_TEST(!w.release(other.held));
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == error_code()));
+}
+
 BOOST_FIXTURE_TEST_CASE(upgrade_that_is_cancelled_before_a_writer_lets_nobody_read, with_upgradeable)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});

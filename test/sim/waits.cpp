@@ -20,14 +20,14 @@ bool overlap(std::span<std::string const> one, std::span<std::string const> othe
     return std::find_first_of(one.begin(), one.end(), other.begin(), other.end()) != one.end();
 }
 
-char const* text(mode m)
+char const* purpose(mode m)
 {
     return m == mode::shared ? "to share " : m == mode::upgradeable ? "for the right to upgrade " : "for ";
 }
 
 std::string shown(wait const& w, std::span<claim const> claims)
 {
-    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "until it alone has " : text(w.mode), fmt::join(w.resources, " and "),
+    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "until it alone has " : purpose(w.mode), fmt::join(w.resources, " and "),
                             w.calm / 1ms);
     for (auto& c : claims) {
         if (c.who == w.who)
