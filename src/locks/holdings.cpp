@@ -184,7 +184,7 @@ bool holdings::upgrade_waits(std::string_view resource) const
 std::shared_ptr<stake> holdings::join(std::string const& resource, acquire_options const& options, clock::time_point called, bool passes) const
 {
     auto const* const there = find(resource);
-    if (!there || (!passes && there->wanted > 0))
+    if (!there || (!passes && there->wanted > 0) || upgrade_waits(resource))
         return nullptr;
     auto left = seen_max;
     for (auto it = there->others.begin(); left > 0 && it != there->others.end(); ++it, --left) {

@@ -877,6 +877,27 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_without_wait_beside_a_waiting_upgrade_fai
     BOOST_TEST((c.ec == error_code()));
 }
 
+// Otherwise readers that join each other keep it waiting.
+BOOST_FIXTURE_TEST_CASE(acquire_shared_beside_a_waiting_upgrade_joins_no_other_lock, with_upgradeable)
+{
+    auto other = read(*locks, {.ttl = 30s});
+    auto one = may_upgrade(*locks, {.ttl = 30s});
+    BOOST_TEST_REQUIRE(one.held.token() != other.held.token());
+    call c;
+    one.held.async_upgrade(1min, c.done());
+    w.run_for(10ms);
+    BOOST_TEST((read(*locks).ec == errc::contended));
+    auto waits = w.start(*locks, "stock", {.wait = 1min, .mode = mode::shared});
+    w.run_for(1s);
+    BOOST_TEST(!waits.done);
+    BOOST_TEST(!w.release(other.held));
+    w.run_for(10ms);
+    BOOST_TEST((c.ec == error_code()));
+    BOOST_TEST(!w.release(one.held));
+    w.run_for(10ms);
+    BOOST_TEST(waits.held.held());
+}
+
 BOOST_FIXTURE_TEST_CASE(upgrade_that_is_cancelled_before_a_writer_lets_nobody_read, with_upgradeable)
 {
     auto one = may_upgrade(*locks, {.ttl = 30s});
