@@ -24,8 +24,9 @@ owner::owner(world& w, process& p, std::size_t number)
     : world_(w),
       process_(p),
       name_(fmt::format("{}/o{}", p.name(), number)),
-      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade, habit::read, habit::read,
-                        habit::try_to_write, habit::keep, habit::seldom}[w.random.below(11)])
+      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade, habit::upgrade, habit::read,
+                        habit::read, habit::read_for_long, habit::read_for_long, habit::try_to_write, habit::try_to_write, habit::keep,
+                        habit::seldom}[w.random.below(15)])
 {
 }
 
@@ -76,7 +77,7 @@ void owner::rest()
 {
     if (stopping_)
         return;
-    bool const is_eager = habit_ == habit::read || habit_ == habit::try_to_write;
+    bool const is_eager = habit_ == habit::read || habit_ == habit::read_for_long || habit_ == habit::try_to_write;
     auto const pause = habit_ == habit::seldom ? world_.random.between(1s, 3s) : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
     process_.after(pause, [this] { begin(); });
 }
@@ -97,9 +98,13 @@ void owner::begin()
 void owner::acquire_once()
 {
     auto& random = world_.random;
-    auto const hold = habit_ == habit::keep ? random.between(1s, 6s) : habit_ == habit::read ? random.between(20ms, 40ms) : random.spread(1ms, 40ms);
+    auto const hold = habit_ == habit::keep            ? random.between(2s, 9s)
+                      : habit_ == habit::read_for_long ? random.between(300ms, 900ms)
+                      : habit_ == habit::read          ? random.between(20ms, 40ms)
+                                                       : random.spread(1ms, 40ms);
     auto const go_on = [this, hold] { process_.after(hold, [this] { end(); }); };
-    resource_set const one = all_names[random.chance(0.7) ? 1 : random.below(3)];
+    bool const is_for_long = habit_ == habit::read_for_long || ((habit_ == habit::upgrade || habit_ == habit::try_to_write) && random.chance(0.5));
+    resource_set const one = is_for_long ? read_for_long : all_names[random.chance(0.7) ? 1 : random.below(3)];
     switch (habit_) {
     case habit::scope:
         return;
@@ -113,6 +118,8 @@ void owner::acquire_once()
         return acquire(one, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable}, [this, go_on] {
             held_.empty() ? end() : upgrade(held_.front(), go_on);
         });
+    case habit::read_for_long:  // with a limit nobody joins it, and so keeps it for longer
+        return acquire(one, {.ttl = ttl, .renew = renewal::automatic, .max_hold = 5s, .mode = mode::shared}, go_on);
     case habit::read:
         return acquire(one, {.ttl = ttl, .wait = random.chance(0.5) ? 0ms : 20ms, .renew = renewal::automatic, .mode = mode::shared}, go_on);
     case habit::try_to_write:

@@ -45,6 +45,7 @@ private:
         set,
         upgrade,
         read,          ///< again and again
+        read_for_long,
         try_to_write,  ///< the same, and soon gives up
         keep,          ///< one for seconds, which comes before all others in the order of names
         seldom,        ///< one that nobody else wants, but who waits for what is kept

@@ -16,6 +16,9 @@ class process;
 /// Somebody holds it for seconds, and whoever wants it must wait.
 inline constexpr char const* kept_for_long = "A";
 
+/// Some read it for nearly a second each. Whoever waits to upgrade it waits for one of them at the most.
+inline constexpr char const* read_for_long = "y";
+
 /// What somebody holds.
 struct claim {
     void const* who;         ///< what one owner holds does not exclude what else it holds
@@ -34,6 +37,8 @@ struct wait {
     clock::time_point since;
     bool upgrades = false;             ///< it shares the resource already
     clock::duration calm{0};           ///< of that, while nothing was wrong anywhere
+
+    bool may_take_long() const { return resources.front() == kept_for_long || (resources.front() == read_for_long && !upgrades); }
 };
 
 /// If somebody among @p waits has waited for longer than @p patience: for whom, and for whom those wait, as far as it can be seen from

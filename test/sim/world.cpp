@@ -250,8 +250,8 @@ void world::check_exclusion()
         blame("{} of {} slots are held", taken, slots_in_all);
 }
 
-// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their time, and
-// where servers do not tell of changes whoever asks more often comes first.
+// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their time. Where servers do
+// not tell of changes, whoever asks more often comes first. And the wish of a set that waits for another name keeps readers out for a second.
 void world::look_for_deadlocks(clock::duration passed)
 {
     if (conditions.jump_every > 0ms)  // locks may last longer than was told
@@ -261,13 +261,13 @@ void world::look_for_deadlocks(clock::duration passed)
     for (auto& p : processes) {
         for (auto& o : p->owners) {
             for (auto& w : o->waits) {
-                w.calm += calm && w.resources.front() != kept_for_long ? passed : 0ms;
+                w.calm += calm && !w.may_take_long() ? passed : 0ms;
                 all.push_back(&w);
             }
         }
     }
     find_what_is_held();
-    auto const patience = (servers_tell ? 2s : 6s) + 20 * (conditions.delay_max + conditions.tail_max + conditions.reply_tail_max);
+    auto const patience = (servers_tell ? 3s : 6s) + 20 * (conditions.delay_max + conditions.tail_max + conditions.reply_tail_max);
     if (auto const found = who_waits_for_ever(all, held_, patience); !found.empty())
         blame("{}", found);
 }
