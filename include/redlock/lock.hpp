@@ -216,8 +216,9 @@ public:
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition; also one that waits ends with them.
         - @ref errc::not_held : released before or meanwhile, or empty.
         - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, is being upgraded, or was resumed; or @p wait is
-          negative, or not zero though the lock is not upgradeable; or to wait could deadlock, because the handle's `lock_scope` holds a name
-          that comes later in the order of names, or has acquired one meanwhile. The message of a @ref lock_error names both locks.
+          negative, or not zero though the lock is not upgradeable; or to wait could deadlock, because the handle's
+          `lock_scope` holds a name that comes later in the order of names, or has acquired one meanwhile. The message
+          of a @ref lock_error names both locks.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
         - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager is being stopped.
 
@@ -226,8 +227,9 @@ public:
         before; see above of what some nodes may do.
 
         @param wait For how long to ask again until the others have gone: zero tries once, @ref wait_forever until cancelled. Nobody comes to read
-        meanwhile; if it is over, others may be kept out until the lock is over, and a second. Every other handle on the lock counts as one of
-        the others, also if it came from the same `lock_scope`. Do not wait while you keep one: you would wait for yourself.
+        meanwhile; if it is over, others may be kept out until the lock is over, and a second. Every other handle on
+        the lock counts as one of the others, also if it came from the same `lock_scope`. Do not wait while you keep
+        one: you would wait for yourself.
     */
     template <class CompletionToken = default_completion_token>
     auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())

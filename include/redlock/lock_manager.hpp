@@ -125,12 +125,13 @@ public:
         background, and followed by another after a jittered, growing pause until `acquire_options::wait` is
         over. Of the acquisitions of one resource that may wait, one at a time asks the nodes; the others of this
         manager queue up behind it in the order of their calls; those who share it, in phases (`acquire_options::mode`). While one that wants
-        several resources is the first and waits for some of them, up to `config::max_handovers` that want one of the others come before it. Who
-        wins too late for its ttl goes to the end of the queue.
+        several resources is the first and waits for some of them, up to `config::max_handovers` that want one of the
+        others come before it. Who wins too late for its ttl goes to the end of the queue.
 
-        Several: an acquisition that waits and has been denied three times keeps what it can get, in the order of the names, until it has
-        all or gives up. So acquisitions of single names do not starve it. All keep names in the same order, so they do not deadlock. If you
-        hold a lock that you have acquired separately while you wait for another one, you can deadlock: use a @ref lock_scope.
+        Several: an acquisition that waits and has been denied three times keeps what it can get, in the order of the
+        names, until it has all or gives up. So acquisitions of single names do not starve it. All keep names in the
+        same order, so they do not deadlock. If you hold a lock that you have acquired separately while you wait for
+        another one, you can deadlock: use a @ref lock_scope.
 
         @par Completes
         - with a lock that is valid until @ref lock::valid_until;

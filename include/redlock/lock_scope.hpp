@@ -90,14 +90,15 @@ public:
         its last handle is gone; and if it was renewed before for as long a ttl, half of that is enough. `acquire_options::max_hold` is
         that of the call which acquired the lock, for all its handles.
 
-        **The order.** Two owners deadlock if each waits for a lock that the other holds. So an acquisition that waits must ask for names that
-        come after all names that the scope holds, in the order of their bytes. Otherwise it is refused, unless `acquire_options::wait` is
-        zero: an acquisition that does not wait cannot deadlock. With this order scopes deadlock neither with each other nor with
-        @ref lock_manager::async_acquire of several names. A scope does not know locks that were acquired outside of it.
+        **The order.** Two owners deadlock if each waits for a lock that the other holds. So an acquisition that waits
+        must ask for names that come after all names that the scope holds, in the order of their bytes. Otherwise it is
+        refused, unless `acquire_options::wait` is zero: an acquisition that does not wait cannot deadlock. With this
+        order scopes deadlock neither with each other nor with @ref lock_manager::async_acquire of several names. A
+        scope does not know locks that were acquired outside of it.
 
-        **Branches** of one scope that ask for locks which the scope does not hold yet take turns, in the order of their calls. The `wait` of
-        each begins when its turn has come. If two branches ask for the same lock, the second gets a handle on it. Use a scope for each
-        piece of work if they must not wait for each other.
+        **Branches** of one scope that ask for locks which the scope does not hold yet take turns, in the order of their
+        calls. The `wait` of each begins when its turn has come. If two branches ask for the same lock, the second gets
+        a handle on it. Use a scope for each piece of work if they must not wait for each other.
 
         @par Completes
         As @ref lock_manager::async_acquire.

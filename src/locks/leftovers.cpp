@@ -35,8 +35,9 @@ void acquisition::keep_what_is_ours()
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
 }
 
-// The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of its acquisitions waits
-// to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may join others, and ask no node.
+// The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of
+// its acquisitions waits to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may join
+// others, and ask no node.
 void acquisition::withdraw()
 {
     key_list unwanted;

@@ -113,11 +113,12 @@ std::optional<clock::time_point> acquisition::others_first(clock::time_point now
     return until;
 }
 
-// A set that waits for some of its resources does not keep the others from those that want one of them; but not for ever.
+// A set that waits for some of its resources lets those pass that want one of the others; but not for ever.
 void acquisition::let_others_pass()
 {
     auto const is_free = [this](auto& resource) {
-        return !state_->holdings.held_until({&resource, 1}, mode::exclusive) && !(estimate_ && waits_for_or_keeps(resource));
+        bool const is_ours = state_->holdings.held_until({&resource, 1}, mode::exclusive).has_value();
+        return !is_ours && !(estimate_ && waits_for_or_keeps(resource));
     };
     if (place_ && wants_several())
         passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
@@ -132,14 +133,15 @@ bool acquisition::waits_for_or_keeps(std::string_view resource) const
     });
 }
 
-// Whether others of its manager come first for what it waits for: they hear of changes in its place. A set waits on while others have passed
-// it for the rest of its resources.
+// Whether others of its manager come first for what it waits for: they hear of changes in its place. A set waits on
+// while others have passed it for the rest of its resources.
 bool acquisition::is_overtaken() const
 {
     if (!is_kept_waiting() || !wants_several())
         return is_kept_waiting();
-    auto const others_first = [this](taken_key const& k) { return !place_->first_for(k.index); };
-    return std::any_of(round_->ballots.begin(), round_->ballots.end(), [&](auto& b) { return std::ranges::any_of(awaited(b), others_first); });
+    return std::ranges::any_of(round_->ballots, [this](auto& b) {
+        return std::ranges::any_of(awaited(b), [this](auto& key) { return !place_->first_for(key.index); });
+    });
 }
 
 // After a lost round: until the next one may be won, as far as the nodes have told.

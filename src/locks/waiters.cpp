@@ -122,7 +122,7 @@ std::size_t waiters::place::let_pass(std::size_t left, std::function<bool(std::s
         if (passed == left || !p.first())
             continue;
         auto next = std::next(p.at);
-        for (auto looked = left - passed; looked > 1 && next != p.queue.end() && !may_pass(**next); --looked)  // not far: that takes time
+        for (auto far = left - passed; far > 1 && next != p.queue.end() && !may_pass(**next); --far)  // or it takes long
             ++next;
         if (next == p.queue.end() || !may_pass(**next) || !is_free(p.resource))
             continue;

@@ -180,7 +180,9 @@ settings parse(std::vector<std::string> arguments)
     redlock::testbed::command_line line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
-    line.add_option("--locks", locks, "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, what is left to others, or several in scopes")
+    line.add_option("--locks", locks,
+                    "what is locked: one resource at a time, up to four, one that may be shared, any of three slots, what is left to "
+                    "others, or several in scopes")
         ->check(CLI::IsMember(std::vector<std::string>(lock_kinds.begin(), lock_kinds.end())))
         ->capture_default_str();
     std::string stores = std::string(name_of(store_kind::redis));

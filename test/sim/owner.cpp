@@ -21,12 +21,10 @@ constexpr std::chrono::milliseconds ttl = 1s;
 }  // namespace
 
 owner::owner(world& w, process& p, std::size_t number)
-    : world_(w),
-      process_(p),
-      name_(fmt::format("{}/o{}", p.name(), number)),
-      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade, habit::upgrade, habit::read,
-                        habit::read, habit::read_for_long, habit::read_for_long, habit::try_to_write, habit::try_to_write, habit::keep,
-                        habit::seldom}[w.random.below(15)])
+    : world_(w), process_(p), name_(fmt::format("{}/o{}", p.name(), number)),
+      habit_(std::array{habit::scope, habit::scope, habit::scope, habit::set, habit::set, habit::upgrade,
+                        habit::upgrade, habit::read, habit::read, habit::read_for_long, habit::read_for_long,
+                        habit::try_to_write, habit::try_to_write, habit::keep, habit::seldom}[w.random.below(15)])
 {
 }
 
@@ -78,7 +76,8 @@ void owner::rest()
     if (stopping_)
         return;
     bool const is_eager = habit_ == habit::read || habit_ == habit::read_for_long || habit_ == habit::try_to_write;
-    auto const pause = habit_ == habit::seldom ? world_.random.between(1s, 3s) : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
+    auto const pause =
+        habit_ == habit::seldom ? world_.random.between(1s, 3s) : world_.random.spread(1ms, is_eager ? 5ms : 100ms);
     process_.after(pause, [this] { begin(); });
 }
 
@@ -103,7 +102,8 @@ void owner::acquire_once()
                       : habit_ == habit::read          ? random.between(20ms, 40ms)
                                                        : random.spread(1ms, 40ms);
     auto const go_on = [this, hold] { process_.after(hold, [this] { end(); }); };
-    bool const is_for_long = habit_ == habit::read_for_long || ((habit_ == habit::upgrade || habit_ == habit::try_to_write) && random.chance(0.5));
+    bool const is_for_long = habit_ == habit::read_for_long
+                             || ((habit_ == habit::upgrade || habit_ == habit::try_to_write) && random.chance(0.5));
     resource_set const one = is_for_long ? read_for_long : all_names[random.chance(0.7) ? 1 : random.below(3)];
     switch (habit_) {
     case habit::scope:
@@ -113,17 +113,22 @@ void owner::acquire_once()
                        {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
     case habit::keep:
     case habit::seldom:
-        return acquire(habit_ == habit::keep ? kept_for_long : seldom_wanted, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
+        return acquire(habit_ == habit::keep ? kept_for_long : seldom_wanted,
+                       {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic}, go_on);
     case habit::upgrade:
-        return acquire(one, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable}, [this, go_on] {
-            held_.empty() ? end() : upgrade(held_.front(), go_on);
-        });
+        return acquire(one, {.ttl = ttl, .wait = wait_forever, .renew = renewal::automatic, .mode = mode::upgradeable},
+                       [this, go_on] { held_.empty() ? end() : upgrade(held_.front(), go_on); });
     case habit::read_for_long:  // with a limit nobody joins it, and so keeps it for longer
         return acquire(one, {.ttl = ttl, .renew = renewal::automatic, .max_hold = 5s, .mode = mode::shared}, go_on);
     case habit::read:
-        return acquire(one, {.ttl = ttl, .wait = random.chance(0.5) ? 0ms : 20ms, .renew = renewal::automatic, .mode = mode::shared}, go_on);
+        return acquire(
+            one,
+            {.ttl = ttl, .wait = random.chance(0.5) ? 0ms : 20ms, .renew = renewal::automatic, .mode = mode::shared},
+            go_on);
     case habit::try_to_write:
-        return acquire(one, {.ttl = ttl, .wait = std::chrono::milliseconds(5 + random.below(30)), .renew = renewal::automatic}, go_on);
+        return acquire(
+            one, {.ttl = ttl, .wait = std::chrono::milliseconds(5 + random.below(30)), .renew = renewal::automatic},
+            go_on);
     }
 }
 
@@ -223,21 +228,27 @@ void owner::acquire(resource_set names, acquire_options options, std::function<v
         process_.wants(r);
         wanted_.push_back(r);
     }
-    auto const what = fmt::format("acquires {} {}", fmt::join(names, " and "), options.mode == mode::shared ? "shared" : options.mode == mode::upgradeable ? "upgradeable" : "alone");
-    auto const c = begin_call(what, {this, name_, &process_, {names.begin(), names.end()}, options.mode, world_.now}, options.wait == wait_forever);
-    auto done = asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next), begun = world_.now, keep = c->cancel](error_code ec, lock l) {
-        end_call(c, what, ec);
-        if (!ec) {
-            ++world_.result.acquired;
-            if (tokens_.insert(l.token()).second && l.mode() == mode::exclusive && l.fencing_token() != 0) {
-                for (auto const& r : l.resources())
-                    world_.note_token(r, name_, begun, l.fencing_token(), false);
+    auto const what = fmt::format("acquires {} {}", fmt::join(names, " and "),
+                                  options.mode == mode::shared        ? "shared"
+                                  : options.mode == mode::upgradeable ? "upgradeable"
+                                                                      : "alone");
+    auto const c = begin_call(what, {this, name_, &process_, {names.begin(), names.end()}, options.mode, world_.now},
+                              options.wait == wait_forever);
+    auto done =
+        asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next), begun = world_.now,
+                                                         keep = c->cancel](error_code ec, lock l) {
+            end_call(c, what, ec);
+            if (!ec) {
+                ++world_.result.acquired;
+                if (tokens_.insert(l.token()).second && l.mode() == mode::exclusive && l.fencing_token() != 0) {
+                    for (auto const& r : l.resources())
+                        world_.note_token(r, name_, begun, l.fencing_token(), false);
+                }
+                held_.push_back(std::move(l));
+                world_.check_exclusion();
             }
-            held_.push_back(std::move(l));
-            world_.check_exclusion();
-        }
-        next();
-    });
+            next();
+        });
     if (scope_)
         scope_->async_acquire(std::move(names), options, std::move(done));
     else
@@ -246,20 +257,25 @@ void owner::acquire(resource_set names, acquire_options options, std::function<v
 
 void owner::upgrade(lock& l, std::function<void()> next)
 {
-    auto const others = std::count_if(wanted_.begin(), wanted_.end(), [&l](auto& name) { return name == l.resource(); });
-    auto const wait_for = l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;  // else it could wait for itself
+    auto const others =
+        std::count_if(wanted_.begin(), wanted_.end(), [&l](auto& name) { return name == l.resource(); });
+    auto const wait_for =
+        l.mode() == mode::upgradeable && others == 1 ? draw_wait() : 0ms;  // else it could wait for itself
     auto const what = fmt::format("upgrades {}", fmt::join(l.resources(), " and "));
-    auto const c = begin_call(what, {this, name_, &process_, {l.resources().begin(), l.resources().end()}, mode::exclusive, world_.now, true},
-                              wait_for == wait_forever);
+    auto const c = begin_call(
+        what, {this, name_, &process_, {l.resources().begin(), l.resources().end()}, mode::exclusive, world_.now, true},
+        wait_for == wait_forever);
     if (c->waits != waits.end() && world_.random.chance(0.1)) {
-        process_.after(world_.random.spread(1ms, 100ms), [signal = c->cancel] { signal->emit(asio::cancellation_type::terminal); });
+        process_.after(world_.random.spread(1ms, 100ms),
+                       [signal = c->cancel] { signal->emit(asio::cancellation_type::terminal); });
     }
-    l.async_upgrade(wait_for, asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next), keep = c->cancel](error_code ec) {
-        end_call(c, what, ec);
-        world_.result.upgraded += !ec;
-        world_.check_exclusion();
-        next();
-    }));
+    l.async_upgrade(wait_for, asio::bind_cancellation_slot(c->cancel->slot(), [this, c, what, next = std::move(next),
+                                                                               keep = c->cancel](error_code ec) {
+                        end_call(c, what, ec);
+                        world_.result.upgraded += !ec;
+                        world_.check_exclusion();
+                        next();
+                    }));
 }
 
 // When its branches have ended, too: what it has acquired is held until then.

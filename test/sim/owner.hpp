@@ -20,15 +20,15 @@ namespace redlock::sim {
 class process;
 class world;
 
-/// A user of locks that holds some while it waits for others, in a scope or at once, and mostly waits for as long as it takes. It keeps to what
-/// the documents ask of it; so it never waits for ever.
+/// A user of locks that holds some while it waits for others, in a scope or at once, and mostly waits for as long as it
+/// takes. It keeps to what the documents ask of it; so it never waits for ever.
 class owner {
 public:
     owner(world&, process&, std::size_t number);
 
     void start() { rest(); }
-    void stop();                     ///< no new acquisitions; what waits is cancelled
-    void forget();                   ///< what it holds
+    void stop();    ///< no new acquisitions; what waits is cancelled
+    void forget();  ///< what it holds
     std::string const& name() const noexcept { return name_; }
     clock::duration rest_of_validity() const;
     bool holds() const;
@@ -41,10 +41,10 @@ public:
 
 private:
     enum class habit {
-        scope,         ///< several, one after the other
+        scope,  ///< several, one after the other
         set,
         upgrade,
-        read,          ///< again and again
+        read,  ///< again and again
         read_for_long,
         try_to_write,  ///< the same, and soon gives up
         keep,          ///< one for seconds, which comes before all others in the order of names
@@ -79,8 +79,8 @@ private:
     std::list<lock> held_;
     std::list<call> calls_;
     std::vector<std::string> wanted_;
-    std::set<std::string> tokens_;   ///< of what it has acquired
-    std::size_t comes_next_ = 0;     ///< the first name that comes after all that were acquired
+    std::set<std::string> tokens_;  ///< of what it has acquired
+    std::size_t comes_next_ = 0;    ///< the first name that comes after all that were acquired
     int steps_left_ = 0;
     bool ends_ = false;
     bool stopping_ = false;

@@ -27,8 +27,8 @@ char const* purpose(mode m)
 
 std::string shown(wait const& w, std::span<claim const> claims)
 {
-    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "until it alone has " : purpose(w.mode), fmt::join(w.resources, " and "),
-                            w.calm / 1ms);
+    auto line = fmt::format("  {} waits {}{} for {} ms", w.name, w.upgrades ? "until it alone has " : purpose(w.mode),
+                            fmt::join(w.resources, " and "), w.calm / 1ms);
     for (auto& c : claims) {
         if (c.who == w.who)
             line += fmt::format(", {} {}", c.shares ? "shares" : "has", fmt::join(c.resources, " and "));
@@ -36,7 +36,8 @@ std::string shown(wait const& w, std::span<claim const> claims)
     return line + "\n";
 }
 
-// Who holds it in another mode; and who has asked before, if both stand in one queue, or if what it waits for comes in several steps.
+// Who holds it in another mode; and who has asked before, if both stand in one queue, or if what it waits for comes in
+// several steps.
 bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claims)
 {
     if (w.who == other.who)
@@ -47,11 +48,13 @@ bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claim
     if (std::any_of(claims.begin(), claims.end(), keeps_out))
         return true;
     bool const has_a_part = other.resources.size() > 1 || other.mode == mode::upgradeable;
-    return !w.upgrades && overlap(w.resources, other.resources) && other.since < w.since && (w.in == other.in || has_a_part);
+    return !w.upgrades && overlap(w.resources, other.resources) && other.since < w.since
+           && (w.in == other.in || has_a_part);
 }
 
 // The shortest way from one who waits back to it; empty if there is none.
-std::vector<wait const*> circle_of(wait const& first, std::list<wait const*> const& waits, std::span<claim const> claims)
+std::vector<wait const*> circle_of(wait const& first, std::list<wait const*> const& waits,
+                                   std::span<claim const> claims)
 {
     std::vector<std::pair<wait const*, std::size_t>> reached{{&first, 0}};  // with whom it was reached from
     for (std::size_t i = 0; i < reached.size(); ++i) {
@@ -74,10 +77,12 @@ std::vector<wait const*> circle_of(wait const& first, std::list<wait const*> con
 
 }  // namespace
 
-std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims, clock::duration patience)
+std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims,
+                               clock::duration patience)
 {
     std::list<wait const*> longest;
-    std::copy_if(waits.begin(), waits.end(), std::back_inserter(longest), [patience](auto* w) { return w->calm > patience; });
+    std::copy_if(waits.begin(), waits.end(), std::back_inserter(longest),
+                 [patience](auto* w) { return w->calm > patience; });
     for (auto const* w : longest) {
         auto const circle = circle_of(*w, longest, claims);
         if (circle.empty())
@@ -87,7 +92,8 @@ std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<cl
             all += shown(*one, claims);
         return all;
     }
-    auto const starves = std::find_if(longest.begin(), longest.end(), [patience](auto* w) { return w->calm > 2 * patience; });
+    auto const starves =
+        std::find_if(longest.begin(), longest.end(), [patience](auto* w) { return w->calm > 2 * patience; });
     if (starves == longest.end())
         return {};
     auto all = "it waits for too long:\n" + shown(**starves, claims);

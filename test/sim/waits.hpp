@@ -21,7 +21,7 @@ inline constexpr char const* read_for_long = "y";
 
 /// What somebody holds.
 struct claim {
-    void const* who;         ///< what one owner holds does not exclude what else it holds
+    void const* who;  ///< what one owner holds does not exclude what else it holds
     std::string const& name;
     std::span<std::string const> resources;
     bool shares;
@@ -33,16 +33,20 @@ struct wait {
     std::string const& name;
     process const* in;
     std::vector<std::string> resources;
-    redlock::mode mode;                ///< in which it waits for them
+    redlock::mode mode;  ///< in which it waits for them
     clock::time_point since;
-    bool upgrades = false;             ///< it shares the resource already
-    clock::duration calm{0};           ///< of that, while nothing was wrong anywhere
+    bool upgrades = false;    ///< it shares the resource already
+    clock::duration calm{0};  ///< of that, while nothing was wrong anywhere
 
-    bool may_take_long() const { return resources.front() == kept_for_long || (resources.front() == read_for_long && !upgrades); }
+    bool may_take_long() const
+    {
+        return resources.front() == kept_for_long || (resources.front() == read_for_long && !upgrades);
+    }
 };
 
-/// If somebody among @p waits has waited for longer than @p patience: for whom, and for whom those wait, as far as it can be seen from
-/// outside. Empty: nobody has.
-std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims, clock::duration patience);
+/// If somebody among @p waits has waited for longer than @p patience: for whom, and for whom those wait, as far as it
+/// can be seen from outside. Empty: nobody has.
+std::string who_waits_for_ever(std::list<wait const*> const& waits, std::span<claim const> claims,
+                               clock::duration patience);
 
 }  // namespace redlock::sim

@@ -235,7 +235,7 @@ void world::check_exclusion()
     find_what_is_held();
     for (auto mine = held_.begin(); mine != held_.end(); ++mine) {
         for (auto other = held_.begin(); other != mine; ++other) {
-            auto const both = std::find_first_of(mine->resources.begin(), mine->resources.end(), other->resources.begin(), other->resources.end());
+            auto const both = std::ranges::find_first_of(mine->resources, other->resources);
             if (both == mine->resources.end() || (mine->shares && other->shares) || mine->who == other->who)
                 continue;
             ++result.overlaps;
@@ -245,18 +245,19 @@ void world::check_exclusion()
     }
     std::size_t taken = 0;
     for (auto const& held : held_)
-        taken += static_cast<std::size_t>(std::count_if(held.resources.begin(), held.resources.end(), [](auto& r) { return r.starts_with("slot:"); }));
+        taken += static_cast<std::size_t>(std::ranges::count_if(held.resources, [](auto& r) { return r.starts_with("slot:"); }));
     if (conditions.exclusive && taken > slots_in_all)
         blame("{} of {} slots are held", taken, slots_in_all);
 }
 
-// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their time. Where servers do
-// not tell of changes, whoever asks more often comes first. And the wish of a set that waits for another name keeps readers out for a second.
+// Those who wait for each other do so for ever. Time in which something is wrong does not count; but news may take their
+// time. Where servers do not tell of changes, whoever asks more often comes first. And the wish of a set that waits for
+// another name keeps readers out for a second.
 void world::look_for_deadlocks(clock::duration passed)
 {
     if (conditions.jump_every > 0ms)  // locks may last longer than was told
         return;
-    bool const calm = std::all_of(processes.begin(), processes.end(), [passed](auto& p) { return p->in_touch_for(passed); });
+    bool const calm = std::ranges::all_of(processes, [passed](auto& p) { return p->in_touch_for(passed); });
     std::list<wait const*> all;
     for (auto& p : processes) {
         for (auto& o : p->owners) {
@@ -267,7 +268,8 @@ void world::look_for_deadlocks(clock::duration passed)
         }
     }
     find_what_is_held();
-    auto const patience = (servers_tell ? 3s : 6s) + 20 * (conditions.delay_max + conditions.tail_max + conditions.reply_tail_max);
+    auto const news = conditions.delay_max + conditions.tail_max + conditions.reply_tail_max;
+    auto const patience = (servers_tell ? 3s : 6s) + 20 * news;
     if (auto const found = who_waits_for_ever(all, held_, patience); !found.empty())
         blame("{}", found);
 }
