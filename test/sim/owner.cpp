@@ -101,7 +101,11 @@ void owner::acquire_once()
                       : habit_ == habit::read_for_long ? random.between(300ms, 900ms)
                       : habit_ == habit::read          ? random.between(20ms, 40ms)
                                                        : random.spread(1ms, 40ms);
-    auto const go_on = [this, hold] { process_.after(hold, [this] { end(); }); };
+    auto const go_on = [this, hold] {
+        if (held_.empty())
+            return end();
+        process_.after(hold, [this] { end(); });
+    };
     bool const is_for_long = habit_ == habit::read_for_long
                              || ((habit_ == habit::upgrade || habit_ == habit::try_to_write) && random.chance(0.5));
     resource_set const one = is_for_long ? read_for_long : all_names[random.chance(0.7) ? 1 : random.below(3)];
