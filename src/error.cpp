@@ -40,17 +40,17 @@ char const* text_of(errc e) noexcept
     case errc::authentication_failed:
         return "the server refused user or password";
     case errc::permission_denied:
-        return "the server's access control list forbids it";
+        return "the user has too few rights on the server";
     case errc::node_loading:
-        return "the server is loading its data set";
+        return "the server is starting up or shutting down";
     case errc::node_read_only:
         return "the server is a replica, or read-only";
     case errc::node_busy:
-        return "the server is busy with a script";
+        return "the server is busy";
     case errc::node_out_of_memory:
         return "the server is at its memory limit";
     case errc::node_refuses_writes:
-        return "the server's configuration makes it refuse writes";
+        return "the server refuses writes";
     case errc::wrong_cluster_node:
         return "the key belongs to another node of the server's cluster";
     case errc::wrong_type:
@@ -58,9 +58,9 @@ char const* text_of(errc e) noexcept
     case errc::script_missing:
         return "the server keeps forgetting a script";
     case errc::unsupported_server:
-        return "the server cannot do what locks need: Redis 6 or newer (6.2 for fencing), or Valkey";
+        return "the server cannot do what locks need";
     case errc::unexpected_reply:
-        return "the answer is not what a Redis server would say";
+        return "the server's answer is not understood";
     case errc::duplicate_node:
         return "the node is the same server as another node";
     case errc::server_error:

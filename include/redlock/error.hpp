@@ -48,17 +48,17 @@ enum class errc {
     node_closed = 23,
     /// The server wants a password, or refused the one it got. Check user and password in the node's URL.
     authentication_failed = 24,
-    /// The server's access control list forbids a command or key that is needed. See docs/guarantees.md.
+    /// The user has too few rights on the server. `node_report::message` says which; see docs/guarantees.md and docs/stores.md.
     permission_denied = 25,
-    /// The server is loading its data set (LOADING). It votes again by itself.
+    /// The server is starting up, loading its data or shutting down (LOADING). It votes again by itself.
     node_loading = 26,
     /// The server is a replica or otherwise read-only (READONLY, MASTERDOWN). Name the primary instead.
     node_read_only = 27,
-    /// The server is busy with a script (BUSY).
+    /// The server is busy, with a script (BUSY) or a transaction that stands in the way.
     node_busy = 28,
     /// The server is at its memory limit (OOM).
     node_out_of_memory = 29,
-    /// The server refuses writes because of its own configuration (MISCONF, NOREPLICAS).
+    /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, or too many connections.
     node_refuses_writes = 30,
     /// The server is part of a cluster and the key lives elsewhere (MOVED, ASK, TRYAGAIN, CLUSTERDOWN).
     wrong_cluster_node = 31,
@@ -66,9 +66,9 @@ enum class errc {
     wrong_type = 32,
     /// The server forgot a script twice in a row (NOSCRIPT).
     script_missing = 33,
-    /// The server does not speak what is needed: Redis 6 or newer, or Valkey.
+    /// The server cannot do what locks need: its version, or how it is set up. `node_report::message` has the reason.
     unsupported_server = 34,
-    /// The peer's bytes are no Redis protocol, or an answer has an unexpected shape.
+    /// The peer's bytes are not the protocol of such a server, or an answer has an unexpected shape.
     unexpected_reply = 35,
     /// The node is the same server as another node of this configuration; one server has one vote.
     duplicate_node = 36,

@@ -26,6 +26,8 @@ constexpr auto settings_text = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('s
 constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
                         "WHERE variable_name = 'uptime'";
 
+constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
+
 std::int64_t integer(std::string const& text)
 {
     std::int64_t n = 0;
@@ -41,13 +43,27 @@ std::string cell(answer const& a, std::size_t column)
 
 }  // namespace
 
+// With the statement that mends it, if it is about rights. The account may be for any host: only the server knows which one it is.
+void session::refuse(answer const& a, std::string_view rights, std::string_view what)
+{
+    auto why = why_not(a);
+    why.text.insert(0, what);
+    if (why.error != errc::permission_denied)
+        return end(std::move(why));
+    ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
+        auto mended = why;
+        mended.text += way_out(rights, address_->database, cell(account, 0));
+        end(std::move(mended));
+    });
+}
+
 // Ends the connection unless it succeeds.
 void session::request(std::string text, std::function<void(answer const&)> then)
 {
     ask(std::move(text), [this, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return then(a);
-        end(why_not(a));
+        refuse(a, rights_to_lock);
     });
 }
 
@@ -80,7 +96,7 @@ void session::meet(settings const& s)
         if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
             return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0, go_on);
         if (a.error != 0)
-            return end(why_not(a));
+            return refuse(a, rights_to_lock);
         auto const version = cell(a, 0);
         if (version != schema_version)
             return end({.untouched = true,
@@ -102,9 +118,7 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return make_tables(statements, next + 1, then);
-        auto why = why_not(a);
-        why.text = "its tables cannot be made: " + why.text;
-        end(std::move(why));
+        refuse(a, rights_to_make_tables, "its tables cannot be made: ");
     });
 }
 

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <errmsg.h>
+#include <system_error>
 #include <utility>
 
 namespace redlock::my {
@@ -20,6 +22,14 @@ bool is_address(std::string const& host)
     error_code ec;
     asio::ip::make_address(host, ec);
     return !ec;
+}
+
+// Behind the library's words stands a number: "… (111)".
+std::string with_words(std::string text)
+{
+    auto const bracket = text.rfind('(');
+    auto const number = bracket == text.npos ? 0 : std::atoi(text.c_str() + bracket + 1);
+    return number > 0 ? text + ": " + std::generic_category().message(number) : text;
 }
 
 answer lost()
@@ -79,7 +89,12 @@ void session::connect()
             client_->close();
             return connect();
         }
-        end(why_not(a));
+        auto why = why_not(a);
+        if (a.error == CR_CONN_HOST_ERROR || a.error == CR_CONNECTION_ERROR)
+            why.text = with_words(std::move(why.text)) + (address_->socket.empty() ? fmt::format(", port {}", address_->port) : "");
+        else if (why.error == errc::permission_denied)
+            why.text += way_out(rights_to_lock, address_->database, address_->user + "@%");
+        end(std::move(why));
     });
 }
 

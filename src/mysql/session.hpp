@@ -70,6 +70,7 @@ private:
     void introduce(settings const&, answer const&);
     void make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then);
     void ready();
+    void refuse(answer const&, std::string_view rights, std::string_view what = {});
     void request(std::string text, std::function<void(answer const&)> then);
     void ask(std::string text, std::function<void(answer const&)> tell);
     void send();

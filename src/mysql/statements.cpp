@@ -4,6 +4,8 @@
 
 #include <redlock/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -324,6 +326,13 @@ std::string words_of(answer const& a)
 }
 
 }  // namespace
+
+std::string way_out(std::string_view rights, std::string_view database, std::string_view account)
+{
+    auto const at = account.rfind('@');
+    auto const whom = at == account.npos ? std::string("its account") : fmt::format("'{}'@'{}'", account.substr(0, at), account.substr(at + 1));
+    return fmt::format("; let an administrator say: GRANT {} ON `{}`.* TO {}", rights, database, whom);
+}
 
 node_reply why_not(answer const& a)
 {

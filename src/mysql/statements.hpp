@@ -33,6 +33,11 @@ node_reply refusal(answer const&);
 /// Whether the connection is over with this error.
 bool ends_connection(unsigned error) noexcept;
 
+inline constexpr std::string_view rights_to_lock = "EXECUTE";
+
+/// How an administrator gives @p rights to @p account, such as app@%. Empty: it is not known.
+std::string way_out(std::string_view rights, std::string_view database, std::string_view account);
+
 /// Why no connection could be made, or none of use.
 node_reply why_not(answer const&);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr int oldest_version = 130'000;
 constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
 constexpr std::chrono::seconds ask_again_after{1};
+constexpr auto table_rights = "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
 constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
                            "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
 constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
@@ -25,6 +27,12 @@ constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_
 std::string_view cell(PGresult const& r, int column)
 {
     return {PQgetvalue(&r, 0, column), static_cast<std::size_t>(PQgetlength(&r, 0, column))};
+}
+
+std::string schema_of(std::string const& table)
+{
+    auto const dot = table.find('.');
+    return dot != table.npos ? table.substr(0, dot) : "public";
 }
 
 std::int64_t integer(PGresult const& r, int column)
@@ -55,6 +63,17 @@ bool is_prepared_already(PGresult const& r)
 bool session::is_pooled() const
 {
     return backend_ != PQbackendPID(connection_.get());
+}
+
+// With the statement that mends it, if it is about rights.
+node_reply session::with_grant(node_reply why, std::string const& rights) const
+{
+    if (why.error != errc::permission_denied)
+        return why;
+    std::string_view const user = PQuser(connection_.get());
+    std::unique_ptr<char, void (*)(void*)> const quoted(PQescapeIdentifier(connection_.get(), user.data(), user.size()), PQfreemem);
+    why.text += fmt::format("; let the owner or a superuser say: GRANT {} TO {}", rights, quoted ? quoted.get() : user);
+    return why;
 }
 
 // Before the pipeline, because only here one text may hold several statements.
@@ -97,7 +116,7 @@ void session::greet()
         return ask_for_standing();
     simple(for_table(fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there), address_->options.table), [this](PGresult const& r) {
         if (auto why = why_no_row(r))
-            return end(std::move(*why));
+            return end(with_grant(std::move(*why), "USAGE ON SCHEMA " + schema_of(address_->options.table)));
         if (cell(r, 0) == "t")
             return end({.untouched = true, .error = errc::node_read_only, .text = "it is a standby; name the primary, or all of them: postgresql://host,host/database"});
         backend_ = integer(r, 3);
@@ -164,7 +183,7 @@ void session::make_tables()
         if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
             auto why = refusal(made);
             why.text = "its tables cannot be made: " + why.text;
-            return end(std::move(why));
+            return end(with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(address_->options.table)));
         }
         owner_->log(log_level::info, "has made what was missing of the tables of " + address_->options.table);
         make_ready();
@@ -193,7 +212,7 @@ void session::make_ready()
 void session::introduce(PGresult const& r)
 {
     if (auto why = why_no_row(r))
-        return end(std::move(*why));
+        return end(with_grant(std::move(*why), for_table(table_rights, address_->options.table)));
     auto const& o = address_->options;
     bool const is_shared = is_pooled() && !o.notify && !o.prepare;
     server_ = {.backend = {is_shared ? 0 : integer(r, 0), std::string(cell(r, 1)), is_pooled()},

@@ -1,15 +1,20 @@
 #include "postgresql/hosts.hpp"
 
-#include "core/backoff.hpp"
-
 #include <redlock/error.hpp>
 
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace redlock::pg {
+
+namespace {
+
+constexpr std::chrono::seconds retry_after{1};
+
+}  // namespace
 
 hosts::hosts(asio::any_io_executor e, scout_maker make_scout) : executor_(std::move(e)), make_scout_(std::move(make_scout))
 {
@@ -64,7 +69,7 @@ void hosts::down(sql::session& s, bool, node_reply why)
         return;
     (*h)->says.reset();
     (*h)->trouble = std::move(why);
-    auto& retry = (*h)->retry.emplace(executor_, clock::now() + core::reconnection_pause_max);
+    auto& retry = (*h)->retry.emplace(executor_, clock::now() + retry_after);
     retry.async_wait([weak = weak_from_this(), link = (*h)->scout](error_code ec) {
         if (auto const self = weak.lock(); !ec && self && !link->busy())
             link->open();

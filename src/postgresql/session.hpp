@@ -84,6 +84,7 @@ private:
     void make_tables();
     void make_ready();
     bool is_pooled() const;
+    node_reply with_grant(node_reply why, std::string const& rights) const;
     void ready();
     void simple(std::string const& text, std::function<void(PGresult const&)> then);
     void read_simple();

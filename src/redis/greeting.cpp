@@ -214,6 +214,8 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
         auto r = interpret_error(welcome.text, {server_.password});
         if (r.error == errc::server_error && r.untouched)  // it does not know HELLO
             r.error = errc::unsupported_server;
+        if (r.error == errc::unsupported_server)
+            r.text += "; Redis 6 or newer, or Valkey, is needed";
         return r;
     }
     if (field(welcome, "mode") == "sentinel")

@@ -244,7 +244,9 @@ private:
             return {.error = ec, .text = "it answered what nobody had asked"};
         if (kept_)
             return {.error = errc::node_unreachable, .text = ec.message()};
-        return {.error = is_nonsense(ec) ? errc::unexpected_reply : errc::node_unreachable, .text = failure_to_connect(s, ec)};
+        if (is_nonsense(ec))
+            return {.error = errc::unexpected_reply, .text = "it does not answer as Redis does: " + failure_to_connect(s, ec)};
+        return {.error = errc::node_unreachable, .text = failure_to_connect(s, ec)};
     }
 
     std::string failure_to_connect(stream& s, error_code ec) const

@@ -212,6 +212,8 @@ void connections::down(session& s, bool was_up, node_reply why)
 {
     auto& p = place_of(s);
     auto const now = clock::now();
+    if (!was_up && p.failures > 0 && why.error == errc::node_unreachable)
+        why.text += " (" + std::to_string(p.failures + 1) + " attempts)";
     p.failures = was_up && now - p.up_since > core::reconnection_pause_max ? 0 : p.failures + 1;
     p.retry.emplace(executor_, now + pause(p.failures));
     p.retry->async_wait([this, weak = self_, link = p.link](error_code ec) {

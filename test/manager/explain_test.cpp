@@ -218,7 +218,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
     w.run_for(10s);
     BOOST_TEST(words_of(failure)
                == "redlock: lost, while a body ran under it, \"stock\": its validity is about to end; 0 of 3 granted, 0 denied, "
-                  "2 needed; no vote from server-0 (the server is loading its data set), server-1 (not waited for), "
+                  "2 needed; no vote from server-0 (the server is starting up or shutting down), server-1 (not waited for), "
                   "server-2 (no connection to the node)");
 }
 

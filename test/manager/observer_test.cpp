@@ -356,7 +356,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_go_and_come_are_told_once, observed<3>)
     w[2].break_connections();
     BOOST_TEST(of_nodes() == lines({"server-2 is up"}));
     w[1].refusal = errc::node_loading;
-    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is loading its data set"}));
+    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is starting up or shutting down"}));
     w[1].refusal = errc::node_read_only;
     BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is a replica, or read-only"}));
     w[1].refusal = {};

@@ -162,6 +162,40 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     BOOST_TEST(mariadb_client(s, "app").ask("SELECT * FROM redlock").starts_with("error"));
 }
 
+BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
+{
+    mariadb_server s({hurried});
+    mariadb_client root(s);
+    root.ask("CREATE USER guest@'%'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
+    real_servers r(0);
+    for (auto const* const user : {"guest", "app"}) {
+        auto tried = r.attempt(on(address_of(s, user, std::string("?table=of_") + user)));
+        BOOST_TEST(tried.ec.failed());
+        for (int grants = 0; tried.ec && grants < 3; ++grants) {
+            auto const& message = tried.report.nodes.at(0).message;
+            BOOST_TEST((tried.report.nodes[0].error == errc::permission_denied), message);
+            auto const at = message.find("GRANT ");
+            BOOST_REQUIRE_MESSAGE(at != message.npos, message);
+            BOOST_TEST(root.ask(message.substr(at)) == "", message);
+            tried = r.attempt(on(address_of(s, user, std::string("?table=of_") + user)));
+        }
+        BOOST_TEST(!tried.ec, tried.report.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
+{
+    real_servers r(0);
+    auto const port = testbed::free_port();
+    lock_manager locks(r.context, on(fmt::format("mysql://redlock@127.0.0.1:{}/redlock", port)));
+    real_servers::outcome tried;
+    auto const says = [&](std::string const& words) { return tried.report.message.find(words) != std::string::npos; };
+    BOOST_TEST(r.run_to([&] {
+        tried = r.acquire(locks, "stock");
+        return says("refused") && says(std::to_string(port)) && says(" attempts)");
+    }), tried.report.message);
+}
+
 BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused, *only_with_galera())
 {
     auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());

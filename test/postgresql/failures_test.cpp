@@ -170,6 +170,41 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     BOOST_TEST(!r.release(shared.held));
 }
 
+BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
+{
+    postgres_server s({"fsync=off"});
+    BOOST_TEST(s.ask("CREATE ROLE app LOGIN; CREATE SCHEMA own") == "");
+    s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");  // as from PostgreSQL 15 on
+    real_servers r(0);
+    BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // of another role
+    for (auto const* const table : {"theirs", "ours", "own.ours"}) {
+        auto tried = r.attempt(on(address_of(s, "app", std::string("?table=") + table)));
+        BOOST_TEST(tried.ec.failed());
+        for (int grants = 0; tried.ec && grants < 3; ++grants) {
+            auto const& message = tried.report.nodes.at(0).message;
+            BOOST_TEST((tried.report.nodes[0].error == errc::permission_denied), message);
+            auto const at = message.find("GRANT ");
+            BOOST_REQUIRE_MESSAGE(at != message.npos, message);
+            BOOST_TEST(s.ask(message.substr(at)) == "", message);
+            tried = r.attempt(on(address_of(s, "app", std::string("?table=") + table)));
+        }
+        BOOST_TEST(!tried.ec, tried.report.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
+{
+    real_servers r(0);
+    auto const port = testbed::free_port();
+    lock_manager locks(r.context, on(fmt::format("postgresql://redlock@127.0.0.1:{}/postgres", port)));
+    real_servers::outcome tried;
+    auto const says = [&](std::string const& words) { return tried.report.message.find(words) != std::string::npos; };
+    BOOST_TEST(r.run_to([&] {
+        tried = r.acquire(locks, "stock");
+        return says("refused") && says(std::to_string(port)) && says(" attempts)");
+    }), tried.report.message);
+}
+
 BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
 {
     postgres_server s;

@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(the_message_alone_names_the_way_out)
     o.call(address(strict.port()), "10.0.0.9:6379");
     strict.ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-pexpire"});
     add("a permission is missing", {.nodes = {"redis://locker:pw@" + address(strict.port())}},
-        "[the list of permissions](guarantees.md#access-control)", {"access control list", "a lock was tried there", "'pexpire'"});
+        "[the list of permissions](guarantees.md#access-control)", {"too few rights", "a lock was tried there", "'pexpire'"});
 
     local_server shared;
     o.call(address(shared.port()), "10.0.0.1:6379");
