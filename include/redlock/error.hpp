@@ -48,7 +48,8 @@ enum class errc {
     node_closed = 23,
     /// The server wants a password, or refused the one it got. Check user and password in the node's URL.
     authentication_failed = 24,
-    /// The user has too few rights on the server. `node_report::message` says which; see docs/guarantees.md and docs/stores.md.
+    /// The user has too few rights on the server. `node_report::message` says which; see docs/guarantees.md,
+    /// docs/stores.md.
     permission_denied = 25,
     /// The server is starting up, loading its data or shutting down (LOADING). It votes again by itself.
     node_loading = 26,
@@ -58,7 +59,8 @@ enum class errc {
     node_busy = 28,
     /// The server is at its memory limit (OOM).
     node_out_of_memory = 29,
-    /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, or too many connections.
+    /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, too many
+    /// connections.
     node_refuses_writes = 30,
     /// The server is part of a cluster and the key lives elsewhere (MOVED, ASK, TRYAGAIN, CLUSTERDOWN).
     wrong_cluster_node = 31,

@@ -40,8 +40,8 @@ struct postgresql_options {
     /// each time, and settings are those of the role: for poolers that share a connection between clients.
     bool prepare = true;
 
-    /// Says that the pooler before the server keeps one server connection for each client (PgBouncer's `pool_mode=session`). Behind a pooler
-    /// a node does not vote unless this is on, or `notify` and `prepare` are off.
+    /// Says that the pooler before the server keeps one server connection for each client (PgBouncer's
+    /// `pool_mode=session`). Behind a pooler a node does not vote unless this is on, or `notify` and `prepare` are off.
     bool session_pooler = false;
 };
 

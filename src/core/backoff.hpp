@@ -27,16 +27,18 @@ inline std::chrono::nanoseconds pause_after(std::size_t round, std::uint64_t bit
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }
 
-/** The pause of a contender that nobody will notify, after it was @p denied so often (from 1), the latest @p unchanged times because of the same holder;
-    drawn by the random @p bits.
+/** The pause of a contender that nobody will notify, drawn by the random @p bits. It was @p denied so often (from 1), the
+    latest @p unchanged times because of the same holder.
 
-    Uniform between a quarter and the whole of a ceiling. That is 64 ms divided by @p denied, 4 ms at the least and 24 ms at the most, so that who has
-    waited longest asks most often. It doubles while the same holder keeps the lock, up to 256 ms: asking often is of no use then, and costs the server.
+    Uniform between a quarter and the whole of a ceiling. The ceiling is 64 ms divided by @p denied, from 4 to 24 ms, so
+    that who has waited longest asks most often. It doubles while the same holder keeps the lock, up to 256 ms: asking
+    often is of no use then, and costs the server.
 */
 inline std::chrono::nanoseconds pause_after_denial(std::size_t denied, std::size_t unchanged, std::uint64_t bits) noexcept
 {
     using namespace std::chrono;
-    auto const soon = std::clamp<nanoseconds>(nanoseconds(64ms) / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 64)), 4ms, 24ms);
+    auto const share = nanoseconds(64ms) / static_cast<std::int64_t>(std::clamp<std::size_t>(denied, 1, 64));
+    auto const soon = std::clamp<nanoseconds>(share, 4ms, 24ms);
     auto const ceiling = std::min<nanoseconds>(soon * (std::int64_t{1} << std::min<std::size_t>(unchanged, 6)), 256ms);
     return ceiling / 4 + part_of(ceiling * 3 / 4, bits);
 }

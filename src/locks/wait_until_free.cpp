@@ -204,7 +204,8 @@ task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock
     }
 }
 
-// As long as one holder keeps the lock, it ends when it was to end before. Where others have taken it since, it ends later by about the time since.
+// As long as one holder keeps the lock, its end stays where it was. If others have taken it since, the end has moved by
+// about the time that has passed.
 void acquisition::note_holder(clock::time_point now)
 {
     auto const free_at = estimate_->free_at();

@@ -43,7 +43,8 @@ std::string cell(answer const& a, std::size_t column)
 
 }  // namespace
 
-// With the statement that mends it, if it is about rights. The account may be for any host: only the server knows which one it is.
+// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which one
+// ours is.
 void session::refuse(answer const& a, std::string_view rights, std::string_view what)
 {
     auto why = why_not(a);

@@ -137,6 +137,12 @@ std::string const* address::find(std::string_view setting) const
     return known != settings.end() && !known->second.empty() ? &known->second : nullptr;
 }
 
+std::vector<std::string> address::list(std::string_view setting) const
+{
+    auto const* const text = find(setting);
+    return text ? split(*text) : std::vector<std::string>();
+}
+
 std::vector<std::string> split(std::string_view text)
 {
     std::vector<std::string> parts;
@@ -154,7 +160,7 @@ address only(address a, found const& one)
         std::erase_if(a.settings, [&](auto& s) { return s.first == name; });
         a.settings.emplace_back(name, std::move(value));
     };
-    if (auto const ports = split(a.find("port") ? *a.find("port") : std::string()); !ports.empty())
+    if (auto const ports = a.list("port"); !ports.empty())
         set("port", ports[std::min(one.host, ports.size() - 1)]);
     set("host", one.name);
     set("hostaddr", one.address);

@@ -17,6 +17,7 @@ struct address {
     postgresql_options options;
 
     std::string const* find(std::string_view setting) const;
+    std::vector<std::string> list(std::string_view setting) const;  ///< its parts between commas
 };
 
 /// An address of one of the hosts.

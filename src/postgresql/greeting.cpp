@@ -165,15 +165,13 @@ bool session::is_outdated() const
 // Another host may be promoted while this one goes on.
 void session::follow_hosts()
 {
-    if (!hosts_)
+    if (!hosts_ || std::exchange(follows_, true))
         return;
-    hosts_->follow([weak = weak_from_this(), life = life_] {
+    hosts_->follow([weak = weak_from_this()] {
         auto const self = weak.lock();
-        if (!self || life != self->life_)
-            return false;
-        if (self->is_outdated())
+        if (self && self->up() && self->is_outdated())
             self->end(sql::replaced());
-        return true;
+        return self != nullptr;
     });
 }
 

@@ -55,9 +55,10 @@ void hosts::told(found const& where, standing s)
     bool const is_news = s.timeline != 0 && (!h->says || h->says->timeline != s.timeline);
     h->says = std::move(s);
     if (is_news) {
-        auto followers = std::exchange(followers_, {});
-        std::erase_if(followers, [](auto& look) { return !look(); });
-        followers_.insert(followers_.end(), std::make_move_iterator(followers.begin()), std::make_move_iterator(followers.end()));
+        for (auto& look : std::exchange(followers_, {})) {
+            if (look())
+                followers_.push_back(std::move(look));
+        }
     }
     answer_soon();
 }
@@ -110,7 +111,9 @@ hosts::host const* hosts::primary() const
 {
     host const* best = nullptr;
     for (auto const& h : hosts_) {
-        if (h->says && h->says->timeline > 0 && (!best || (h->says->system == best->says->system && h->says->timeline > best->says->timeline)))
+        if (!h->says || h->says->timeline == 0)
+            continue;
+        if (!best || (h->says->system == best->says->system && h->says->timeline > best->says->timeline))
             best = h.get();
     }
     return best;
@@ -118,7 +121,8 @@ hosts::host const* hosts::primary() const
 
 bool hosts::is_outdated(std::string const& system, std::int64_t timeline) const
 {
-    return std::any_of(hosts_.begin(), hosts_.end(), [&](auto& h) { return h->says && h->says->system == system && h->says->timeline > timeline; });
+    auto const is_later = [&](auto& h) { return h->says && h->says->system == system && h->says->timeline > timeline; };
+    return std::any_of(hosts_.begin(), hosts_.end(), is_later);
 }
 
 // An error that somebody can mend says more than that a host is away.
@@ -137,18 +141,25 @@ node_reply hosts::why_none() const
 
 void hosts::close()
 {
-    seekers_.clear();
-    followers_.clear();
+    let_go();
     for (auto const& h : std::exchange(hosts_, {}))
         h->scout->close();
 }
 
 void hosts::abandon()
 {
-    seekers_.clear();
-    followers_.clear();
+    let_go();
     for (auto const& h : std::exchange(hosts_, {}))
         h->scout->abandon();
+}
+
+// The node may be destroyed after the event loop.
+void hosts::let_go()
+{
+    seekers_.clear();
+    followers_.clear();
+    make_scout_ = {};
+    executor_ = {};
 }
 
 }  // namespace redlock::pg

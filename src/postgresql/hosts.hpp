@@ -26,8 +26,8 @@ struct standing {
     std::int64_t timeline = 0;  ///< grows with each promotion; 0: a standby
 };
 
-/** Which of several hosts is the primary. Each is asked once a second, on a connection of its own: an old primary that goes on after the promotion
-    of another does not know that it is old, and takes writes.
+/** Which of several hosts is the primary. Each is asked once a second, on a connection of its own: an old primary that
+    goes on after the promotion of another does not know that it is old, and takes writes.
 
     Used as a std::shared_ptr, on the executor.
 */
@@ -41,8 +41,8 @@ public:
     hosts(asio::any_io_executor, scout_maker make_scout);
     ~hosts();
 
-    /// @p done, later: which of @p all to connect to, once all have answered or failed. A host that has answered counts
-    /// although its name is not known any more.
+    /// @p done is told later which of @p all to connect to, once all have answered or failed. A host that has answered
+    /// counts although its name is not known any more.
     void find(std::vector<found> const& all, seeker done);
 
     /// Whether a primary on a later timeline has answered.
@@ -73,6 +73,7 @@ private:
 
     void scout(host&);
     void told(found const&, standing);
+    void let_go();
     void answer_soon();
     void answer_if_known();
     host* host_at(found const&);

@@ -43,15 +43,17 @@ errc reason_of(std::string const& words)
 
 }  // namespace
 
-session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several, std::chrono::milliseconds connect_timeout,
-                 bool listens, owner& o)
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::shared_ptr<hosts> of_several,
+                 std::chrono::milliseconds connect_timeout, bool listens, owner& o)
     : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), hosts_(std::move(of_several)),
       listens_(listens && address_->options.notify), owner_(&o)
 {
 }
 
-session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout, hosts::teller tell, owner& o)
-    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), tell_(std::move(tell)), listens_(false), owner_(&o)
+session::session(asio::any_io_executor e, std::shared_ptr<address const> a, std::chrono::milliseconds connect_timeout,
+                 hosts::teller tell, owner& o)
+    : executor_(std::move(e)), address_(std::move(a)), connect_timeout_(connect_timeout), tell_(std::move(tell)),
+      listens_(false), owner_(&o)
 {
 }
 
@@ -64,9 +66,8 @@ void session::open()
 {
     ++life_;
     state_ = state::resolving;
-    auto const list = [&](std::string_view name) { return split(address_->find(name) ? *address_->find(name) : std::string()); };
-    auto names = list("host");
-    auto const addresses = list("hostaddr");
+    auto names = address_->list("host");
+    auto const addresses = address_->list("hostaddr");
     set_limit(connect_timeout_ * static_cast<int>(2 + names.size()));
     if (addresses.empty())
         return resolve(std::move(names), 0, {});
@@ -100,8 +101,7 @@ void session::resolve(std::vector<std::string> hosts, std::size_t next, std::vec
 
 void session::choose(std::vector<found> const& all)
 {
-    bool const are_several = all.size() > 1 || split(address_->find("host") ? *address_->find("host") : std::string()).size() > 1;
-    if (!are_several)
+    if (all.size() < 2 && address_->list("host").size() < 2)
         return connect(all.empty() ? *address_ : only(*address_, all.front()));
     hosts_->find(all, [weak = weak_from_this(), life = life_](found const* primary, node_reply const& why_none) {
         auto const self = weak.lock();

@@ -35,10 +35,12 @@ using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::
 class session final : public sql::session, public std::enable_shared_from_this<session> {
 public:
     /// @p of_several: if the address has several hosts, it says which of them is the primary.
-    session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several, std::chrono::milliseconds connect_timeout, bool listens, owner&);
+    session(asio::any_io_executor, std::shared_ptr<address const>, std::shared_ptr<hosts> of_several,
+            std::chrono::milliseconds connect_timeout, bool listens, owner&);
 
     /// A scout: it is never up, but asks what the host is once a second, and tells.
-    session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout, hosts::teller, owner&);
+    session(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds connect_timeout,
+            hosts::teller, owner&);
     ~session() override;
 
     void open() override;
@@ -113,6 +115,7 @@ private:
     std::optional<asio::ip::basic_resolver<asio::ip::tcp, asio::any_io_executor>> resolver_;
     std::optional<timer> limit_;
     bool reading_ = false, writing_ = false;
+    bool follows_ = false;      ///< It hears from the hosts when another is promoted.
     std::int64_t backend_ = 0;  ///< The number of the server's process.
     std::function<void(PGresult const&)> then_;  ///< of a question outside the pipeline
     result simple_{nullptr, PQclear};

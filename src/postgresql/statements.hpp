@@ -22,7 +22,8 @@ struct statement {
     char const* text;  ///< with the default name of the table
 };
 
-/// The name that @p s is prepared by. Behind a pooler clients with other tables, or of other versions, may meet it on the same connection.
+/// The name that @p s is prepared by. Behind a pooler, clients with other tables or of other versions may find it on the
+/// same connection.
 std::string prepared_name(statement const& s, std::string_view table);
 
 /// All of them, to be prepared.

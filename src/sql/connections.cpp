@@ -151,8 +151,8 @@ node_reply connections::meet(session& s, introduction const& server)
 
 bool connections::has_backend_of_another(session const& s, sql::backend const& b) const
 {
-    bool const is_known = b.id != 0 && !b.since.empty();
-    return is_known && std::any_of(places_.begin(), places_.end(), [&](auto& p) { return p.link.get() != &s && p.link->up() && p.link->server().backend == b; });
+    auto const has_it = [&](auto& p) { return p.link.get() != &s && p.link->up() && p.link->server().backend == b; };
+    return b.id != 0 && !b.since.empty() && std::any_of(places_.begin(), places_.end(), has_it);
 }
 
 void connections::cut_others(session const& s, node_reply const& why)

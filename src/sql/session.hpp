@@ -21,7 +21,7 @@ struct backend {
     friend bool operator==(backend const&, backend const&) = default;
 };
 
-/// Why connections must not vote whose server processes a pooler gives to others meanwhile, although it was not said that it does.
+/// Why a connection must not vote if a pooler gives its server process to others, and the address does not say so.
 node_reply shared_backend();
 
 /// Why the server of an earlier timeline must not vote.

@@ -143,6 +143,25 @@ BOOST_FIXTURE_TEST_CASE(where_nodes_do_not_tell_they_are_asked_now_and_then, que
     BOOST_TEST(asked() < 150u);
 }
 
+BOOST_FIXTURE_TEST_CASE(acquire_without_notices_asks_more_often_while_the_lock_changes_hands, queue_at_a_lock)
+{
+    w.each([](auto& s) { s.notifies = false; });
+    w.run_for(2s);  // so that the first short pauses are over
+    auto const asked_while = [&](bool others_take_it) {
+        auto const before = asked();
+        for (int i = 0; i < 200; ++i) {
+            if (others_take_it)
+                w.each([](auto& s) { s.find("lock:stock")->expires += 10ms; });
+            w.run_for(10ms);
+        }
+        return asked() - before;
+    };
+    auto const kept = asked_while(false), taken = asked_while(true);
+    BOOST_TEST(kept > 5u);
+    BOOST_TEST(kept < 20u);
+    BOOST_TEST(taken > 10 * kept);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_nodes_that_are_well_tell_for_those_that_are_away, queue_at_a_lock)
 {
     w[3].reachable = false;

@@ -98,7 +98,8 @@ inline int count_as_newcomers(config const& settings, shared_counter& c)
 /// Returns when the processes have counted on.
 using counting_on = std::function<void()>;
 
-/// Four processes, and @p newcomers, count under one lock while @p faults happen, and after each. Nobody meets anybody, and tokens grow.
+/// Four processes, and @p newcomers, count under one lock while @p faults happen, and after each. Nobody meets anybody,
+/// and tokens grow.
 inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0)
 {
     settings.fencing = true;
