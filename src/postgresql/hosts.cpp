@@ -65,14 +65,14 @@ void hosts::told(found const& where, standing s)
 
 void hosts::down(sql::session& s, bool, node_reply why)
 {
-    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &s; });
-    if (h == hosts_.end())
+    auto* const h = host_of(s);
+    if (!h)
         return;
-    (*h)->says.reset();
-    (*h)->trouble = std::move(why);
-    auto& retry = (*h)->retry.emplace(executor_, clock::now() + retry_after);
-    retry.async_wait([weak = weak_from_this(), link = (*h)->scout](error_code ec) {
-        if (auto const self = weak.lock(); !ec && self && !link->busy())
+    h->says.reset();
+    h->trouble = std::move(why);
+    auto& retry = h->retry.emplace(executor_, clock::now() + retry_after);
+    retry.async_wait([weak = weak_from_this(), link = h->scout](error_code ec) {
+        if (auto const self = weak.lock(); !ec && self && self->host_of(*link) && !link->busy())
             link->open();
     });
     answer_soon();
@@ -98,6 +98,12 @@ void hosts::answer_if_known()
     auto const why = p ? node_reply() : why_none();
     for (auto const& tell : std::exchange(seekers_, {}))
         tell(where ? &*where : nullptr, why);
+}
+
+hosts::host* hosts::host_of(sql::session const& scout)
+{
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &scout; });
+    return h != hosts_.end() ? h->get() : nullptr;
 }
 
 hosts::host* hosts::host_at(found const& where)

@@ -76,6 +76,7 @@ private:
     void let_go();
     void answer_soon();
     void answer_if_known();
+    host* host_of(sql::session const& scout);  ///< null: it is none of ours any more
     host* host_at(found const&);
     host const* primary() const;
     node_reply why_none() const;
