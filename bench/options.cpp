@@ -34,6 +34,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   fenced       uncontended with fencing; its floor is the library without it      (256 clients, and 1)
   sets         uncontended with 2, 5 and 20 names at once; its floor is the library with one  (256 clients)
                ten of twenty names at once, where others want each; its floor takes one after the other
+  denied       64 and 256 names of 24 and 200 bytes are waited for; each round is denied  (1 waiter)
   shared       all share one lock, but one in twenty, who has it alone for --hold; its floor is all alone  (64 clients, and 24)
                the same, at fixed times: five times as many as one after the other, or --rate     (64 clients)
   slots        all want any one of eight locks and hold it for --hold (5 ms), in one process and in four; its floor are

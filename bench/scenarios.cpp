@@ -3,6 +3,7 @@
 #include "apart.hpp"
 #include "command.hpp"
 #include "crowd.hpp"
+#include "denied.hpp"
 #include "fault.hpp"
 #include "laboratory.hpp"
 #include "orders.hpp"
@@ -215,7 +216,7 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
     {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
-    {"orders", orders},           {"sets", sets},           {"shared", shared},       {"slots", slots_of_a_semaphore},
+    {"orders", orders},           {"sets", sets},           {"denied", denied},     {"shared", shared},       {"slots", slots_of_a_semaphore},
     {"stores", stores},           {"command", command_under_lock}, {"scale", scale},
 };
 

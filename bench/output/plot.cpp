@@ -102,7 +102,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns)
     return lines;
 }
 
-std::string number(double value)
+std::string coordinate(double value)
 {
     auto const text = plain(value, 7);
     return text.empty() ? "NaN" : text;
@@ -140,11 +140,11 @@ struct lines_of_data {
              std::string const& text = {})
     {
         auto const least = rate * (1 - spread / 2), greatest = rate * (1 + spread / 2);
-        data += fmt::format("{} {} {} {}", y, number(rate), number(least), number(greatest));
+        data += fmt::format("{} {} {} {}", y, coordinate(rate), coordinate(least), coordinate(greatest));
         for (auto const value : {rate, greatest})
             rates.add(value);
         for (auto const us : {p.p50, p.p99, p.max}) {
-            data += ' ' + number(measured(p) ? us / 1e6 : unknown);
+            data += ' ' + coordinate(measured(p) ? us / 1e6 : unknown);
             latencies.add(us / 1e6);
         }
         data += fmt::format(" \"{}\"\n", text);
@@ -176,8 +176,8 @@ struct lines_of_data {
         auto const ratio = c.before > 0 ? c.after / c.before : unknown;
         for (auto const value : {ratio - c.spread, ratio + c.spread})
             ratios.add(value);
-        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row / 2, number(ratio), number(ratio - c.spread),
-                               number(ratio + c.spread), change(c.before, c.after), c.what);
+        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row / 2, coordinate(ratio), coordinate(ratio - c.spread),
+                               coordinate(ratio + c.spread), change(c.before, c.after), c.what);
     }
 };
 
@@ -236,8 +236,8 @@ std::string to_plot(run const& r, run const* before)
         script += fmt::format("set lmargin at screen {}\nset rmargin at screen {}\n"
                               "set label {} at graph 0, graph 1 offset 0, 2.2 font ',14'\n"
                               "from = {}\nto = {}\nset xrange [from:to]\n",
-                              at / all_width, (at + panel) / all_width, literal(name), number(range.low),
-                              number(range.high));
+                              at / all_width, (at + panel) / all_width, literal(name), coordinate(range.low),
+                              coordinate(range.high));
     };
     bool const decades = data.rates.high > 20 * data.rates.low;
     begin_panel(left, decades ? "Locks per second (logarithmic)" : "Locks per second",

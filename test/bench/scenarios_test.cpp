@@ -268,6 +268,18 @@ BOOST_AUTO_TEST_CASE(sets_are_compared_with_one_name_and_with_locks_in_sequence)
         BOOST_TEST(results[3].more.contains(ratio));
 }
 
+BOOST_AUTO_TEST_CASE(denied_measures_what_a_round_of_each_size_costs_the_server)
+{
+    auto const results = run_briefly("denied");
+
+    BOOST_REQUIRE(results.size() == 4u);
+    for (auto const& r : results) {
+        BOOST_TEST(r.cycles_per_second > 0);
+        BOOST_TEST(r.more.at("server_ms_per_round") > 0);
+    }
+    BOOST_TEST(results[3].variant == "256 names of 200 bytes");
+}
+
 BOOST_AUTO_TEST_CASE(slots_are_compared_with_locks_of_which_each_has_one_client)
 {
     auto const results = run_briefly("slots");

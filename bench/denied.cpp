@@ -1,0 +1,175 @@
+#include "denied.hpp"
+
+#include "interrupt.hpp"
+#include "laboratory.hpp"
+#include "redis/reply.hpp"
+#include "testbed/plain_client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace redlock::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+// One manager holds all names. Another one waits for them, and asks again, with tracking, whenever all of them have changed.
+class denied_waiter {
+public:
+    denied_waiter(fleet const& servers, std::size_t names, std::size_t length)
+        : holder_(context_, {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 600s}), waiter_(context_, {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 600s})
+    {
+        for (auto const& a : servers.addresses())
+            clients_.push_back(std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(a)}));
+        for (std::size_t i = 0; i < names; ++i) {
+            names_.push_back(fmt::format("bench:denied:{:03}", i));
+            names_.back().resize(length, 'x');
+        }
+        for (auto* const m : {&holder_, &waiter_})  // connects
+            acquire(*m, {"bench:denied"}, 10s) = {};
+        run_until([&] { return holder_.stats().cleaning + waiter_.stats().cleaning == 0; });
+    }
+
+    ~denied_waiter()
+    {
+        int left = 2;
+        for (auto* const m : {&holder_, &waiter_})
+            m->async_shutdown([&](error_code) { --left; });
+        context_.restart();
+        while (left > 0)
+            context_.run_one_for(100ms);
+    }
+
+    /// A cycle is a round of the waiter. @p server_ms: for how long a server carries out the commands of one; the median of all rounds and servers,
+    /// because the system may take the processor from a server meanwhile.
+    sample run(std::chrono::milliseconds duration, double& server_ms)
+    {
+        auto held = acquire(holder_, names_, 0s);
+        bool done = false;
+        waiter_.async_acquire(names_, {.ttl = lock_ttl, .wait = wait_forever}, [&](error_code, lock) { done = true; });
+        auto const first = waiter_.stats().rounds;
+        run_until([&] { return waiter_.stats().rounds >= first + 2; });  // the first does not track
+        std::vector<double> costs;
+        sample s;
+        auto const begun = steady::now();
+        while (steady::now() < begun + duration) {
+            auto const before = work_done();
+            auto after = before;
+            while (!std::ranges::equal(before, after, std::ranges::less(), &work::scripts, &work::scripts)) {
+                throw_if_interrupted();
+                touch_all();  // again, if it came before the answer to a round
+                context_.run_for(10ms);
+                after = work_done();
+            }
+            for (std::size_t i = 0; i < clients_.size(); ++i)
+                costs.push_back((after[i].ms - before[i].ms) / (after[i].scripts - before[i].scripts));
+            ++s.cycles;
+        }
+        s.seconds = std::chrono::duration<double>(steady::now() - begun).count();
+        server_ms = median(std::move(costs));
+        release(std::move(held));
+        run_until([&] { return done; });
+        return s;
+    }
+
+private:
+    static constexpr std::chrono::milliseconds lock_ttl = 300s;
+
+    // Who waits for several names asks again when all of them have changed.
+    void touch_all()
+    {
+        std::vector<std::string> command{"EVAL", "for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end", std::to_string(names_.size())};
+        for (auto const& name : names_)
+            command.push_back("lock:" + name);
+        command.push_back(std::to_string(lock_ttl.count()));
+        for (auto& c : clients_)
+            c->ask(command);
+    }
+
+    struct work {
+        double scripts = 0, ms = 0;
+    };
+
+    /// Of each server, for the waiter.
+    std::vector<work> work_done()
+    {
+        std::vector<work> all;
+        for (auto& c : clients_) {
+            auto const info = c->ask({"INFO", "commandstats"});
+            auto const figure = [&](std::string_view command, std::string_view name) {
+                auto const line = redis::value_after(info, fmt::format("cmdstat_{}:", command));
+                return std::strtod(std::string(redis::value_after(line, name, ",")).c_str(), nullptr);
+            };
+            work w{.scripts = figure("evalsha", "calls=")};
+            for (auto const* const command : {"evalsha", "exists", "client|caching"})  // what a script calls is part of its time
+                w.ms += figure(command, "usec=") / 1e3;
+            all.push_back(w);
+        }
+        return all;
+    }
+
+    void run_until(std::function<bool()> const& done)
+    {
+        context_.restart();
+        while (!done()) {
+            throw_if_interrupted();
+            context_.run_one_for(100ms);
+        }
+    }
+
+    lock acquire(lock_manager& by, std::vector<std::string> const& names, std::chrono::milliseconds wait)
+    {
+        lock held;
+        bool done = false;
+        by.async_acquire(names, {.ttl = lock_ttl, .wait = wait}, [&](error_code ec, lock l) {
+            if (ec)
+                throw system_error(ec, "denied: cannot lock");
+            held = std::move(l);
+            done = true;
+        });
+        run_until([&] { return done; });
+        return held;
+    }
+
+    void release(lock held)
+    {
+        bool done = false;
+        held.async_release([&](error_code) { done = true; });
+        run_until([&] { return done; });
+    }
+
+    asio::io_context context_{1};
+    lock_manager holder_, waiter_;
+    std::vector<std::unique_ptr<testbed::plain_client>> clients_;
+    std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::vector<result> denied(options const& o, progress const& p)
+{
+    need_own_servers(o, "denied", "what others do there would count");
+    std::vector<result> results;
+    for (std::size_t names : {64, 256}) {
+        for (std::size_t length : {24, 200}) {
+            laboratory lab(o, p, o.count);
+            denied_waiter waiter(lab.servers(), names, length);
+            auto const variant = fmt::format("{} names of {} bytes", names, length);
+            auto const rounds = lab.rounds("denied, " + variant, {}, [&](round& r) {
+                r.library = waiter.run(o.duration, r.more["server_ms_per_round"]);
+            });
+            results.push_back(lab.conclude(rounds, "denied", variant, 1, false));
+        }
+    }
+    return results;
+}
+
+}  // namespace redlock::bench
