@@ -27,6 +27,7 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr std::size_t body_max = 16 << 20;
+constexpr std::string_view asks_for_port = "; is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
 
 http::request<http::string_body> make_request(server const& s, std::string_view path, std::string_view token)
 {
@@ -92,8 +93,10 @@ void http_channel::limit(std::chrono::milliseconds d)
 answer http_channel::failure(error_code ec, bool untouched) const
 {
     auto words = silent_ ? std::string(answered_ ? "it has stopped answering" : "it does not answer") : ec.message();
-    if (!server_->tls && !answered_ && !silent_)
-        words += "; does it want TLS on this port? Then its URL begins with etcds://";
+    if (!answered_)
+        words += asks_for_port;
+    if (!answered_ && !server_->tls)
+        words += " If it wants TLS there, its URL begins with etcds://";
     return {{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = std::move(words)}};
 }
 
@@ -132,7 +135,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     limit(server_->connect_timeout);
     auto const [ec] = co_await wire_->tcp().async_connect(where, as_result);
     if (ec)
-        co_return node_reply{.untouched = true, .error = errc::node_unreachable, .text = silent_ ? "it does not answer" : ec.message()};
+        co_return node_reply{.untouched = true, .error = errc::node_unreachable, .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
     error_code ignored;
     wire_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
     wire_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);  // what is given up is not sent any more
@@ -147,7 +150,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
         co_return node_reply{};
     auto why = failure(failed, true).why;
     auto const verified = SSL_get_verify_result(tls.native_handle());
-    why.text += verified == X509_V_OK ? "; does it speak TLS on this port? Without, its URL begins with etcd://"
+    why.text += verified == X509_V_OK ? " If it speaks no TLS there, its URL begins with etcd://"
                                       : std::string(": ") + X509_verify_cert_error_string(verified);
     co_return why;
 }
@@ -222,7 +225,8 @@ answer http_channel::interpret(unsigned status, std::string_view body)
     auto said = json::parse(body, ec);
     if (ec || !said.is_object()) {
         auto const words = fmt::format("HTTP {}: {}", status, body.substr(0, body.find_first_of("\r\n")).substr(0, 200));
-        auto const hint = words.find("HTTPS") != words.npos ? "; it wants TLS on this port: its URL begins with etcds://" : "; etcd 3.4 or newer is needed";
+        auto const hint = words.find("HTTPS") != words.npos ? std::string("; it wants TLS on this port: its URL begins with etcds://")
+                                                            : std::string(asks_for_port) + " It must be etcd 3.4 or newer";
         return {{}, {.untouched = !answered_, .error = errc::unexpected_reply, .text = redis::without(words, server_->password) + hint}};
     }
     answered_ = true;

@@ -10,7 +10,9 @@
 #include <boost/asio/detached.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
+#include <string_view>
 #include <utility>
 
 namespace redlock::zk {
@@ -23,12 +25,25 @@ std::string random_id()
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// Nothing was asked for yet.
-node_reply unreachable(int code, std::string const& words)
+// Of what the C client logs, "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server refused …".
+std::string_view system_error_in(std::string_view words)
 {
+    auto const begin = words.find('(', std::min(words.find("errno="), words.size()));
+    auto const end = words.find(')', std::min(begin, words.size()));
+    return end == words.npos ? words : words.substr(begin + 1, end - begin - 1);
+}
+
+// Nothing was asked for yet.
+node_reply unreachable(int code, std::string_view words)
+{
+    constexpr std::string_view asks_for_port = "; is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
     if (code == ZRUNTIMEINCONSISTENCY)
-        return {.untouched = true, .error = errc::unexpected_reply, .text = "what answers there is no ZooKeeper"};
+        return {.untouched = true, .error = errc::unexpected_reply, .text = fmt::format("what answers there is no ZooKeeper{}", asks_for_port)};
     auto why = refusal(code, words);
+    if (code == ZOPERATIONTIMEOUT)
+        why.text = fmt::format("it does not answer as ZooKeeper does{}", asks_for_port);
+    else if (code == ZCONNECTIONLOSS)
+        why.text = fmt::format("{}{}", words.empty() ? "the connection ended" : system_error_in(words), asks_for_port);
     why.untouched = true;
     why.error = why.error == errc::authentication_failed ? why.error : errc::node_unreachable;
     return why;

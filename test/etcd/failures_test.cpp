@@ -2,6 +2,7 @@
 
 #include "support/certificates.hpp"
 #include "support/etcd.hpp"
+#include "support/fake_server.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/proxy.hpp"
 
@@ -30,6 +31,8 @@ node_report trouble_with(std::string const& url, config special = {})
     BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
     return o.report.nodes[0];
 }
+
+constexpr auto asks_for_port = "is this the client port of an etcd server (--listen-client-urls, mostly 2379)?";
 
 bool says(node_report const& n, std::string const& words)
 {
@@ -194,13 +197,23 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
     auto const nobody = "127.0.0.1:" + std::to_string(testbed::free_port());
     auto const refused = trouble_with("etcd://" + nobody + "," + nobody);
     BOOST_TEST((refused.error == errc::node_unreachable));
-    BOOST_TEST(says(refused, nobody + ": Connection refused"));
+    BOOST_TEST(says(refused, nobody + ": Connection refused; " + asks_for_port));
+    BOOST_TEST(says(trouble_with("etcds" + server().url().substr(4)), "If it speaks no TLS there, its URL begins with etcd://"));
+}
 
+BOOST_AUTO_TEST_CASE(acquire_at_a_port_of_something_else_says_which_port_is_meant)
+{
     local_server redis;
+    real_servers r(0);
+    for (auto const& words : {std::string(), std::string("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n404\n"), std::string("-ERR\r\n")}) {
+        fake_server fake(r.context, [&](std::string_view) { return words; });
+        auto const o = r.attempt(settings("etcd" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
+        BOOST_TEST((o.ec == errc::no_quorum));
+        BOOST_TEST(says(o.report.nodes[0], asks_for_port));
+    }
     auto const other = trouble_with("etcd://127.0.0.1:" + std::to_string(redis.port()));
-    BOOST_TEST((other.error == errc::node_unreachable || other.error == errc::connection_lost || other.error == errc::unexpected_reply));
-
-    BOOST_TEST(says(trouble_with("etcds" + server().url().substr(4)), "does it speak TLS on this port? Without, its URL begins with etcd://"));
+    BOOST_TEST(says(other, asks_for_port));
+    BOOST_TEST(says(other, "If it wants TLS there, its URL begins with etcds://"));
 }
 
 BOOST_AUTO_TEST_CASE(tls_is_verified)
@@ -238,7 +251,9 @@ BOOST_AUTO_TEST_CASE(users_and_rights)
     auto const wrong = trouble_with(as("app:pass-words"));
     BOOST_TEST((wrong.error == errc::authentication_failed));
     BOOST_TEST(says(wrong, "invalid user ID or password"));
-    BOOST_TEST((trouble_with(as("app:pass-word"), {.prefix = "others:"}).error == errc::permission_denied));
+    auto const forbidden = trouble_with(as("app:pass-word"), {.prefix = "others:"});
+    BOOST_TEST((forbidden.error == errc::permission_denied));
+    BOOST_TEST(says(forbidden, "etcdctl role grant-permission ROLE --prefix=true readwrite"));
 }
 
 // Users change, and nobody is who he was: it says so, and a new connection has a new name.

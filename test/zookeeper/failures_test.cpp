@@ -31,6 +31,8 @@ node_report trouble_with(std::string const& url, config special = {})
     return o.report.nodes[0];
 }
 
+constexpr auto asks_for_port = "is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
+
 bool says(node_report const& n, std::string const& words)
 {
     BOOST_TEST_INFO(n.message);
@@ -202,7 +204,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
     auto const refused = trouble_with("zookeeper://" + nobody + "," + nobody);
     BOOST_TEST((refused.error == errc::node_unreachable));
     BOOST_TEST(says(refused, nobody));
-    BOOST_TEST(says(refused, "Connection refused"));
+    BOOST_TEST(says(refused, std::string(": Connection refused; ") + asks_for_port));
 
     BOOST_TEST(says(trouble_with(server().url("/nowhere/locks")), "there is no /nowhere/locks: make it first (zkCli.sh create /nowhere/locks)"));
     BOOST_TEST(says(trouble_with("zookeeper://no.such.host.invalid"), "cannot resolve its name"));
@@ -211,7 +213,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
 BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
 {
     local_server redis;
-    BOOST_TEST((trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms").error != error_code()));
+    BOOST_TEST(says(trouble_with("zookeeper://127.0.0.1:" + std::to_string(redis.port()) + "?timeout=100ms"), asks_for_port));
 
     auto const http = std::string("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nwhat is that?\r\n");
     for (auto const& words : {http, std::string(40, 'A') + '\0', std::string("no"), std::string()}) {
@@ -219,6 +221,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_zookeeper_is_told_and_does_no_harm)
         fake_server fake(r.context, [&](std::string_view) { return words; });
         auto const o = r.attempt(settings("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
         BOOST_TEST((o.ec == errc::no_quorum));
+        BOOST_TEST(says(o.report.nodes[0], asks_for_port));
         BOOST_TEST((o.report.nodes[0].error == (words.size() > 40 ? errc::unexpected_reply : errc::node_unreachable)));
     }
 }
