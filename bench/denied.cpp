@@ -20,15 +20,17 @@ namespace {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
+using testbed::plain_client;
 
-// One manager holds all names. Another one waits for them, and asks again, with tracking, whenever all of them have changed.
+// One manager holds all names. Another one waits for them, and asks again, with tracking, whenever all of them have
+// changed.
 class denied_waiter {
 public:
     denied_waiter(fleet const& servers, std::size_t names, std::size_t length)
-        : holder_(context_, {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 600s}), waiter_(context_, {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 600s})
+        : holder_(context_, settings_of(servers)), waiter_(context_, settings_of(servers))
     {
         for (auto const& a : servers.addresses())
-            clients_.push_back(std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(a)}));
+            clients_.push_back(std::make_unique<plain_client>(plain_client::connected{connect_to(a)}));
         for (std::size_t i = 0; i < names; ++i) {
             names_.push_back(fmt::format("bench:denied:{:03}", i));
             names_.back().resize(length, 'x');
@@ -48,13 +50,15 @@ public:
             context_.run_one_for(100ms);
     }
 
-    /// A cycle is a round of the waiter. @p server_ms: for how long a server carries out the commands of one; the median of all rounds and servers,
-    /// because the system may take the processor from a server meanwhile.
+    /// A cycle is a round of the waiter.
+    /// @param server_ms  set to how long a server carries out the commands of one: the median of all rounds and servers,
+    ///                   because the system may take the processor from a server meanwhile
     sample run(std::chrono::milliseconds duration, double& server_ms)
     {
         auto held = acquire(holder_, names_, 0s);
         bool done = false;
-        waiter_.async_acquire(names_, {.ttl = lock_ttl, .wait = wait_forever}, [&](error_code, lock) { done = true; });
+        acquire_options const patient{.ttl = lock_ttl, .wait = wait_forever};
+        waiter_.async_acquire(names_, patient, [&](error_code, lock) { done = true; });
         auto const first = waiter_.stats().rounds;
         run_until([&] { return waiter_.stats().rounds >= first + 2; });  // the first does not track
         std::vector<double> costs;
@@ -83,10 +87,16 @@ public:
 private:
     static constexpr std::chrono::milliseconds lock_ttl = 300s;
 
+    static config settings_of(fleet const& servers)
+    {
+        return {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl};
+    }
+
     // Who waits for several names asks again when all of them have changed.
     void touch_all()
     {
-        std::vector<std::string> command{"EVAL", "for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end", std::to_string(names_.size())};
+        auto const* const script = "for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end";
+        std::vector<std::string> command{"EVAL", script, std::to_string(names_.size())};
         for (auto const& name : names_)
             command.push_back("lock:" + name);
         command.push_back(std::to_string(lock_ttl.count()));
@@ -109,7 +119,7 @@ private:
                 return std::strtod(std::string(redis::value_after(line, name, ",")).c_str(), nullptr);
             };
             work w{.scripts = figure("evalsha", "calls=")};
-            for (auto const* const command : {"evalsha", "exists", "client|caching"})  // what a script calls is part of its time
+            for (auto const* const command : {"evalsha", "exists", "client|caching"})  // calls of scripts are in theirs
                 w.ms += figure(command, "usec=") / 1e3;
             all.push_back(w);
         }
@@ -148,7 +158,7 @@ private:
 
     asio::io_context context_{1};
     lock_manager holder_, waiter_;
-    std::vector<std::unique_ptr<testbed::plain_client>> clients_;
+    std::vector<std::unique_ptr<plain_client>> clients_;
     std::vector<std::string> names_;
 };
 

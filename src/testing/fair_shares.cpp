@@ -29,21 +29,25 @@ std::string in_words(clock::duration d)
 struct shares {
     std::array<std::size_t, 2> of{};
     std::size_t longest_run = 0;                       ///< of one manager
-    clock::duration fastest = clock::duration::max();  ///< of all hundreds of locks: the machine may be busy now and then
+    clock::duration fastest = clock::duration::max();  ///< of all hundreds of locks: the machine may be busy
 
     std::size_t all() const { return of[0] + of[1]; }
     bool are_fair() const { return 10 * std::min(of[0], of[1]) >= 4 * all(); }
 
     std::string words() const
     {
-        return std::to_string(of[0]) + " and " + std::to_string(of[1]) + " locks, up to " + std::to_string(longest_run) + " in a row, a hundred in " + in_words(fastest);
+        return std::to_string(of[0]) + " and " + std::to_string(of[1]) + " locks, up to " + std::to_string(longest_run) +
+               " in a row, a hundred in " + in_words(fastest);
     }
 };
 
 // Managers in one event loop that know of each other only through their nodes, as if they were processes.
 class contenders {
 public:
-    explicit contenders(config const& settings) : managers_{lock_manager(context_, settings), lock_manager(context_, settings)} {}
+    explicit contenders(config const& settings)
+        : managers_{lock_manager(context_, settings), lock_manager(context_, settings)}
+    {
+    }
 
     ~contenders()
     {
@@ -59,7 +63,8 @@ public:
         return run(1, [](auto&) { return true; });
     }
 
-    /// How long a turn is, and who gets the next one, depends on chance. So they go on until the shares are fair, for up to 3,000 locks.
+    /// How long a turn is, and who gets the next one, depends on chance. So they go on until the shares are fair, for up
+    /// to 3,000 locks.
     shares together(clock::duration longest)
     {
         return run(managers_.size(), [=](auto& s) { return s.are_fair() && s.fastest <= longest; });
@@ -87,7 +92,8 @@ private:
     {
         asio::steady_timer hold(context_);
         while (!is_over_) {
-            auto [ec, held] = co_await managers_[who].async_acquire(name_, {.ttl = long_ttl, .wait = 4 * patience}, no_throw);
+            acquire_options const o{.ttl = long_ttl, .wait = 4 * patience};
+            auto [ec, held] = co_await managers_[who].async_acquire(name_, o, no_throw);
             if (ec)
                 trouble_ = ": " + ec.message();
             else if (!is_over_)
@@ -141,7 +147,8 @@ void expect_fair_shares(config const& settings)
         if (together.are_fair() && together.longest_run <= run_max && together.fastest <= 2 * alone.fastest)
             return;
         if (i == attempts)
-            throw std::runtime_error("two managers that want one lock do not share it: " + together.words() + ", and one alone in " + in_words(alone.fastest));
+            throw std::runtime_error("two managers that want one lock do not share it: " + together.words() +
+                                     ", and one alone in " + in_words(alone.fastest));
     }
 }
 
