@@ -57,27 +57,7 @@ member read_member(std::string_view text, dialect const& d)
     return m;
 }
 
-}  // namespace
-
-void refuse(std::string const& what)
-{
-    throw std::invalid_argument(what);
-}
-
-std::string to_string(member const& m)
-{
-    return m.host.find(':') == m.host.npos ? m.host + ":" + m.port : "[" + m.host + "]:" + m.port;
-}
-
-std::string to_string(std::string_view scheme, std::vector<member> const& all)
-{
-    std::string text(scheme);
-    for (auto const& m : all)
-        text += (&m == &all.front() ? "" : ",") + to_string(m);
-    return text;
-}
-
-location read_location(std::string_view url, dialect const& d)
+location read_parts(std::string_view url, dialect const& d)
 {
     location l;
     url.remove_prefix(std::min(url.find("://") + 3, url.size()));
@@ -102,6 +82,35 @@ location read_location(std::string_view url, dialect const& d)
         l.parameters.emplace_back(name, value);
     }
     return l;
+}
+
+}  // namespace
+
+void refuse(std::string const& what)
+{
+    throw std::invalid_argument(what);
+}
+
+std::string to_string(member const& m)
+{
+    return m.host.find(':') == m.host.npos ? m.host + ":" + m.port : "[" + m.host + "]:" + m.port;
+}
+
+std::string to_string(std::string_view scheme, std::vector<member> const& all)
+{
+    std::string text(scheme);
+    for (auto const& m : all)
+        text += (&m == &all.front() ? "" : ",") + to_string(m);
+    return text;
+}
+
+location read_location(std::string_view url, dialect const& d)
+{
+    try {
+        return read_parts(url, d);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument(fmt::format("{}; a right address is such as {}10.0.0.1:{},10.0.0.2:{}", e.what(), d.scheme, d.port, d.port));
+    }
 }
 
 milliseconds read_duration(std::string_view name, std::string_view text)

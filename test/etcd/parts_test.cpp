@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_refused_without_its_secrets)
         BOOST_TEST(what != "taken", url);
         BOOST_TEST(what.find("secret") == what.npos, url);
     }
+    for (auto const* url : {"etcd://", "etcd://a:0", "etcd://[::1", "etcd://u@a"})
+        BOOST_TEST(refused(url).ends_with("; a right address is such as etcd://10.0.0.1:2379,10.0.0.2:2379"), url);
     BOOST_CHECK_THROW(etcd({.session = 1s}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.timeout = 0ms}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.prefix = std::string(257, 'x')}), std::invalid_argument);
