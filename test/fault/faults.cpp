@@ -52,6 +52,8 @@ void faults::do_harm()
 {
     ++done_.all;
     mend_some();
+    if (!options_.naive_workers() && any(8) == 0)
+        start_client();
     if (options_.naive_workers() && any(3) > 0)
         return any(20) == 0 ? replace_client() : stop_client();
     if (!options_.nodes.empty())
@@ -177,6 +179,15 @@ void faults::stop_client()
     auto const pid = system_.clients[any(system_.clients.size())].pid();
     ::kill(pid, SIGSTOP);
     later_.push_back({any(options_.naive_workers() ? 10 : 6), [pid] { ::kill(pid, SIGCONT); }});
+}
+
+// In the middle of whatever is not mended yet.
+void faults::start_client()
+{
+    if (system_.spare.empty())
+        return;
+    system_.add_client();
+    ++done_.newcomers;
 }
 
 void faults::replace_client()

@@ -20,6 +20,7 @@ public:
         std::uint64_t all = 0;
         std::uint64_t crashes = 0;  ///< of servers
         std::uint64_t deaths = 0;   ///< of processes
+        std::uint64_t newcomers = 0;  ///< processes that started meanwhile
         std::uint64_t steps = 0;    ///< of clocks
     };
 
@@ -48,6 +49,7 @@ private:
     void move_majority(std::size_t shared_server);
     bool may_crash(std::size_t i) const;
     void stop_client();
+    void start_client();
     void replace_client();
     void cut_links();
     void tell(testbed::local_server& s, std::vector<std::string> const& command);

@@ -15,8 +15,9 @@ namespace {
 
 std::string what_was_done(soak_options const& o, faults const& f)
 {
-    return fmt::format("{} servers{}{}, {} processes, {} s, seed {}: {} faults", o.nodes.empty() ? o.servers : o.nodes.size(),
-                       o.forgetful ? " without a log" : "", o.links.empty() ? "" : " in namespaces of their own", o.processes, o.seconds,
+    return fmt::format("{} servers{}{}, {} processes{}, {} s, seed {}: {} faults", o.nodes.empty() ? o.servers : o.nodes.size(),
+                       o.forgetful ? " without a log" : "", o.links.empty() ? "" : " in namespaces of their own", o.processes,
+                       f.done().newcomers > 0 ? fmt::format(" and {} that started later", f.done().newcomers) : std::string(), o.seconds,
                        o.seed, f.done().all);
 }
 

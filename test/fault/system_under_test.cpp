@@ -62,7 +62,9 @@ void system_under_test::start_clients(work const& work, request_loop* requests)
     };
     for (std::size_t i = 0; i < options.processes; ++i)
         clients.push_back(start(options.seed * 100 + i, false));
-    auto const spares = options.naive_workers() ? std::max(5, options.seconds / 4) : 0;
+    // A newcomer cannot tell that a majority of servers has forgotten its locks.
+    auto const newcomers = options.forgetful ? 0 : std::max(2, options.seconds / 5);
+    auto const spares = options.naive_workers() ? std::max(5, options.seconds / 4) : newcomers;
     for (int i = 0; i < spares; ++i)
         spare.push_back(start(options.seed * 100 + 50 + static_cast<std::uint64_t>(i), true));
     network->start();  // after the forks: a process with threads is not to be forked
@@ -86,6 +88,13 @@ void system_under_test::start_server(std::size_t i)
 {
     servers[i]->start();
     started[i] = std::chrono::steady_clock::now();
+}
+
+void system_under_test::add_client()
+{
+    clients.push_back(std::move(spare.back()));
+    spare.pop_back();
+    clients.back().resume();
 }
 
 void system_under_test::replace_client(std::size_t i)

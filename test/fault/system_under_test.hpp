@@ -32,6 +32,7 @@ struct system_under_test {
     int end_clients();
 
     void start_server(std::size_t i);    ///< again
+    void add_client();                   ///< A spare one starts; there must be one.
     void replace_client(std::size_t i);  ///< One dies with its locks, and a spare one comes in its place.
 
     soak_options const& options;

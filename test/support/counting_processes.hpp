@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds counting_ttl = 500ms;
 /// What the processes have in common.
 struct shared_counter {
     std::atomic<int> inside{0};
-    std::atomic<long> entered{0}, met{0};
+    std::atomic<long> entered{0}, newly_entered{0}, met{0};
     std::atomic<std::uint64_t> last_token{0}, old_tokens{0};
     std::atomic<bool> over{false};
     long plain = 0;  // without the lock two would write the same
@@ -49,11 +49,15 @@ private:
     shared_counter* const counter_;
 };
 
-/// How long a manager of a newcomer lives.
-constexpr std::chrono::milliseconds short_life = 150ms;
+/// How a manager of a newcomer lives.
+struct newcomer_life {
+    std::chrono::milliseconds time = 150ms;
+    /// It shuts down. Otherwise it leaves without a word, and what it holds is there until its session ends.
+    bool says_farewell = false;
+};
 
-/// @p end: of a newcomer, which leaves without a word.
-inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c, clock::time_point end = clock::time_point::max())
+/// @p end: of a newcomer.
+inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c, clock::time_point end = clock::time_point::max(), bool farewell = true)
 {
     asio::steady_timer pause(co_await asio::this_coro::executor);
     while (!c.over && clock::now() < end) {
@@ -68,9 +72,10 @@ inline asio::awaitable<void> count(lock_manager& locks, shared_counter& c, clock
         c.plain = read + 1;
         c.inside = 0;
         ++c.entered;
+        c.newly_entered += end != clock::time_point::max();
         co_await held.async_release(asio::as_tuple(asio::use_awaitable));
     }
-    if (end == clock::time_point::max())
+    if (farewell)
         co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
 }
 
@@ -84,12 +89,12 @@ inline int count_in_process(config const& settings, shared_counter& c)
 }
 
 /// One manager after the other, so that some start in the middle of whatever happens.
-inline int count_as_newcomers(config const& settings, shared_counter& c)
+inline int count_as_newcomers(config const& settings, shared_counter& c, newcomer_life const& life)
 {
     while (!c.over) {
         asio::io_context context;
         lock_manager locks(context, settings);
-        asio::co_spawn(context, count(locks, c, clock::now() + short_life), [&](std::exception_ptr const&) { context.stop(); });
+        asio::co_spawn(context, count(locks, c, clock::now() + life.time, life.says_farewell), [&](std::exception_ptr const&) { context.stop(); });
         context.run();
     }
     return 0;
@@ -100,7 +105,8 @@ using counting_on = std::function<void()>;
 
 /// Four processes, and @p newcomers, count under one lock while @p faults happen, and after each. Nobody meets anybody,
 /// and tokens grow.
-inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0)
+inline void count_in_turn(config settings, std::function<void(counting_on const&)> const& faults, int newcomers = 0,
+                          newcomer_life const& life = {})
 {
     settings.fencing = true;
     settings.node_timeout = 200ms;
@@ -111,7 +117,7 @@ inline void count_in_turn(config settings, std::function<void(counting_on const&
         for (int i = 0; i < 4; ++i)
             workers.emplace_back([&] { return count_in_process(settings, *c); });
         for (int i = 0; i < newcomers; ++i)
-            workers.emplace_back([&] { return count_as_newcomers(settings, *c); });
+            workers.emplace_back([&] { return count_as_newcomers(settings, *c, life); });
         auto const some_more = [&] {
             auto const before = c->entered.load();
             for (auto const end = clock::now() + 60s; c->entered < before + 20 && clock::now() < end;)
@@ -127,6 +133,7 @@ inline void count_in_turn(config settings, std::function<void(counting_on const&
         for (auto& w : workers)
             BOOST_TEST(w.wait().code() == 0);
     }
+    BOOST_TEST((c->newly_entered > 0 || newcomers == 0));
     BOOST_TEST(c->met == 0);
     BOOST_TEST(c->plain == c->entered.load());
     BOOST_TEST(c->old_tokens == 0u);
@@ -139,6 +146,18 @@ void stop_for_longer_than(std::chrono::milliseconds life, Server& s)
     s.pause();
     std::this_thread::sleep_for(life + 200ms);
     s.resume();
+}
+
+/// Of a cluster: the leader stands still for longer than sessions last, and goes on when the others have been of use.
+template <class Cluster>
+void stop_leader(Cluster& cluster, counting_on const& some_more, std::chrono::milliseconds session)
+{
+    auto& leader = cluster.leader();
+    auto const until = clock::now() + session + 200ms;
+    leader.pause();
+    some_more();
+    std::this_thread::sleep_until(until);
+    leader.resume();
 }
 
 /// Kills a server and starts it again; when it has been of use, it stands still.

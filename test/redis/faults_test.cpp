@@ -1,0 +1,40 @@
+// Processes that take one lock in turn while Redis servers are killed, stopped, and started again, and others that start meanwhile.
+
+#include "support/counting_processes.hpp"
+#include "support/many_locks.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(faults_of_redis, *only_with_fencing())
+
+BOOST_AUTO_TEST_CASE(acquire_while_servers_are_killed_and_stopped_meets_nobody)
+{
+    real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
+    std::size_t next = 0;
+    count_in_turn(r.settings(), [&](counting_on const& some_more) { disturb(r[next++ % 3], some_more); }, 2);
+}
+
+BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)
+{
+    real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
+    auto const stop_all = [&](counting_on const& some_more) {
+        for (auto& s : r.servers) {
+            stop_for_longer_than(counting_ttl, *s);
+            some_more();
+        }
+    };
+    count_in_turn(r.settings(), stop_all, 2);
+}
+
+BOOST_AUTO_TEST_CASE(loss_of_thousands_of_locks_takes_no_long_turn)
+{
+    local_server s;
+
+    lose_thousands(s, {.nodes = {s.url()}, .node_timeout = 300ms});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
