@@ -3,6 +3,7 @@
 #include "recorder.hpp"
 #include "support/etcd.hpp"
 #include "support/real_servers.hpp"
+#include "support/stopped_leader.hpp"
 #include "support/virtual_clock.hpp"
 #include "testing/node_client.hpp"
 #include "virtual_etcd.hpp"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -159,59 +159,11 @@ BOOST_AUTO_TEST_CASE(renewal_of_many_locks_keeps_all_beyond_the_first_lease)
     v.shutdown(locks);
 }
 
-// A holder that is paused believes in its lock until the end of its validity, whatever it would have been told meanwhile.
 BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validity, *only_with_etcd())
 {
-    constexpr std::size_t count = 9;
     testbed::etcd_cluster cluster(3);
     auto& leader = cluster.leader();
-    auto const of_managers = settings(cluster.url_of_others(leader, "?session=2s&timeout=500ms"));
-    real_servers r(0);
-    std::deque<lock_manager> holders, others;
-    std::vector<lock> held;
-    std::vector<clock::time_point> valid_until(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        holders.emplace_back(r.context, of_managers);
-        held.push_back(r.acquire(holders.back(), std::to_string(i), {.ttl = 10s, .wait = 20s, .renew = renewal::automatic}).held);
-        BOOST_REQUIRE(held.back().held());
-    }
-    std::size_t too_early = 0;
-    auto const take = [&](std::size_t first) {  // every third lock
-        for (auto i = first; i < count; i += 3) {
-            others.emplace_back(r.context, of_managers);
-            others.back().async_acquire(std::to_string(i), {.ttl = 10s, .wait = 60s}, [&, i](error_code ec, lock) {
-                too_early += !ec && clock::now() < valid_until[i] ? 1 : 0;
-            });
-        }
-    };
-    auto const run_for = [&](clock::duration d) {
-        auto const end = clock::now() + d;
-        r.run_to([&] {
-            for (std::size_t i = 0; i < count; ++i) {
-                if (held[i].held())
-                    valid_until[i] = held[i].valid_until();
-                else if (valid_until[i] - clock::now() < 500ms)
-                    valid_until[i] = {};  // its own manager has given it back in time
-            }
-            return clock::now() >= end;
-        });
-    };
-    take(0);
-    run_for(300ms);
-
-    leader.pause();
-    run_for(1500ms);
-    take(1);
-    run_for(1s);
-    leader.resume();
-    take(2);
-    run_for(1500ms);
-
-    BOOST_TEST(too_early == 0u);
-    for (auto* const some : {&others, &holders}) {
-        for (auto& m : *some)
-            r.shutdown(m);
-    }
+    take_over_while_stopped(leader, settings(cluster.url_of_others(leader, "?session=2s&timeout=500ms")));
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks, *only_with_etcd())

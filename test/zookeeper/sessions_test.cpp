@@ -2,6 +2,7 @@
 
 #include "plain_zookeeper.hpp"
 #include "support/real_servers.hpp"
+#include "support/stopped_leader.hpp"
 #include "support/zookeeper.hpp"
 #include "testbed/proxy.hpp"
 #include "testing/node_client.hpp"
@@ -96,6 +97,12 @@ BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has
     BOOST_TEST(won.held.held());
     auto const last_held = clock::time_point(clock::duration(std::stoll(holder.read('\n'))));
     BOOST_TEST((last_held < acquired));
+}
+
+BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validity)
+{
+    testbed::zookeeper_ensemble ensemble(3);
+    take_over_while_stopped(ensemble.leader(), settings(ensemble.url("?session=2s&timeout=500ms")));
 }
 
 // What is promised is the session's, and no more: half of it, because the leader hears late that it was used.
