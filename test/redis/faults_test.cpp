@@ -3,6 +3,7 @@
 #include "support/counting_processes.hpp"
 #include "support/many_locks.hpp"
 #include "support/real_servers.hpp"
+#include "testbed/sentinel_set.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,6 +29,23 @@ BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)
         }
     };
     count_in_turn(r.settings(), stop_all, 2);
+}
+
+// The first lock of a new master waits for its quarantine, which is longer than max_ttl by three seconds.
+BOOST_AUTO_TEST_CASE(acquire_while_masters_of_sentinels_are_stopped_meets_nobody)
+{
+    testbed::sentinel_set set({.replicas = 2, .sentinels = 3, .down_after_ms = "500"});
+    auto const stop_master = [&](counting_on const& some_more) {
+        auto const port = set.master();
+        std::size_t at = 0;
+        while (std::to_string(set.server(at).port()) != port)
+            ++at;
+        set.server(at).pause();
+        set.wait_for_another(port);
+        some_more();
+        set.server(at).resume();
+    };
+    count_in_turn({.nodes = {set.url()}}, stop_master, 2);
 }
 
 BOOST_AUTO_TEST_CASE(loss_of_thousands_of_locks_takes_no_long_turn)
