@@ -51,7 +51,7 @@ public:
     }
 
     /// A cycle is a round of the waiter.
-    /// @param server_ms  set to how long a server carries out the commands of one: the median of all rounds and servers,
+    /// @param server_ms  set to how long a server carries out the commands of one: the median of rounds and servers,
     ///                   because the system may take the processor from a server meanwhile
     sample run(std::chrono::milliseconds duration, double& server_ms)
     {

@@ -135,7 +135,9 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     limit(server_->connect_timeout);
     auto const [ec] = co_await wire_->tcp().async_connect(where, as_result);
     if (ec)
-        co_return node_reply{.untouched = true, .error = errc::node_unreachable, .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
+        co_return node_reply{.untouched = true,
+                             .error = errc::node_unreachable,
+                             .text = (silent_ ? "it does not answer" : ec.message()) + std::string(asks_for_port)};
     error_code ignored;
     wire_->tcp().set_option(asio::ip::tcp::no_delay(true), ignored);
     wire_->tcp().set_option(asio::socket_base::linger(true, 0), ignored);  // what is given up is not sent any more

@@ -44,7 +44,8 @@ std::string_view advice_for(errc reason, std::string_view words)
     if (says(words, "user name is empty"))
         return "; name a user in its URL: etcd://user:password@host";
     if (reason == errc::permission_denied)
-        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, which is lock: if nothing else is set";
+        return "; let an administrator say: etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX, which is "
+               "lock: if nothing else is set";
     if (reason == errc::node_refuses_writes)
         return "; compact and defragment it, then disarm the alarm (etcdctl alarm disarm)";
     return {};

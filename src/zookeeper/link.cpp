@@ -38,7 +38,9 @@ node_reply unreachable(int code, std::string_view words)
 {
     constexpr std::string_view asks_for_port = "; is this the client port of a ZooKeeper server (clientPort, mostly 2181)?";
     if (code == ZRUNTIMEINCONSISTENCY)
-        return {.untouched = true, .error = errc::unexpected_reply, .text = fmt::format("what answers there is no ZooKeeper{}", asks_for_port)};
+        return {.untouched = true,
+                .error = errc::unexpected_reply,
+                .text = fmt::format("what answers there is no ZooKeeper{}", asks_for_port)};
     auto why = refusal(code, words);
     if (code == ZOPERATIONTIMEOUT)
         why.text = fmt::format("it does not answer as ZooKeeper does{}", asks_for_port);

@@ -1,4 +1,4 @@
-// Processes that take one lock in turn while etcd is killed, stopped, and started again, and others that start meanwhile.
+// Processes that take one lock in turn while etcd is killed, stopped, and started again. Others start meanwhile.
 
 #include "support/counting_processes.hpp"
 #include "support/etcd.hpp"

@@ -1,4 +1,5 @@
-// Processes that take one lock in turn while Redis servers are killed, stopped, and started again, and others that start meanwhile.
+// Processes that take one lock in turn while Redis servers are killed, stopped, and started again. Others start
+// meanwhile.
 
 #include "support/counting_processes.hpp"
 #include "support/many_locks.hpp"
