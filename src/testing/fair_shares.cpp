@@ -55,6 +55,8 @@ public:
         for (auto& m : managers_)
             m.async_shutdown([this](error_code) { --running_; });
         run_until_idle();
+        context_.restart();
+        context_.run_for(1s);  // until nothing is left to do
     }
 
     /// All clients are the first one's.
