@@ -92,7 +92,7 @@ private:
         return {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl};
     }
 
-    // Who waits for several names asks again when all of them have changed.
+    // The waiter asks again when all of them have changed.
     void touch_all()
     {
         auto const* const script = "for i = 1, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[1]) end";
@@ -108,7 +108,7 @@ private:
         double scripts = 0, ms = 0;
     };
 
-    /// Of each server, for the waiter.
+    /// The work that each server has done for the waiter.
     std::vector<work> work_done()
     {
         std::vector<work> all;

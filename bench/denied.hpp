@@ -4,7 +4,7 @@
 
 namespace redlock::bench {
 
-/// What a waiting acquisition of many names costs the servers in each round in which it is denied.
+/// Measures what each denied round of a waiting acquisition of many names costs the servers.
 std::vector<result> denied(options const&, progress const&);
 
 }  // namespace redlock::bench

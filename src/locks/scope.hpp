@@ -27,7 +27,7 @@ public:
     /// It was acquired in this scope, and nobody has it yet.
     void add(lock_handle const&);
 
-    /// What the scope holds of some names.
+    /// The part of some names that the scope holds.
     struct possession {
         std::vector<lock_handle> handles;  ///< one more handle on each held lock that has one of the names
         std::vector<std::string> rest;     ///< the names that no such lock has

@@ -124,7 +124,7 @@ void acquisition::let_others_pass()
         passed_ += place_->let_pass(state_->settings.max_handovers - passed_, is_free);
 }
 
-// Of a set: whether a node has denied it this resource, or it grows and a node keeps the resource for it.
+// Whether a node has denied this set the resource, or the set grows and a node keeps the resource for it.
 bool acquisition::waits_for_or_keeps(std::string_view resource) const
 {
     return std::any_of(round_->ballots.begin(), round_->ballots.end(), [&](auto& b) {

@@ -78,7 +78,7 @@ void hosts::down(sql::session& s, bool, node_reply why)
     answer_soon();
 }
 
-// Who is told may look for another, or close us.
+// The seeker that is told may look for another, or close us.
 void hosts::answer_soon()
 {
     if (seekers_.empty())

@@ -20,7 +20,7 @@ namespace redlock::pg {
 
 namespace asio = boost::asio;
 
-/// What one of several hosts says of itself.
+/// The answer of one host about itself.
 struct standing {
     std::string system;         ///< the same for all copies of one database
     std::int64_t timeline = 0;  ///< grows with each promotion; 0: a standby

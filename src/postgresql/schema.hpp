@@ -10,7 +10,7 @@ inline constexpr auto is_durable =
     "current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off' "
     "AND (SELECT relpersistence FROM pg_class WHERE oid = 'redlock'::regclass) = 'p'";
 
-/// Of the functions that @ref schema makes.
+/// The version of the functions that @ref schema makes.
 inline constexpr auto schema_version = "2";
 
 /// What makes tables and functions: the text of schema.sql.
