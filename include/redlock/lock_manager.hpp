@@ -126,7 +126,7 @@ public:
         over. Of the acquisitions of one resource that may wait, one at a time asks the nodes; the others of this
         manager queue up behind it in the order of their calls; those who share it, in phases (`acquire_options::mode`). While one that wants
         several resources is the first and waits for some of them, up to `config::max_handovers` that want one of the
-        others come before it. Who wins too late for its ttl goes to the end of the queue.
+        others come before it. An acquisition that wins too late for its ttl goes to the end of the queue.
 
         Several: an acquisition that waits and has been denied three times keeps what it can get, in the order of the
         names, until it has all or gives up. So acquisitions of single names do not starve it. All keep names in the

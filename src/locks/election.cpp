@@ -37,8 +37,8 @@ bool lacks_nodes(error_code ec)
 }
 
 /** One call of `elect`. All of it runs on one strand of the caller's executor, and so does the body: what the manager's strand knows is
-    posted there, so that the observer is told everything in one place, in order. The manager knows it weakly only. So does the user's
-    cancellation slot, which may be destroyed after the strand's execution context.
+    posted there, so that the observer is told everything in one place, in order. The manager has only a weak
+    pointer to it. The user's cancellation slot has only a weak pointer, too: it may be destroyed after the strand's execution context.
 */
 class candidate final : public cancellable, public std::enable_shared_from_this<candidate> {
 public:

@@ -16,7 +16,7 @@ namespace redlock::pg {
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
-/// What is asked for.
+/// One statement that a session prepares, or sends as text.
 struct statement {
     char const* name;
     char const* text;  ///< with the default name of the table

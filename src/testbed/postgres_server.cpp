@@ -39,7 +39,7 @@ std::string const& fresh_data()
 
 }  // namespace
 
-// What changes its user is not killed with us any more unless it asks for that anew.
+// A process that changes its user must ask again to be killed with us.
 std::vector<std::string> as_nobody(std::vector<std::string> words)
 {
     if (::geteuid() != 0)

@@ -25,7 +25,8 @@ std::string random_id()
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-// Of what the C client logs, "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server refused …".
+// Finds the system's words in a line of the C client's log:
+// "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): server refused …".
 std::string_view system_error_in(std::string_view words)
 {
     auto const begin = words.find('(', std::min(words.find("errno="), words.size()));

@@ -789,7 +789,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_passes_a_set_that_waits_for_another_manag
     BOOST_TEST(set.held.held());
 }
 
-// Of what it keeps nobody may have anything: the set has it.
+// The set has the name that it keeps, so nobody passes the set for that name.
 BOOST_FIXTURE_TEST_CASE(acquire_of_what_a_waiting_set_keeps_does_not_pass, set_and_a_foreign_lock)
 {
     auto& set = start({"l", "m", "n"});

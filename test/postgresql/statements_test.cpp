@@ -1,4 +1,4 @@
-// What is sent to the server; without one.
+// The texts that are sent to the server. No server is needed.
 
 #include "postgresql/schema.hpp"
 #include "postgresql/statements.hpp"

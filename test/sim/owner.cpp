@@ -69,7 +69,7 @@ void owner::check_all_completed() const
         world_.blame("{}: {} calls never completed", name_, calls_.size());
 }
 
-// What it does
+// The steps of an owner.
 
 void owner::rest()
 {

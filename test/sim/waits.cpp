@@ -36,8 +36,8 @@ std::string shown(wait const& w, std::span<claim const> claims)
     return line + "\n";
 }
 
-// Who holds it in another mode; and who has asked before, if both stand in one queue, or if what it waits for comes in
-// several steps.
+// A wait may depend on an owner that holds the name in another mode. It may also depend on an earlier call, if both stand
+// in one queue, or if the wait takes several steps.
 bool may_wait_for(wait const& w, wait const& other, std::span<claim const> claims)
 {
     if (w.who == other.who)

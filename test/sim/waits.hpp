@@ -16,10 +16,10 @@ class process;
 /// Somebody holds it for seconds, and whoever wants it must wait.
 inline constexpr char const* kept_for_long = "A";
 
-/// Some read it for nearly a second each. Whoever waits to upgrade it waits for one of them at the most.
+/// Some owners read this name for nearly a second each. An upgrade of it waits for one of them at most.
 inline constexpr char const* read_for_long = "y";
 
-/// What somebody holds.
+/// A name that an owner holds.
 struct claim {
     void const* who;  ///< what one owner holds does not exclude what else it holds
     std::string const& name;
