@@ -19,11 +19,26 @@ struct node_age {
     TimePoint began{};  ///< at the latest
 };
 
+/// Whether the server of node @p n may have forgotten locks that are still valid.
+template <class TimePoint>
+bool is_young(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
+{
+    return n.known && !n.durable && n.began + max_ttl > now;
+}
+
+/// Whether the server of node @p n remembers every lock that is still valid.
+template <class TimePoint>
+bool is_old(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
+{
+    return n.known && !is_young(n, max_ttl, now);
+}
+
 /** Until when node @p i does not vote: a node that has forgotten a lock would grant it again, so it waits until every lock
     that it may have forgotten is over. That is Redis' "delayed restart", done by the client.
 
-    A set that is young as a whole is taken for newly started, unless told to be strict. Young nodes vote only if they are a
-    majority: as long as it is not known that they are, the others could be old, and this one restarted.
+    A set that is young as a whole is taken for newly started, unless told to be strict: a majority is known to be young, and no
+    node is known to be old. One old node shows that the set was there before, and that the young ones have restarted, together or one
+    after the other.
 
     @return a time that is over, if it votes
 */
@@ -33,14 +48,16 @@ TimePoint quarantined_until(std::span<node_age<TimePoint> const> nodes, std::siz
 {
     auto const& n = nodes[i];
     auto const end = n.began + max_ttl;
-    if (guard == restart_guard::off || !n.known || n.durable || end <= now)
+    if (guard == restart_guard::off || !is_young(n, max_ttl, now))
         return TimePoint::min();
     if (guard == restart_guard::strict || n.restarted)
         return end;
-    std::size_t young = 0;
-    for (auto const& other : nodes)
-        young += other.known && !other.durable && !other.restarted && other.began + max_ttl > now;
-    return young >= majority(nodes.size()) ? TimePoint::min() : end;
+    std::size_t young = 0, old = 0;
+    for (auto const& other : nodes) {
+        young += is_young(other, max_ttl, now) && !other.restarted;
+        old += is_old(other, max_ttl, now);
+    }
+    return young >= majority(nodes.size()) && old == 0 ? TimePoint::min() : end;
 }
 
 }  // namespace redlock::core

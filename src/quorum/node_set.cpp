@@ -127,14 +127,43 @@ void node_set::connected(std::size_t node, server_identity const& server)
 {
     auto& k = known_[node];
     bump(k.connections);
-    if (!k.age.known || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
+    bool const is_first = !k.age.known;
+    if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
         k.trusted = k.told = false;
     k.age = {true, server.durable, server.restarted, server.began};
+    if (is_first)
+        distrust_new_ones(k.age);
     if (events_)
         tell_up(node);
     auto const now = runtime_.now();
     for (std::size_t i = 0; i < known_.size(); ++i)
         decide_trust(i, now);
+    tell_new();
+}
+
+// A node that is met late, and was old when the set was taken for newly started, shows that the set was not new.
+void node_set::distrust_new_ones(core::node_age<clock::time_point> const& other)
+{
+    for (auto& k : known_) {
+        if (k.taken_for_new && core::is_old(other, settings_.max_ttl, *k.taken_for_new)) {
+            k.taken_for_new.reset();
+            k.trusted = k.told = false;
+        }
+    }
+}
+
+std::vector<core::node_age<clock::time_point>> node_set::ages() const
+{
+    std::vector<core::node_age<clock::time_point>> all;
+    for (auto const& k : known_)
+        all.push_back(k.age);
+    return all;
+}
+
+bool node_set::awaits_others() const
+{
+    bool const all_are_known = std::all_of(known_.begin(), known_.end(), [](auto& k) { return k.age.known; });
+    return !all_are_known && takes_any_for_new();
 }
 
 void node_set::decide_trust(std::size_t i, clock::time_point now)
@@ -142,9 +171,7 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     auto& k = known_[i];
     if (k.trusted || !k.age.known)
         return;
-    std::vector<core::node_age<clock::time_point>> ages;
-    for (auto const& other : known_)
-        ages.push_back(other.age);
+    auto const ages = this->ages();
     auto const known = static_cast<std::size_t>(std::count_if(ages.begin(), ages.end(), [](auto& a) { return a.known; }));
     auto const until = core::quarantined_until<clock::time_point>(ages, i, settings_.restart_guard, settings_.max_ttl, now);
     bool const certain = k.age.restarted || known >= core::majority(nodes_.size());
@@ -154,9 +181,26 @@ void node_set::decide_trust(std::size_t i, clock::time_point now)
     k.trusted = until == never;
     if (k.trusted)
         end_quarantine(i);
-    bool const young = !k.age.durable && k.age.began + settings_.max_ttl > now;
-    if (k.trusted && young && settings_.restart_guard == restart_guard::automatic && !taken_for_new_.exchange(true))
-        log_.add(log_level::info, now, "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
+    bool const for_new = k.trusted && settings_.restart_guard == restart_guard::automatic && core::is_young(k.age, settings_.max_ttl, now);
+    k.taken_for_new = for_new ? std::optional(now) : std::nullopt;
+}
+
+bool node_set::takes_any_for_new() const
+{
+    return std::any_of(known_.begin(), known_.end(), [](auto& k) { return k.taken_for_new.has_value(); });
+}
+
+void node_set::set_met()
+{
+    met_ = true;
+    tell_new();
+}
+
+// Until the first connections are made, an old node may still show that the set is not new.
+void node_set::tell_new()
+{
+    if (met_ && takes_any_for_new() && !taken_for_new_.exchange(true))
+        log_.add(log_level::info, runtime_.now(), "the nodes are younger than max_ttl, {} ms, as a whole, and taken for newly started",
                  settings_.max_ttl.count());
 }
 

@@ -70,9 +70,12 @@ public:
     /// Whether a quorum would send now.
     bool ready() const;
 
+    /// Whether it is too early to take the set for newly started: a node that is not known yet may be an old one.
+    bool awaits_others() const;
+
     /// Whether a quorum was ready at least once.
     bool met() const noexcept { return met_; }
-    void set_met() noexcept { met_ = true; }
+    void set_met();
 
     /// Whether a grant of node @p i does not count, because its server has restarted and may have forgotten a lock.
     bool in_quarantine(std::size_t i) const noexcept;
@@ -93,6 +96,7 @@ private:
         core::node_age<clock::time_point> age;
         bool trusted = false;      // what is known of its server is enough
         bool told = false;         // that it is in quarantine
+        std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other reasons
         std::atomic<clock::time_point> quarantined_until{never};
         std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
         histogram_recorder round_trip;
@@ -105,7 +109,11 @@ private:
     };
 
     void connected(std::size_t i, server_identity const&);
+    void distrust_new_ones(core::node_age<clock::time_point> const& other);
+    std::vector<core::node_age<clock::time_point>> ages() const;
     void decide_trust(std::size_t i, clock::time_point now);
+    bool takes_any_for_new() const;
+    void tell_new();
     void quarantine(std::size_t i, clock::time_point now, clock::time_point until);
     void end_quarantine(std::size_t i);
     void tell_up(std::size_t i);

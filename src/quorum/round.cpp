@@ -281,8 +281,12 @@ void round::abandon()
 
 bool round::decided() const noexcept
 {
-    // An inspection wants to hear everybody.
-    return command.what != node_command::kind::inspect && votes.verdict() != core::verdict::open;
+    using kind = node_command::kind;
+    if (command.what == kind::inspect)  // it wants to hear everybody
+        return false;
+    if (command.what == kind::connect && votes.verdict() == core::verdict::won && quorum.nodes.awaits_others())
+        return false;
+    return votes.verdict() != core::verdict::open;
 }
 
 void round::count(vote v)

@@ -124,6 +124,69 @@ BOOST_AUTO_TEST_CASE(a_newly_started_set_works_at_once_and_says_so)
     BOOST_TEST(lines[0].find("newly started") != std::string::npos);
 }
 
+// All three have granted a lock. Two restart one after the other, which an old manager has seen, but not the one that begins now.
+struct rolling_restart {
+    rolling_restart()
+    {
+        age(w, 1h);
+        a = w.manager();
+        held = w.acquire(*a, "stock", {.ttl = 60s}).held;
+        BOOST_TEST(held.held());
+        for (std::size_t i : {0, 1}) {
+            w.run_for(5s);
+            w[i].restart();
+            w[i].identity.restarted = false;
+        }
+        w.run_for(1s);
+    }
+
+    lock_world w{3};
+    std::unique_ptr<lock_manager> a;
+    lock held;
+};
+
+BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_amid_a_rolling_restart_is_refused, rolling_restart)
+{
+    auto const newcomer = w.manager();
+    auto const refused = w.acquire(*newcomer, "stock");
+    BOOST_TEST((refused.ec == errc::quarantined));
+    BOOST_TEST(held.held());
+    BOOST_TEST(!newcomer->stats().taken_for_new);
+    BOOST_TEST((w.acquire(*newcomer, "another").ec == errc::quarantined));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_waits_for_who_may_be_old, rolling_restart)
+{
+    w[2].connecting = true;
+    w.at(w.now + 20ms, [this] { w[2].connecting = false; });
+    auto const newcomer = w.manager();
+    BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
+    BOOST_TEST(held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_after_an_old_node_has_come_back_is_refused, rolling_restart)
+{
+    w[2].reachable = false;
+    auto const newcomer = w.manager();
+    BOOST_TEST(w.acquire(*newcomer, "another").held.held());  // it cannot know better
+    w[2].reachable = true;
+    w.acquire(*newcomer, "a third");
+    BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
+    BOOST_TEST((newcomer->stats().nodes[0].quarantine > 50s));
+    BOOST_TEST(held.held());
+}
+
+BOOST_AUTO_TEST_CASE(acquire_on_a_new_set_with_a_node_that_hangs_wins)
+{
+    lock_world w(3);
+    age(w, 3s);
+    w[2].connecting = true;
+    auto const locks = w.manager();
+    auto const begun = w.now;
+    BOOST_TEST(w.acquire(*locks, "stock").held.held());
+    BOOST_TEST((w.now - begun <= config().connect_timeout + config().node_timeout + 5ms));
+}
+
 BOOST_AUTO_TEST_CASE(strict_does_not_believe_in_newly_started_sets)
 {
     lock_world w(3);

@@ -40,7 +40,8 @@ void exclusion::steps(state const& s, Visit visit) const
     go({.what = step::kind::tick}, tick(s));
     for (unsigned n = 0; n < rules_.nodes; ++n) {
         auto const node = static_cast<std::uint8_t>(n);
-        if (rules_.forgets) {
+        bool const is_last_old_one = s.nodes[n].quarantine == 0 && young(s) == rules_.nodes - 1;
+        if (rules_.forgets && !(rules_.spares_an_old_node && is_last_old_one)) {
             auto next = s;
             next.nodes[n] = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine), .session = s.nodes[n].session};
             for (auto& client : next.clients)
@@ -110,6 +111,21 @@ exclusion::state exclusion::tick(state const& s) const
     return next;
 }
 
+unsigned exclusion::young(state const& s) const
+{
+    return static_cast<unsigned>(std::count_if(s.nodes.begin(), s.nodes.begin() + rules_.nodes, [](auto& n) { return n.quarantine > 0; }));
+}
+
+bool exclusion::votes(state const& s, unsigned n) const
+{
+    using newness = exclusion_rules::newness;
+    if (s.nodes[n].quarantine == 0)
+        return true;
+    if (rules_.taken_for_new == newness::never)
+        return false;
+    return young(s) >= (rules_.taken_for_new == newness::all_are_young ? rules_.nodes : majority_);
+}
+
 unsigned exclusion::consents(client const& c) const
 {
     return static_cast<unsigned>(std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
@@ -142,7 +158,7 @@ bool exclusion::acquire(state& s, unsigned c, unsigned n) const
     me.at[n] |= acquired;
     if (me.phase != phase::asking)
         return true;
-    me.at[n] |= node.quarantine == 0 ? consented : in_vain;
+    me.at[n] |= votes(s, n) ? consented : in_vain;
     if (consents(me) < majority_)
         return true;
     auto const less = unpromised(s, me);
@@ -175,8 +191,8 @@ bool exclusion::consent(state& s, unsigned c, unsigned n) const
     bool const missing = s.nodes[n].owner == 0;
     if (me.at[n] & round || !touch(s, c, n))
         return false;
-    bool const votes = !rules_.quarantine_in_renewals || s.nodes[n].quarantine == 0;
-    me.at[n] |= votes && (!missing || rules_.healed_counts_at_once) ? consented : in_vain;
+    bool const has_vote = !rules_.quarantine_in_renewals || votes(s, n);
+    me.at[n] |= has_vote && (!missing || rules_.healed_counts_at_once) ? consented : in_vain;
     if (consents(me) >= majority_) {
         auto const less = static_cast<std::uint8_t>(unpromised(s, me));
         me.left = std::max<std::uint8_t>(me.left, me.renewal > less ? me.renewal - less : 0);
@@ -337,6 +353,10 @@ std::vector<world> exclusion_worlds()
     w.safe("session_2_of_3", "two nodes promise less than the ttl", {.renews = true, .session_nodes = 2});
     w.safe("session_3_of_3", "all nodes promise less than the ttl", {.renews = true, .session_nodes = 3});
     w.safe("session_heal", "two nodes promise less, renewals set missing keys again", {.renews = true, .heals = true, .session_nodes = 2});
+    w.safe("rolling_restart", "newcomers; nodes restart, and one stays that is old",
+         {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true});
+    w.safe("rolling_restart_heal", "the same with renewals that set missing keys again",
+         {.taken_for_new = exclusion_rules::newness::all_are_young, .spares_an_old_node = true, .renews = true, .heals = true});
     w.safe("survival_without_heal", "no hold outlives a crash of every node", {.renews = true, .checks_survival = true});
 
     w.large("quarantine_3_clients", "3 clients", {.clients = 3});
@@ -349,6 +369,10 @@ std::vector<world> exclusion_worlds()
 
     w.control("no_quarantine", "nodes forget, and vote at once", {.quarantine = 0});
     w.control("quarantine_short", "quarantine of one ttl less a tick", {.quarantine = 2});
+    w.control("rolling_majority", "who finds a majority young takes the set for new",
+            {.taken_for_new = exclusion_rules::newness::majority_is_young, .spares_an_old_node = true});
+    w.control("power_cut", "newcomers take what is young as a whole for new",
+            {.taken_for_new = exclusion_rules::newness::all_are_young});
     w.control("validity_from_majority", "validity counts from the majority", {.forgets = false, .validity_from_send = false});
     w.control("renewal_in_quarantine", "nodes in quarantine vote on renewals", {.renews = true, .quarantine_in_renewals = false});
     w.control("heal_in_quarantine", "so do healed ones, from the next renewal on",

@@ -17,6 +17,10 @@ struct exclusion_rules {
     unsigned ttl = 3;             ///< in ticks
     bool forgets = true;          ///< nodes crash, forget, and come back
     unsigned quarantine = 3;      ///< in ticks: for so long after a restart a node has no vote
+    /// Which young nodes, in quarantine, vote all the same. All clients are newcomers here: none has seen a node crash.
+    enum class newness { never, majority_is_young, all_are_young } taken_for_new = newness::never;
+    bool spares_an_old_node = false;  ///< no crash leaves young nodes alone
+
     bool renews = false;
     bool heals = false;           ///< a renewal sets the key again where it is missing; this does not count for this renewal
 
@@ -39,7 +43,7 @@ struct exclusion_rules {
     A client acquires again and again, each time with a new value: nothing limits the number of acquisitions, renewals,
     crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority while
     its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine sets the
-    key, but its win does not count. A renewal prolongs the validity, counted from its own sending, when a majority has
+    key, but its win does not count, unless the set is taken for newly started. A renewal prolongs the validity, counted from its own sending, when a majority has
     consented, each with a key that it had, before the old validity is over. Quarantine holds for both. Of a majority the longest
     promises count: it ends with the least of these.
 
@@ -107,6 +111,8 @@ private:
     bool touch(state&, unsigned c, unsigned n) const;
     bool consent(state&, unsigned c, unsigned n) const;
     void end(state&, unsigned c) const;
+    bool votes(state const&, unsigned n) const;
+    unsigned young(state const&) const;
     unsigned consents(client const&) const;
     unsigned life_on(node const& n) const { return n.session ? rules_.session : rules_.ttl; }
     unsigned unpromised(state const&, client const&) const;

@@ -498,11 +498,14 @@ BOOST_AUTO_TEST_CASE(what_the_restart_guard_makes_of_young_servers)
     BOOST_TEST((now().level == level::warning));
     BOOST_TEST(now().why.find("1 of 3 nodes have restarted") == 0u);
     make_young(1, false);
-    BOOST_TEST((now().level == level::ok));  // a majority is young, so the set is new
+    BOOST_TEST((now().level == level::critical));  // one is old, so the others have restarted
+    BOOST_TEST(now().why.find("2 of 3 nodes have restarted and do not vote: no lock for 40 s") == 0u);
+    make_young(2, false);
+    BOOST_TEST((now().level == level::ok));  // all are young, so the set is new
     BOOST_TEST(now().why.find("with restart_guard::strict there is no lock for 40 s") != std::string::npos);
 
     make_young(1, true);
-    nodes.pop_back();  // of two, both are needed
+    nodes.pop_back();  // of two, both are needed, and one remembers
     BOOST_TEST((now().level == level::critical));
     BOOST_TEST(now().mend.find("sleep 40") == 0u);
 }

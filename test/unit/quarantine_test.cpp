@@ -50,8 +50,17 @@ BOOST_AUTO_TEST_CASE(a_young_node_among_old_ones_waits_until_every_lock_it_may_h
 BOOST_AUTO_TEST_CASE(a_set_that_is_young_as_a_whole_is_newly_started)
 {
     BOOST_TEST((until({young(), young(), young()}, 2) == votes));
-    BOOST_TEST((until({young(), young(), old()}, 0) == votes));
+    BOOST_TEST((until({young(), young(), unknown()}, 0) == votes));
     BOOST_TEST((until({young()}, 0) == votes));
+}
+
+BOOST_AUTO_TEST_CASE(quarantined_until_with_an_old_node_is_the_end_of_max_ttl)
+{
+    BOOST_TEST((until({young(), young(), old()}, 0) == now + 50s));
+    BOOST_TEST((until({young(), young(), durable()}, 1) == now + 50s));
+    BOOST_TEST((until({young(), young(), young(), young(), old()}, 3) == now + 50s));
+    BOOST_TEST((until({young(), young(), restarted(60s)}, 0) == now + 50s));
+    BOOST_TEST((until({young(), young(), old()}, 2) == votes));
 }
 
 BOOST_AUTO_TEST_CASE(as_long_as_it_is_not_known_that_a_majority_is_young_a_young_node_waits)
