@@ -64,6 +64,7 @@ struct profile {
     clock::duration crash_every = 0ms;
     clock::duration crash_max = 0ms;       ///< until it is back
     bool amnesia = false;                  ///< whether it has forgotten its keys then, and its counters
+    bool rolls = false;                    ///< some crashes are followed by those of others, and by a new process
     restart_guard guard = restart_guard::automatic;
     clock::duration pause_every = 0ms;     ///< the server stands still
     clock::duration pause_max = 0ms;

@@ -311,15 +311,43 @@ void world::begin_faults()
             }
         }
     });
-    repeatedly(conditions.crash_every, [this, any_server, disturb] {
-        auto& s = any_server();
-        if (conditions.amnesia && conditions.guard == restart_guard::automatic && !s.tells_of_promotions() && !spares_a_majority(s))
-            return;
+    auto const crash = [this, disturb](server& s) {
         s.crash(conditions.amnesia);
         disturb(s);
         after(random.spread(10ms, conditions.crash_max), [&s, disturb] {
             s.start();
             disturb(s);
+        });
+    };
+    auto const is_too_much = [this](server const& s) {
+        return conditions.amnesia && conditions.guard == restart_guard::automatic && !s.tells_of_promotions() && !spares_an_old_one(s);
+    };
+    auto const replace_one = [this] {
+        auto const i = random.below(processes.size());
+        if (processes[i]->on_stack())
+            return;
+        processes[i].reset();
+        processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
+    };
+    repeatedly(conditions.crash_every, [any_server, crash, is_too_much, replace_one, this] {
+        auto& s = any_server();
+        if (is_too_much(s))
+            return;
+        crash(s);
+        if (!conditions.rolls || !random.chance(0.3))
+            return;
+        // One server after the other restarts, then a process that has seen none of it begins.
+        clock::duration when{0};
+        for (auto& other : servers) {
+            when += random.spread(1ms, 50ms);
+            after(when, [this, &other, is_too_much, crash] {
+                if (faults_on_ && other->alive() && !is_too_much(*other))
+                    crash(*other);
+            });
+        }
+        after(when + random.spread(1ms, 100ms), [this, replace_one] {
+            if (faults_on_)
+                replace_one();
         });
     });
     repeatedly(conditions.pause_every, [this, any_server, disturb] {
@@ -348,14 +376,11 @@ void world::begin_faults()
     repeatedly(conditions.jump_every, [this, any_server] {
         any_server().jump(random.between(-conditions.jump_max, conditions.jump_max));
     });
-    repeatedly(conditions.death_every, [this] {
+    repeatedly(conditions.death_every, [this, replace_one] {
         auto const i = random.below(processes.size());
-        if (processes[i]->on_stack())
-            return;
-        if (!instead_ && random.chance(0.3))
+        if (!instead_ && random.chance(0.3) && !processes[i]->on_stack())
             return processes[i]->end_manager();
-        processes[i].reset();
-        processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
+        replace_one();
     });
 }
 
@@ -377,14 +402,14 @@ void world::begin_faults_of_stores()
     });
 }
 
-// Whether, once @p s has restarted, a majority of the servers is still older than any lock; otherwise they would be taken
-// for newly started.
-bool world::spares_a_majority(server const& s) const
+// Whether, once @p s has restarted, one of the servers is still older than any lock; otherwise they would be taken for
+// newly started.
+bool world::spares_an_old_one(server const& s) const
 {
     std::size_t old = 0;
     for (auto& other : servers)
         old += other.get() != &s && other->alive() && now - other->started() > max_ttl + 2s;
-    return old >= core::majority(servers.size());
+    return old > 0;
 }
 
 void world::end_faults()

@@ -149,7 +149,7 @@ private:
     void add_server(char kind);
     void begin_faults_of_stores();
     void repeatedly(clock::duration mean, std::function<void()> fault);
-    bool spares_a_majority(server const&) const;
+    bool spares_an_old_one(server const&) const;
     void find_what_is_held();
     void look_for_deadlocks(clock::duration passed);
     void end();
