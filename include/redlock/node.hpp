@@ -5,6 +5,7 @@
 #include <redlock/detail/recycler.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/report.hpp>
+#include <redlock/server_identity.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -72,13 +73,6 @@ struct node_reply {
     /// key, a denied upgrade: 1 if the value shares it still, and others do; `remaining` is for how long at the most, if nobody extends.
     std::uint32_t ours = 0;
     std::uint32_t chosen = 0;  ///< A granted acquisition of any of several keys: which of them it is.
-};
-
-/// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
-struct server_identity {
-    bool durable = true;        ///< Whether it remembers its keys over a restart, always.
-    bool restarted = false;     ///< Whether this manager knew the server before it last started.
-    clock::time_point began{};  ///< It has been running since then at the latest.
 };
 
 /// What a node asks of its users.

@@ -15,7 +15,14 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds look_every = 1s;
 constexpr std::chrono::milliseconds request_life = 10min;   // of one whose backend cannot be looked for
-constexpr unsigned sign_every = 5, clean_every = 600;   // looks
+constexpr unsigned clean_every = 600;                   // looks
+constexpr std::size_t ask_each_within = 5;              // looks
+
+// A database recovers from its log at each start.
+core::log_state log_of(bool durable)
+{
+    return {.complete = true, .synced = durable, .from_start = true};
+}
 
 }  // namespace
 
@@ -32,7 +39,7 @@ node_reply shared_backend()
 }
 
 connections::connections(database d, config const& c, store_context context, owner& o)
-    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), random_(database_.seed), clean_at_(random_() % clean_every)
+    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), history_(c.max_ttl), random_(database_.seed), clean_at_(random_() % clean_every)
 {
 }
 
@@ -131,14 +138,15 @@ node_reply connections::meet(session& s, introduction const& server)
     }
     bool const is_known = !server_.started.empty();
     bool const replaces = is_known && (!is_copy || server.timeline > server_.timeline);
-    bool const restarted = server.started != server_.started;
+    history_.greeted(server.system + ' ' + server.started, server.uptime, log_of(server.durable), clock::now());
+    bool const restarted = !history_.same_server();
     if (restarted)
         ended_.clear();  // with the server's processes
     if (is_known && !is_copy)
         met_another_ = clock::now();
     if (server.since != server_.since)
         forgets_ = server.forgot || is_known;
-    if (restarted || server.since != server_.since || server.durable != server_.durable) {
+    if (restarted || server.since != server_.since) {
         identity_ = identity_of(server);
         unmet_ = true;
     }
@@ -163,20 +171,21 @@ void connections::cut_others(session const& s, node_reply const& why)
     }
 }
 
-// Another database, however old, has never heard of the locks of the one before. A promotion may have forgotten what the standby had not heard
-// of, and tables that are made anew all; a crash only what was not flushed.
+// Another database has never heard of the locks of the one before, however old it is. A promoted standby may have forgotten what it had not
+// heard of, and tables that are made anew have forgotten all. A crash forgets only what was not flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
-    server_identity crashed{.durable = server.durable, .restarted = !server_.started.empty(), .began = now - server.uptime};
+    auto const& crashed = history_.identity();
     auto const age = met_another_ ? std::min<clock::duration>(server.age, now - *met_another_) : server.age;
     if (age >= max_ttl_ + database_.heard_within)
         return crashed;
-    server_identity const begun{.durable = false, .restarted = forgets_, .began = now - age + database_.heard_within};
-    if (crashed.durable || !crashed.restarted)
-        return begun;
-    crashed.began = std::max(crashed.began, begun.began);
-    return crashed;
+    server_identity begun{.durable = false, .restarted = forgets_, .began = now - age + database_.heard_within};
+    if (!crashed.durable) {
+        begun.restarted = begun.restarted || crashed.restarted;
+        begun.began = std::max(begun.began, crashed.began);
+    }
+    return begun;
 }
 
 // The first one listens, so it comes first.
@@ -270,13 +279,20 @@ void connections::look()
 {
     auto const now = clock::now();
     ++looks_;
+    std::vector<std::shared_ptr<session>> answering;
     for (auto const& link : links()) {
         if (link->up() && silent(*link, now)) {
             log(log_level::warning, "it has stopped answering");
             link->cut({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
-        } else if (link->up() && looks_ % sign_every == 0 && !link->waiting_since()) {
-            link->look([this](bool durable) { looked_at(durable); });
+        } else if (link->up()) {
+            answering.push_back(link);
         }
+    }
+    // At least one is asked at each look, however busy it is: a server that is never idle may be set to forget, too.
+    auto const period = std::min(answering.size(), ask_each_within);
+    for (std::size_t i = 0; i < answering.size(); ++i) {
+        if (i % period == looks_ % period && answering[i]->up())
+            answering[i]->look([this, &s = *answering[i]](bool durable) { looked_at(s, durable); });
     }
     if (closed_)
         return;
@@ -288,13 +304,11 @@ void connections::look()
         look_again_later();
 }
 
-// Whether it would remember may change while we are connected: whether a crash forgets depends on what it was like at last.
-void connections::looked_at(bool durable)
+// The server's settings may change while it is connected. A crash forgets what was not flushed under those that it had last.
+void connections::looked_at(session const& s, bool durable)
 {
-    if (closed_ || durable || !server_.durable)
-        return;
-    server_.durable = identity_.durable = false;
-    owner_.connected(identity_);
+    if (!closed_ && s.server().started == server_.started)  // otherwise the answer is of the life before
+        history_.looked(log_of(durable), clock::now());
 }
 
 // What a connection carried that has ended may still be executed, until its backend is gone.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/server_history.hpp"
 #include "sql/session.hpp"
 
 #include <redlock/clock.hpp>
@@ -117,7 +118,7 @@ private:
     clock::duration pause(unsigned failures);
     void look_again_later();
     void look();
-    void looked_at(bool durable);
+    void looked_at(session const&, bool durable);
     void end_earlier();
     void let_go();
 
@@ -133,6 +134,7 @@ private:
     std::vector<place> places_;
     node_reply trouble_;
     introduction server_;        ///< the latest
+    core::server_history history_;
     server_identity identity_;
     bool forgets_ = false;       ///< the line of history that it is in began with copies, or made anew: there may have been other locks before
     std::optional<clock::time_point> met_another_;  ///< when a database came in the place of another

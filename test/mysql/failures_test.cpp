@@ -3,6 +3,7 @@
 #include "support/certificates.hpp"
 #include "support/lost_tables.hpp"
 #include "support/mariadb.hpp"
+#include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "support/virtual_clock.hpp"
 #include "testing/node_client.hpp"
@@ -252,6 +253,22 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         }));
         BOOST_TEST(quarantined == !k.durable);
     }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined)
+{
+    mariadb_server s;
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
+    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
+    BOOST_TEST(ask(s, "SET GLOBAL innodb_flush_log_at_trx_commit = 0") == "");
+    auto const looks = [&] { return std::stol(ask(s, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'com_show_variables'")); };
+    auto const before = looks();
+    BOOST_TEST(r.run_to([&] { return looks() >= before + 2; }));  // the answer to the first has come
+    s.kill();
+    s.start();  // it flushes again
+    wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+    BOOST_TEST(ask(s, "SELECT @@innodb_flush_log_at_trx_commit") == "1");
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)

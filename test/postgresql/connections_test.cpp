@@ -1,6 +1,7 @@
 // What connections make of what their servers say of themselves; without a server.
 
 #include "sql/connections.hpp"
+#include "support/virtual_clock.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,6 +13,7 @@
 #include <vector>
 
 using namespace redlock;
+using redlock::test::virtual_clock;
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(connections_to_databases)
@@ -41,13 +43,18 @@ struct fake_session final : sql::session {
     bool up() const noexcept override { return is_up; }
     bool busy() const noexcept override { return true; }  // the test says when it comes back
     sql::introduction const& server() const noexcept override { return server_; }
-    std::optional<clock::time_point> waiting_since() const override { return {}; }
+    std::optional<clock::time_point> waiting_since() const override { return is_waiting ? std::optional(clock::now()) : std::nullopt; }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
     void end(sql::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
-    void look(std::function<void(bool)>) override {}
+    void look(std::function<void(bool)> done) override
+    {
+        ++looks;
+        done(is_durable);
+    }
     void clean() override {}
 
-    bool is_up = false;
+    bool is_up = false, is_waiting = false, is_durable = true;
+    int looks = 0;
     std::vector<std::int64_t> ended;
 
 private:
@@ -55,12 +62,15 @@ private:
     sql::introduction server_;
 };
 
+sql::introduction const durable_for_long{.backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h};
+
 struct two_connections final : sql::connections::owner {
-    two_connections() : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
+    explicit two_connections(sql::introduction server_now = durable_for_long) : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
     {
         all.start(context.get_executor(), alive);
-        links[0]->come({.backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h});
-        links[1]->come({.backend = {8}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h});
+        links[0]->come(server_now);
+        server_now.backend.id = 8;
+        links[1]->come(server_now);
     }
     ~two_connections() { all.close(); }
 
@@ -71,6 +81,13 @@ struct two_connections final : sql::connections::owner {
     static store_context context_of()
     {
         return {.claim = [](std::string const&, std::string const&) { return std::string(); }};
+    }
+
+    /// The first connection ends, and meets this life of the server.
+    void reconnect(char const* started, bool durable, std::chrono::milliseconds uptime = 1h)
+    {
+        links[0]->go();
+        links[0]->come({.backend = {9}, .system = "one", .started = started, .durable = durable, .since = "ever", .age = 1h, .uptime = uptime});
     }
 
     void connected(server_identity const& s) override { server = s; }
@@ -112,6 +129,75 @@ BOOST_AUTO_TEST_CASE(another_database_in_the_place_of_the_one_before_knows_nothi
     BOOST_TEST(!c.server.durable);
     BOOST_TEST(c.server.restarted);
     BOOST_TEST((clock::now() - c.server.began < 1min));
+}
+
+BOOST_AUTO_TEST_CASE(meet_restart_of_a_durable_server_trusts_it)
+{
+    two_connections c;
+    c.reconnect("at noon", true);
+    BOOST_TEST(!c.server.restarted);
+    c.reconnect("at one", true, 0s);
+    BOOST_TEST((c.server.restarted && c.server.durable));
+}
+
+BOOST_AUTO_TEST_CASE(meet_restart_of_an_undurable_server_distrusts_its_new_word)
+{
+    two_connections c;
+    c.reconnect("at noon", false);
+    c.reconnect("at one", true, 0s);
+    BOOST_TEST((c.server.restarted && !c.server.durable));
+    c.reconnect("at one", true, 1min);
+    BOOST_TEST(!c.server.durable);
+}
+
+BOOST_AUTO_TEST_CASE(meet_restart_soon_after_an_undurable_time_distrusts_it)
+{
+    two_connections c;
+    c.reconnect("at noon", false);
+    c.reconnect("at noon", true);
+    c.reconnect("at one", true, 0s);
+    BOOST_TEST((c.server.restarted && !c.server.durable));
+}
+
+BOOST_AUTO_TEST_CASE(meet_restart_that_was_seen_is_timed_by_the_own_clock)
+{
+    two_connections c;
+    auto const before = clock::now();
+    c.reconnect("at noon", false);
+    c.reconnect("at one", false, 10min);  // the server's wall clock was set forward
+    BOOST_TEST((c.server.restarted && c.server.began >= before));
+}
+
+BOOST_AUTO_TEST_CASE(meet_young_server_with_older_tables_counts_from_its_start)
+{
+    auto server_now = durable_for_long;
+    server_now.durable = false;
+    server_now.age = 50s;
+    server_now.uptime = 5s;
+    two_connections c(server_now);
+    BOOST_TEST((!c.server.restarted && !c.server.durable && c.server.began >= clock::now() - 10s));
+}
+
+BOOST_AUTO_TEST_CASE(look_at_a_server_that_is_never_idle_hears_that_it_may_forget)
+{
+    virtual_clock time;
+    two_connections c;
+    c.all.open();
+    for (auto const& link : c.links)
+        link->is_waiting = true;
+    c.links[1]->is_durable = false;
+    BOOST_TEST(time.run_to(c.context, [&] { return c.links[1]->looks > 0; }));
+    c.reconnect("at one", true, 0s);
+    BOOST_TEST((c.server.restarted && !c.server.durable));
+}
+
+BOOST_AUTO_TEST_CASE(look_once_a_second_asks_one_of_two_connections)
+{
+    virtual_clock time;
+    two_connections c;
+    c.all.open();
+    time.run_for(c.context, 10s);
+    BOOST_TEST((c.links[0]->looks == 5 && c.links[1]->looks == 5));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -226,6 +226,26 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
     BOOST_TEST(!r.release(r.acquire(others, "stock", {.ttl = 20s, .wait = 20s}).held));
 }
 
+BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined)
+{
+    postgres_server s;
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
+    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
+    s.ask("ALTER SYSTEM SET fsync = off");
+    s.ask("SELECT pg_reload_conf()");
+    for (int look = 0; look < 2; ++look) {  // when the second is asked for, the answer to the first has come
+        auto const looks = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() AND query_start > '"
+                         + s.ask("SELECT clock_timestamp()") + "'";
+        BOOST_TEST(r.run_to([&] { return s.ask(looks) == "1"; }));
+    }
+    s.kill();
+    std::ofstream(s.folder() + "/postgresql.auto.conf") << "";
+    s.start();
+    wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+    BOOST_TEST(s.ask("SHOW fsync") == "on");
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
 {
     postgres_server s({"fsync=off"});

@@ -10,6 +10,8 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(server_histories)
 
+using redis::server_history;
+
 namespace {
 
 constexpr clock::time_point now{1000h};
@@ -180,6 +182,14 @@ BOOST_AUTO_TEST_CASE(who_may_not_be_asked_has_a_new_life_with_each_connection)
     BOOST_TEST((!h.identity().durable && !h.identity().restarted && h.identity().began == now));
     h.greeted("", 0s, log_state(), now + 1s);
     BOOST_TEST((!h.same_server() && !h.identity().restarted && h.identity().began == now + 1s));
+}
+
+BOOST_AUTO_TEST_CASE(greeted_after_a_restart_that_was_seen_does_not_believe_the_uptime)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, unsynced, now);
+    h.greeted("two", 10min, unsynced, now + 1s);
+    BOOST_TEST((h.identity().restarted && h.identity().began == now + 1s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
