@@ -18,6 +18,7 @@ namespace {
 
 constexpr int oldest_version = 130'000;
 constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+constexpr std::string_view version_with_same_tables = "2";
 constexpr std::chrono::seconds ask_again_after{1};
 constexpr auto table_rights = "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
 constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
@@ -128,9 +129,10 @@ void session::greet()
         if (auto const version = cell(r, 2); !version.empty() && version != schema_version)
             return end({.untouched = true,
                         .error = errc::unsupported_server,
-                        .text = fmt::format("its functions of {} are of version {}, but this library needs {}; drop its tables and functions while nobody holds "
-                                            "a lock, and they are made anew",
-                                            address_->options.table, version, schema_version)});
+                        .text = fmt::format("its functions of {} are of version {}, but this library needs {}; {}", address_->options.table, version, schema_version,
+                                            version == version_with_same_tables
+                                                ? "let their owner run schema.sql again, see docs/stores.md"
+                                                : "drop its tables and functions while nobody holds a lock, and they are made anew")});
         if (cell(r, 1) == "t")
             return make_ready();
         if (!address_->options.create_table)

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS redlock_timeline (
 INSERT INTO redlock_timeline SELECT 0, '-infinity', false, ''
     WHERE to_regprocedure('redlock_version()') IS NULL AND current_setting('redlock.tables') = '0';
 
-CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2';
+CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 3';
 
 -- Whether the tables are those that were met on this timeline. Each has a row without a key, written by the same transaction. A table that was
 -- made anew or emptied has none, and one from a dump was written by another transaction than its mark says.
@@ -67,6 +67,7 @@ CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz
 $$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
 
 -- The rows of the keys, locked in the order of their bytes, which all follow, so that nobody waits in a circle. What was missing is there, and free.
+-- From here on the transaction lasts, unless redlock_need_not_last is called later.
 CREATE OR REPLACE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
 DECLARE
     all_of_them redlock[] := '{}';
@@ -76,6 +77,9 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'locks need the isolation level read committed, and not %', current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN  -- by the role or the database. CREATE FUNCTION … SET would end before the commit.
+        PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     FOREACH k IN ARRAY CASE WHEN cardinality(keys) = 1 THEN keys ELSE (SELECT array_agg(any_of ORDER BY any_of) FROM unnest(keys) any_of) END LOOP
         LOOP
@@ -308,8 +312,8 @@ CREATE OR REPLACE FUNCTION redlock_withdraw(keys bytea[], contender bytea) RETUR
 DECLARE
     k bytea;
 BEGIN
-    PERFORM redlock_need_not_last();
     PERFORM redlock_rows(keys);  -- before the wishes, as everybody does
+    PERFORM redlock_need_not_last();
     FOREACH k IN ARRAY keys LOOP
         PERFORM redlock_forget_wish(k, contender);
     END LOOP;

@@ -1,5 +1,6 @@
 // What a database does to its users, and what these are told.
 
+#include "postgresql/schema.hpp"
 #include "support/certificates.hpp"
 #include "support/lost_tables.hpp"
 #include "support/postgres.hpp"
@@ -244,6 +245,40 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
     s.start();
     wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
     BOOST_TEST(s.ask("SHOW fsync") == "on");
+}
+
+BOOST_AUTO_TEST_CASE(acquire_by_a_role_without_synchronous_commit_outlasts_a_crash)
+{
+    postgres_server s({"wal_writer_delay=10s"});
+    s.ask("CREATE ROLE app LOGIN SUPERUSER");
+    s.ask("ALTER ROLE app SET synchronous_commit = off");
+    real_servers r(0);
+    lock_manager mine(r.context, on(address_of(s, "app"))), others(r.context, on(s.url()));
+    BOOST_TEST(!r.release(r.acquire(others, "warm-up", {.ttl = 60s}).held));
+    auto won = r.acquire(mine, "stock", {.ttl = 60s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    s.kill();
+    s.start();
+    BOOST_TEST(r.run_to([&] { return r.acquire(others, "stock").ec != errc::no_quorum; }));
+    BOOST_TEST((r.acquire(others, "stock").ec == errc::contended));
+}
+
+BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them)
+{
+    postgres_server s({"fsync=off"});
+    real_servers r(0);
+    lock_manager mine(r.context, on(s.url()));
+    auto won = r.acquire(mine, "stock", {.ttl = 60s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    BOOST_TEST(s.ask("CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2'") == "");
+    auto const refused = r.attempt(on(s.url()));
+    BOOST_TEST((refused.report.nodes.at(0).error == errc::unsupported_server));
+    BOOST_TEST(refused.report.nodes[0].message.find("schema.sql") != std::string::npos, refused.report.nodes[0].message);
+    s.ask(std::string(pg::schema()));
+    auto const mended = r.attempt(on(s.url()));
+    BOOST_TEST((mended.ec == errc::contended), mended.report.message);
+    BOOST_TEST(!r.extend(won.held, 60s));
+    BOOST_TEST(!r.release(won.held));
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
