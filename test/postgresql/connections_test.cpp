@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,10 @@ struct fake_session final : sql::session {
     bool up() const noexcept override { return is_up; }
     bool busy() const noexcept override { return true; }  // the test says when it comes back
     sql::introduction const& server() const noexcept override { return server_; }
-    std::optional<clock::time_point> waiting_since() const override { return is_waiting ? std::optional(clock::now()) : std::nullopt; }
+    std::optional<clock::time_point> waiting_since() const override
+    {
+        return silent_since ? silent_since : is_waiting ? std::optional(clock::now()) : std::nullopt;
+    }
     void carry_out(node_command const&, bool, std::function<void(node_reply)>) override {}
     void end(sql::backend const& b, std::function<void(bool)>) override { ended.push_back(b.id); }
     void look(std::function<void(bool)> done) override
@@ -55,6 +59,7 @@ struct fake_session final : sql::session {
 
     bool is_up = false, is_waiting = false, is_durable = true;
     int looks = 0;
+    std::optional<clock::time_point> silent_since;
     std::vector<std::int64_t> ended;
 
 private:
@@ -189,6 +194,17 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_that_is_never_idle_hears_that_it_may_forge
     BOOST_TEST(time.run_to(c.context, [&] { return c.links[1]->looks > 0; }));
     c.reconnect("at one", true, 0s);
     BOOST_TEST((c.server.restarted && !c.server.durable));
+}
+
+BOOST_AUTO_TEST_CASE(look_at_a_silent_connection_ends_it_and_no_other)
+{
+    virtual_clock time;
+    two_connections c;
+    c.all.open();
+    c.links[0]->silent_since = time.now();
+    c.links[1]->is_waiting = true;
+    BOOST_TEST(time.run_to(c.context, [&] { return !c.links[0]->is_up; }));
+    BOOST_TEST(c.links[1]->is_up);
 }
 
 BOOST_AUTO_TEST_CASE(look_once_a_second_asks_one_of_two_connections)
