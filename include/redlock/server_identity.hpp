@@ -4,7 +4,8 @@
 
 namespace redlock {
 
-/// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the defaults.
+/// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the
+/// defaults.
 struct server_identity {
     bool durable = true;        ///< Whether it remembers its keys over a restart, always.
     bool restarted = false;     ///< Whether this manager knew the server before it last started.

@@ -12,17 +12,18 @@ namespace redlock::core {
 
 /// What a server says of its append-only log.
 struct log_state {
-    /// It holds every key: it is on, and no rewrite is under way or due. Until the first rewrite after it was switched on has
-    /// ended, a server that is killed comes back empty; later ones look the same.
+    /// It holds every key: it is on, and no rewrite is under way or due. Until the first rewrite after it was switched
+    /// on has ended, a server that is killed comes back empty; later ones look the same.
     bool complete = false;
     bool synced = false;      ///< Each write is on the disk before it is answered.
     bool from_start = false;  ///< It was never rewritten in this life of the server, so it was on when that began.
 };
 
-/** What one client has seen of the lives of a server. A life lasts from a start of the server to the next one, and has a name.
+/** What one client has seen of the lives of a server. A life lasts from a start of the server to the next one, and has
+    a name.
 
-    A restart is without loss only if the log was durable at the last look at the life before, and was read when the new one
-    began. What a server says of its log later cannot bring back what it has forgotten.
+    A restart is without loss only if the log was durable at the last look at the life before, and was read when the
+    new one began. What a server says of its log later cannot bring back what it has forgotten.
 */
 class server_history {
 public:
@@ -39,14 +40,15 @@ public:
             return looked(log, now);
         }
         bool const first = life_.empty();
-        // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a life that it has not seen.
+        // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a life
+        // that it has not seen.
         bool const remembered = first || (durable_now_ && (identity_.durable || now - identity_.began >= max_ttl_));
         bool const named = !life.empty();
         synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
         looked(log, now);
         identity_.restarted = !first;
         identity_.durable = named && durable_now_ && log.from_start && remembered;
-        // An uptime follows the server's wall clock, which may jump. The time of a restart that the client saw is known from its own clock.
+        // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its own.
         auto const age = std::clamp<std::chrono::milliseconds>(uptime - std::chrono::seconds(1), {}, age_max);
         identity_.began = identity_.restarted ? now : now - age;
         if (named) {

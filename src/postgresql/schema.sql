@@ -67,7 +67,7 @@ CREATE OR REPLACE FUNCTION redlock_milliseconds(until timestamptz, t timestamptz
 $$SELECT CASE WHEN until = 'infinity' THEN -1 ELSE floor(extract(epoch FROM until - t) * 1000)::bigint END$$;
 
 -- The rows of the keys, locked in the order of their bytes, which all follow, so that nobody waits in a circle. What was missing is there, and free.
--- From here on the transaction lasts, unless redlock_need_not_last is called later.
+-- After this call the transaction is on the disk before it is confirmed, unless redlock_need_not_last is called later.
 CREATE OR REPLACE FUNCTION redlock_rows(keys bytea[]) RETURNS redlock[] LANGUAGE plpgsql AS $$
 DECLARE
     all_of_them redlock[] := '{}';
@@ -78,7 +78,8 @@ BEGIN
         RAISE EXCEPTION 'locks need the isolation level read committed, and not %', current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    IF current_setting('synchronous_commit') = 'off' THEN  -- by the role or the database. CREATE FUNCTION … SET would end before the commit.
+    -- The role or the database may have switched it off. CREATE FUNCTION … SET would end with the function, before the commit.
+    IF current_setting('synchronous_commit') = 'off' THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
     FOREACH k IN ARRAY CASE WHEN cardinality(keys) = 1 THEN keys ELSE (SELECT array_agg(any_of ORDER BY any_of) FROM unnest(keys) any_of) END LOOP

@@ -28,7 +28,8 @@ public:
     using core::server_history::server_history;
     using core::server_history::greeted;
 
-    /// A new connection to a server that others have made the master. It may not know what its predecessor had granted, even with a durable log.
+    /// A new connection to a server that others have made the master. It may not know what its predecessor had granted,
+    /// even with a durable log.
     void greeted(std::string_view run_id, tenure const&, clock::time_point now);
 
 private:

@@ -39,7 +39,8 @@ node_reply shared_backend()
 }
 
 connections::connections(database d, config const& c, store_context context, owner& o)
-    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), history_(c.max_ttl), random_(database_.seed), clean_at_(random_() % clean_every)
+    : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), history_(c.max_ttl),
+      random_(database_.seed), clean_at_(random_() % clean_every)
 {
 }
 
@@ -171,8 +172,9 @@ void connections::cut_others(session const& s, node_reply const& why)
     }
 }
 
-// Another database has never heard of the locks of the one before, however old it is. A promoted standby may have forgotten what it had not
-// heard of, and tables that are made anew have forgotten all. A crash forgets only what was not flushed.
+// Another database has never heard of the locks of the one before, however old it is. A promoted standby may have
+// forgotten what it had not heard of, and tables that are made anew have forgotten all. A crash forgets only what was not
+// flushed.
 server_identity connections::identity_of(introduction const& server) const
 {
     auto const now = clock::now();
@@ -304,7 +306,7 @@ void connections::look()
         look_again_later();
 }
 
-// The server's settings may change while it is connected. A crash forgets what was not flushed under those that it had last.
+// The server's settings may change while it is connected. A crash forgets what was not flushed under the last ones.
 void connections::looked_at(session const& s, bool durable)
 {
     if (!closed_ && s.server().started == server_.started)  // otherwise the answer is of the life before

@@ -50,7 +50,7 @@ for my $file (sort @files) {
         next if !/^\s*#\s*include\s+(<[^>]+>|"[^"]+")/;
         my $what = $1;
         if ($internal{$file} and $room eq 'core' and $what !~ $std and $what !~ /^"core\// and $what !~ $plain) {
-            push @wrong, "$file: includes $what, but core is for the standard library and public headers of that kind only\n";
+            push @wrong, "$file: includes $what, but core is for the standard library and some public headers\n";
         }
         next if $what !~ /^"(.*)"$/;
         my ($path) = grep { $internal{$_} } "src/$1" or next;

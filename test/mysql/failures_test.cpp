@@ -260,9 +260,12 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
     mariadb_server s;
     real_servers r(0);
     lock_manager locks(r.context, on(s.url(), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
-    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
+    // Once the tables are old enough.
+    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
     BOOST_TEST(ask(s, "SET GLOBAL innodb_flush_log_at_trx_commit = 0") == "");
-    auto const looks = [&] { return std::stol(ask(s, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'com_show_variables'")); };
+    auto const looks = [&] {
+        return std::stol(ask(s, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'com_show_variables'"));
+    };
     auto const before = looks();
     BOOST_TEST(r.run_to([&] { return looks() >= before + 2; }));  // the answer to the first has come
     s.kill();

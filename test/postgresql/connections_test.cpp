@@ -67,10 +67,12 @@ private:
     sql::introduction server_;
 };
 
-sql::introduction const durable_for_long{.backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h};
+sql::introduction const durable_for_long{
+    .backend = {7}, .system = "one", .started = "at noon", .durable = true, .since = "ever", .age = 1h, .uptime = 1h};
 
 struct two_connections final : sql::connections::owner {
-    explicit two_connections(sql::introduction server_now = durable_for_long) : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
+    explicit two_connections(sql::introduction server_now = durable_for_long)
+        : all({.name = "db", .kind = "sql", .connections = 2, .timeout = 500ms, .make_session = make()}, {}, context_of(), *this)
     {
         all.start(context.get_executor(), alive);
         links[0]->come(server_now);
@@ -92,7 +94,12 @@ struct two_connections final : sql::connections::owner {
     void reconnect(char const* started, bool durable, std::chrono::milliseconds uptime = 1h)
     {
         links[0]->go();
-        links[0]->come({.backend = {9}, .system = "one", .started = started, .durable = durable, .since = "ever", .age = 1h, .uptime = uptime});
+        auto server_now = durable_for_long;
+        server_now.backend.id = 9;
+        server_now.started = started;
+        server_now.durable = durable;
+        server_now.uptime = uptime;
+        links[0]->come(server_now);
     }
 
     void connected(server_identity const& s) override { server = s; }

@@ -232,12 +232,13 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
     postgres_server s;
     real_servers r(0);
     lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
-    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));  // once the tables are old enough
+    // Once the tables are old enough.
+    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
     s.ask("ALTER SYSTEM SET fsync = off");
     s.ask("SELECT pg_reload_conf()");
     for (int look = 0; look < 2; ++look) {  // when the second is asked for, the answer to the first has come
-        auto const looks = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() AND query_start > '"
-                         + s.ask("SELECT clock_timestamp()") + "'";
+        auto const looks = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() "
+                           "AND query_start > '" + s.ask("SELECT clock_timestamp()") + "'";
         BOOST_TEST(r.run_to([&] { return s.ask(looks) == "1"; }));
     }
     s.kill();
