@@ -14,7 +14,10 @@ inline constexpr std::uint64_t fence_end = std::uint64_t(1) << 53;
 /// For how long a tombstone stays: longer than a connection or a server that stands still keeps a request, usually.
 inline constexpr std::chrono::milliseconds tombstone_life = std::chrono::minutes(10);
 
-/** The tokens that a client proposes: the wall clock in microseconds, and each higher than the one before.
+/** The tokens that a client proposes: the wall clock in microseconds, in steps of 16. They never go back.
+
+    Proposals within one step are equal, so that no rate of proposals gets ahead of the clock. Tokens stay unique all the same: a
+    node takes only what is higher than its counter. A second proposal for one resource within a step costs a second round.
 
     Where no counter has forgotten, the clock decides nothing but how often a proposal is too low, and may be wrong. Where
     one has, it keeps tokens growing. The low bits say who proposes: two equal proposals to nodes that forgot would be two
@@ -25,7 +28,7 @@ public:
     /// @param lead_max how far it may get ahead of the wall clock. Half of max_ttl leaves as much for clocks to differ: a node
     /// that has forgotten is out of quarantine only when any client proposes more than what was given out before.
     constexpr fence_clock(std::uint8_t who, std::chrono::microseconds lead_max) noexcept
-        : last_(who % step), lead_max_(static_cast<std::uint64_t>(lead_max.count()))
+        : last_(step + who % step), lead_max_(static_cast<std::uint64_t>(lead_max.count()))
     {
     }
 
@@ -34,7 +37,7 @@ public:
     {
         auto const who = last_ % step;
         auto const time = wall_clock < year_2200 ? wall_clock + lead_ : 0;
-        return last_ = std::max(time - time % step + who, last_ + step);
+        return last_ = std::max(time - time % step + who, last_);
     }
 
     /// A counter has come this far. Another client's clock is ahead of ours: we keep up with it, unless it is too far ahead,

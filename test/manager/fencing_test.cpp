@@ -150,6 +150,7 @@ BOOST_AUTO_TEST_CASE(one_client_needs_no_second_round_whatever_happens_to_the_no
     std::uint64_t last = 0;
     for (int i = 0; i < 50; ++i) {
         auto& s = w[static_cast<std::size_t>(i) % 5];
+        w.wall_clock += 16;
         s.mute = i % 4 == 0;
         s.hung = i % 4 == 1;
         s.reachable = i % 4 != 2;
@@ -163,6 +164,15 @@ BOOST_AUTO_TEST_CASE(one_client_needs_no_second_round_whatever_happens_to_the_no
         w.run_for(1s);
     }
     BOOST_TEST(locks->stats().second_rounds == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_clock_that_stands_draws_higher_tokens, fenced_manager_of<3>)
+{
+    w.wall_clock = 1'795'000'000'000'000;
+    auto const first = take(w, *locks);
+    BOOST_TEST(first / 16 == w.wall_clock / 16);
+    BOOST_TEST(take(w, *locks) == first + 1);
+    BOOST_TEST(take(w, *locks) == first + 2);
 }
 
 BOOST_FIXTURE_TEST_CASE(equal_counters_above_it_take_two, fenced_on<3>)
