@@ -2,6 +2,7 @@
 
 #include "model/exclusion.hpp"
 #include "model/fencing.hpp"
+#include "model/moves.hpp"
 #include "model/progress.hpp"
 #include "model/reader_tokens.hpp"
 #include "model/sets.hpp"
@@ -35,7 +36,7 @@ constexpr std::uint64_t states_max_large = 250'000'000;
 std::vector<world> all_worlds()
 {
     auto all = fencing_worlds();
-    for (auto const& more : {exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(), progress_worlds(), slots_worlds()})
+    for (auto const& more : {moves_worlds(), exclusion_worlds(), sets_worlds(), shared_worlds(), reader_tokens_worlds(), progress_worlds(), slots_worlds()})
         all.insert(all.end(), more.begin(), more.end());
     // Controls last.
     std::stable_partition(all.begin(), all.end(), [](world const& w) { return w.safe; });
