@@ -192,13 +192,15 @@ bool moves::has_raised(state const& s) const
     return std::ranges::all_of(s.nodes, [&](auto const& n) { return n.raised || !is_to_be_raised(s, n); });
 }
 
-// Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any more.
+// Completes the attempt if it has a token, and names the property that this breaks. Only its token matters from then on.
 char const* moves::settle(state& s, unsigned a) const
 {
     auto& me = s.attempts[a];
     if (me.phase != phase::going_on || std::ranges::count(me.taken, true) < majority(me.set))
         return nullptr;
-    auto const has_mine = [&](auto const& other) { return other.phase == phase::completed && other.number == me.number; };
+    auto const has_mine = [&](attempt const& other) {
+        return other.phase == phase::completed && other.number == me.number;
+    };
     bool const unique = std::ranges::none_of(s.attempts, has_mine);
     bool const grows = me.number > me.floor;
     me = {.phase = phase::completed, .number = me.number};
