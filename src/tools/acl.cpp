@@ -45,6 +45,7 @@ int acl(arguments given)
     used.add_to(line);
     line.add_flag("--select", used.database, "a database other than 0 is used");
     line.add_flag("--doctor", used.doctor, "what redlock doctor reads, too");
+    line.add_flag("--move", used.move, "what redlock nodes move reads and raises, too");
     line.may_do_without_nodes();
     auto const s = line.read(std::move(given));
     used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);

@@ -126,6 +126,12 @@ void command_line::add_keys(std::vector<std::string>& into)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void command_line::add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about)
+{
+    add_list(option, "URL", into, about);
+    other_sets_.push_back(&into);
+}
+
 void command_line::may_do_without_nodes()
 {
     needs_nodes_ = false;
@@ -231,6 +237,10 @@ void command_line::choose_nodes()
         auto const password = first_line_of(password_file_);
         for (auto& url : nodes)
             url = with_password(url, password);
+        for (auto* const set : other_sets_) {
+            for (auto& url : *set)
+                url = with_password(url, password);
+        }
     } catch (std::runtime_error const& e) {
         if (dynamic_cast<testbed::early_exit const*>(&e))
             throw;

@@ -28,6 +28,9 @@ public:
     /// The name of one lock.
     void add_key(std::string& into);
 
+    /// The nodes of another set than that of `--url`, with commas between them. `--password-file` is for them, too.
+    void add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about);
+
     /// Otherwise it is an error if none is named.
     void may_do_without_nodes();
 
@@ -46,6 +49,7 @@ private:
     settings settings_;
     bool needs_nodes_ = true, needs_settings_ = true;
     std::vector<std::string> urls_;
+    std::vector<std::vector<std::string>*> other_sets_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
     std::string const* key_ = nullptr;
 };

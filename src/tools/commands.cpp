@@ -16,6 +16,7 @@ constexpr std::array all{
     command{"list", "[GLOB]", "lists the locks that are there", list},
     command{"break", "KEY", "takes a lock away from whoever has it", break_lock},
     command{"top", "[GLOB]", "shows nodes and locks, again and again", top},
+    command{"nodes", "move", "raises counters when the set of nodes changes", nodes},
     command{"doctor", "", "says what is wrong with the servers, and what mends it", doctor_command},
     command{"acl", "", "prints what a user of locks must be allowed", acl},
     command{"demo", "[ARG…]", "a flash sale on servers that fail, without and with the lock", demo},

@@ -29,6 +29,7 @@ int status(arguments);
 int list(arguments);
 int break_lock(arguments);
 int top(arguments);
+int nodes(arguments);
 int doctor_command(arguments);
 int acl(arguments);
 int demo(arguments);

@@ -16,7 +16,9 @@ constexpr bool always(uses const&) { return true; }
 constexpr bool fencing(uses const& u) { return u.fencing; }
 constexpr bool waiting(uses const& u) { return u.waiting; }
 constexpr bool shared(uses const& u) { return u.shared; }
-constexpr bool counts(uses const& u) { return u.fencing || u.shared; }
+constexpr bool counts(uses const& u) { return u.fencing || u.shared || u.move; }
+constexpr bool scores(uses const& u) { return u.shared || u.move; }
+constexpr bool scans(uses const& u) { return u.doctor || u.move; }
 constexpr bool queues(uses const& u) { return u.shared && u.waiting; }
 constexpr bool database(uses const& u) { return u.database; }
 constexpr bool doctor(uses const& u) { return u.doctor; }
@@ -37,7 +39,7 @@ constexpr std::array all{
                "COMMAND LIST FILTERBY PATTERN del*"},
     permission{"zadd", counts, true, "no fencing token is drawn, and nothing is shared", "ZADD KEY 1 token"},
     permission{"zincrby", fencing, true, "no fencing token is drawn where two come at once", "ZINCRBY KEY 1 token"},
-    permission{"zscore", shared, true, "nothing is shared", "ZSCORE KEY token"},
+    permission{"zscore", scores, true, "nothing is shared", "ZSCORE KEY token"},
     permission{"zrem", shared, true, "nothing is shared", "ZREM KEY token"},
     permission{"zcard", shared, true, "nothing is shared", "ZCARD KEY"},
     permission{"zremrangebyscore", shared, true, "nothing is shared", "ZREMRANGEBYSCORE KEY 0 0"},
@@ -52,7 +54,7 @@ constexpr std::array all{
     permission{"srem", waiting, false, "processes get their turns by chance", "SREM KEY 1"},
     permission{"sismember", waiting, false, "processes get their turns by chance", "SISMEMBER KEY 1"},
     permission{"select", database, true, "a database other than 0 cannot be used", ""},
-    permission{"scan", doctor, true, "keys are not looked at", ""},
+    permission{"scan", scans, true, "keys are not looked at", ""},
     permission{"type", doctor, true, "keys are not looked at", ""},
     permission{"memory|usage", doctor, true, "the memory of counters is not known", ""},
     permission{"slowlog|get", doctor, true, "slow commands are not seen", ""},

@@ -17,6 +17,7 @@ struct uses {
     bool sets = false;      ///< several at once: needs no permission of its own
     bool database = false;  ///< other than 0
     bool doctor = false;    ///< what `redlock doctor` reads
+    bool move = false;      ///< what `redlock nodes move` reads and raises
 
     /// "--fencing" and so on.
     void add_to(command_line&);
