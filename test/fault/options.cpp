@@ -33,6 +33,11 @@ soak_options parse(std::vector<std::string> arguments)
                                                         "preloaded into them");
     line.add_flag("--rolling", o.rolling, "instead: a long hold while each of the servers, 3 at least, is restarted without memory, for as "
                                           "long as that takes; it must be held to the end, and another without healing be lost");
+    line.add_text("--moving", "FILE", o.moving, "instead: the set of nodes changes, one at a time, while locks are held and tokens drawn; this "
+                                                "redlock raises the counters. Two changes at least");
+    line.add_flag("--raise-early", o.raise_early, "with --moving: the counters of the new node are raised before clients move, and no others; tokens "
+                                                  "must then fall")
+        ->needs("--moving");
     line.read(std::move(arguments));
     return o;
 }

@@ -18,6 +18,8 @@ struct soak_options {
     bool rolling = false;
     bool transfers = false;
     bool audit = false;
+    bool raise_early = false;
+    std::string moving;  ///< the tool that raises counters
     std::string clock_shim;
     std::vector<std::string> nodes;
     std::vector<std::string> links;

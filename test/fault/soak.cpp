@@ -8,6 +8,7 @@
 
 #include "fault/arbiter.hpp"
 #include "fault/faults.hpp"
+#include "fault/moving.hpp"
 #include "fault/options.hpp"
 #include "fault/report.hpp"
 #include "fault/rolling.hpp"
@@ -95,6 +96,8 @@ int main(int argc, char** argv)
         auto const o = parse({argv + 1, argv + argc});
         if (o.rolling)
             return rolling_restart(std::max<std::size_t>(o.servers, 3));
+        if (!o.moving.empty())
+            return moving_set(o);
         if (o.transfers)
             return soak_transfers(o);
         return o.fencing ? soak(o).run_fencing() : soak(o).run();
