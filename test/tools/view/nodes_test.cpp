@@ -243,6 +243,17 @@ BOOST_FIXTURE_TEST_CASE(nodes_move_with_a_key_that_is_no_counter_names_it, fleet
     BOOST_TEST(has(o.err, counter_of("stock")), o.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(nodes_move_to_a_replica_names_it, fleet)
+{
+    put(0, "200");
+    BOOST_TEST(servers[3]->ask({"REPLICAOF", "127.0.0.1", std::to_string(servers[1]->port())}) == "OK");
+
+    auto const o = move({0, 1, 2}, {0, 1, 2, 3});
+
+    BOOST_TEST(o.status == 69);
+    BOOST_TEST(has(o.err, servers[3]->url() + ": READONLY"), o.err);
+}
+
 BOOST_FIXTURE_TEST_CASE(nodes_move_with_a_counter_that_is_no_token_names_it, fleet)
 {
     put(0, "1.5");
