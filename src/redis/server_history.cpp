@@ -1,5 +1,6 @@
 #include "redis/server_history.hpp"
 
+#include "redis/follow_time.hpp"
 #include "redis/reply.hpp"
 
 #include <algorithm>
@@ -16,10 +17,6 @@ std::string_view setting(std::span<std::string const> names_and_values, std::str
     }
     return {};
 }
-
-// Who has not heard yet that there is another master prolongs locks at the one before: a manager asks once a second, and Sentinels
-// tell each other every other second.
-constexpr std::chrono::seconds follow_time{3};
 
 }  // namespace
 

@@ -72,17 +72,24 @@ std::string sentinel_set::master(std::size_t i) const
     return said.substr(said.find('\n') + 1);
 }
 
-void sentinel_set::fail_over()
+local_server& sentinel_set::add_sentinel(std::uint16_t port, std::vector<std::string> const& settings)
 {
-    auto const before = master();
-    // It may have to learn that a replica is ready.
-    wait_until([&] { return sentinels_[0].ask({"SENTINEL", "FAILOVER", "stock"}) == "OK"; }, "the Sentinel does not begin to fail over");
-    wait_for_another(before);
+    std::vector<std::string> all{"sentinel monitor stock 127.0.0.1 " + std::to_string(port) + " 1", "sentinel down-after-milliseconds stock 60000"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return sentinels_.emplace_back(std::vector<std::string>{}, make_program(folders_.emplace_back().path, all));
 }
 
-void sentinel_set::wait_for_another(std::string const& port)
+void sentinel_set::fail_over(std::size_t i)
 {
-    wait_until([&] { return master() != port; }, "no other server becomes the master");
+    auto const before = master(i);
+    // It may have to learn that a replica is ready.
+    wait_until([&] { return sentinels_[i].ask({"SENTINEL", "FAILOVER", "stock"}) == "OK"; }, "the Sentinel does not begin to fail over");
+    wait_for_another(before, i);
+}
+
+void sentinel_set::wait_for_another(std::string const& port, std::size_t i)
+{
+    wait_until([&] { return master(i) != port; }, "no other server becomes the master");
 }
 
 }  // namespace redlock::testbed

@@ -3,6 +3,7 @@
 #include "testbed/local_server.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -33,11 +34,14 @@ public:
     /// The port of the server that Sentinel @p i calls the master.
     std::string master(std::size_t i = 0) const;
 
-    /// Has the Sentinels make another server the master, and waits until @ref master is another one.
-    void fail_over();
+    /// One more Sentinel, of which the others have not been told. It knows the master as @p port.
+    local_server& add_sentinel(std::uint16_t port, std::vector<std::string> const& settings = {});
 
-    /// Waits until @ref master is another one than @p port.
-    void wait_for_another(std::string const& port);
+    /// Has Sentinel @p i make another server the master, and waits until it names another one.
+    void fail_over(std::size_t i = 0);
+
+    /// Waits until Sentinel @p i names another master than @p port.
+    void wait_for_another(std::string const& port, std::size_t i = 0);
 
 private:
     std::deque<local_server> servers_;

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(acquire_while_all_servers_are_stopped_in_turn_meets_nobody)
     count_in_turn(r.settings(), stop_all, 2);
 }
 
-// The first lock of a new master waits for its quarantine, which is longer than max_ttl by three seconds.
+// The first lock of a new master waits for its quarantine, which is longer than max_ttl by ten seconds.
 BOOST_AUTO_TEST_CASE(acquire_while_masters_of_sentinels_are_stopped_meets_nobody)
 {
     testbed::sentinel_set set({.replicas = 2, .sentinels = 3, .down_after_ms = "500"});

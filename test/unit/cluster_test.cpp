@@ -298,7 +298,7 @@ BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_g
     BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::extend).error == errc::quarantined));
     BOOST_TEST((vote_of(in_b, "b:1", nothing()).vote == vote::denied));
     BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::release).vote == vote::granted));
-    for (int i = 0; i < 54; ++i) {  // 10 + 54 s: max_ttl, and 3 s for who has not heard of it; with its signs of life
+    for (int i = 0; i < 61; ++i) {  // 10 + 61 s: max_ttl, and 10 s for who has not heard of it; with its signs of life
         pass(1s);
         for (auto const* where : {"a:1", "b:1"}) {
             if (to(where).asked)

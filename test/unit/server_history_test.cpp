@@ -82,23 +82,23 @@ BOOST_AUTO_TEST_CASE(a_master_that_others_have_made_may_have_forgotten_what_its_
     h.greeted("one", tenure{"a", 90s}, now);
     BOOST_TEST(h.identity().restarted);  // a single young one is not taken for new
     BOOST_TEST(!h.identity().durable);
-    BOOST_TEST((h.identity().began == now - 87s));  // for who has not heard yet that there is another master
+    BOOST_TEST((h.identity().began == now - 80s));  // for who has not heard yet that there is another master
     h.greeted("one", tenure{"a", 91s}, now + 2s);
     BOOST_TEST(h.same_server());
-    BOOST_TEST((h.identity().began == now - 87s));
+    BOOST_TEST((h.identity().began == now - 80s));
 
     h.greeted("two", tenure{"b", 1s}, now + 5s);
     BOOST_TEST(!h.same_server());
-    BOOST_TEST((h.identity().began == now + 7s));
+    BOOST_TEST((h.identity().began == now + 14s));
 
     h.greeted("two", tenure{"c", 0s}, now + 9s);  // there was another master in between
     BOOST_TEST(h.same_server());
-    BOOST_TEST((h.identity().began == now + 12s));
+    BOOST_TEST((h.identity().began == now + 19s));
     h.greeted("two", tenure{}, now + 20s);  // a replica
     h.greeted("two", tenure{"c", 12s}, now + 21s);
-    BOOST_TEST((h.identity().began == now + 12s));
+    BOOST_TEST((h.identity().began == now + 19s));
     h.greeted("two", tenure{"d", -5s}, now + 30s);
-    BOOST_TEST((h.identity().began == now + 33s));
+    BOOST_TEST((h.identity().began == now + 40s));
 }
 
 BOOST_AUTO_TEST_CASE(a_restart_is_without_loss_if_the_log_was_durable_at_the_last_sign)
