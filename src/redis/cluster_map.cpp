@@ -41,16 +41,18 @@ std::optional<place> read_place(std::string_view text)
     return place{std::string(host), std::to_string(*port)};
 }
 
+bool has_flag(std::string_view flags, std::string_view flag)
+{
+    while (!flags.empty()) {
+        if (take(flags, ',') == flag)
+            return true;
+    }
+    return false;
+}
+
 bool is_master(std::string_view flags)
 {
-    bool master = false;
-    while (!flags.empty()) {
-        auto const flag = take(flags, ',');
-        master = master || flag == "master";
-        if (flag == "noaddr" || flag == "handshake")
-            return false;
-    }
-    return master;
+    return has_flag(flags, "master") && !has_flag(flags, "noaddr") && !has_flag(flags, "handshake");
 }
 
 // "5461", or "5461-10922". What is in brackets is on its way from or to another member, and belongs to where it was.
@@ -82,6 +84,8 @@ bool read_member(std::string_view line, place const& asked, cluster_map& map)
         return false;
     if (where->host.empty())
         where->host = asked.host;
+    if (!has_flag(flags, "fail") && !has_flag(flags, "fail?"))
+        map.set_well(*where);
     while (!line.empty()) {
         if (!read_slots(take(line, ' '), *where, map))
             return false;

@@ -5,6 +5,7 @@
 
 #include <boost/redis/request.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,10 @@ public:
 
     void set_owner(std::uint16_t slot, place const&);
 
+    /// Whether it is a master that has not failed, as far as the member that was asked knows.
+    bool is_well(place const& p) const { return std::ranges::find(well_, p) != well_.end(); }
+    void set_well(place const& p) { well_.push_back(p); }
+
     /// Those that have slots.
     std::vector<place> owners() const;
 
@@ -41,6 +46,7 @@ private:
     static constexpr std::uint16_t nobody = 0xffff;
 
     std::vector<place> masters_;
+    std::vector<place> well_;
     std::array<std::uint16_t, slot_count> owners_;
 };
 

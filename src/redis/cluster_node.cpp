@@ -53,7 +53,7 @@ public:
     cluster_node(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory const& make_link)
         : name_(cluster.name()),
           group_(std::move(g)),
-          members_(cluster, c, group_, make_link, *this),
+          members_(cluster, c, group_, make_link, map_, *this),
           inquiry_(seeds_of(cluster), ask_for_cluster(), c, make_link, *this)
     {
     }
@@ -134,13 +134,14 @@ private:
 
     node_reply answered(reply const& answer, url const& by) override
     {
-        if (auto why = read_cluster(answer, {by.host, by.port}, map_); why.error)
+        cluster_map told;
+        if (auto why = read_cluster(answer, {by.host, by.port}, told); why.error)
             return why;
         if (!std::exchange(mapped_, true))
             members_.log("replicas hear of locks after they have been granted, so a fail-over may forget some: its slots grant nothing for max_ttl "
                          "after one, and who does not hear of it keeps locking on the old master");
         trouble_ = {};
-        members_.tend(map_);
+        members_.follow(std::move(told));
         queue_kept();
         if (!queue_.empty())
             flush_soon();
@@ -177,7 +178,7 @@ private:
     cluster_members::member* member_for(key_view keys)
     {
         auto const* const owner = are_in_one_slot(keys) ? map_.owner(slot_of(keys.front())) : nullptr;
-        return owner ? members_.at(*owner, map_) : nullptr;
+        return owner ? members_.at(*owner) : nullptr;
     }
 
     node_reply trouble_for(key_view keys) const
@@ -216,14 +217,16 @@ private:
             if (auto to = read_redirection(r.text); to && by) {
                 if (to->to.host.empty())
                     to->to.host = by->where.host;
-                map_.set_owner(to->slot, to->to);
+                members_.redirected(o->member, *to);
             }
         }
         bool const elsewhere = r.untouched && (read_redirection(r.text) || !by);
         if (auto* const to = elsewhere && o->attempts < attempts_max ? member_for(o->command().keys) : nullptr)
             return send(std::move(o), *to);
-        if (r.vote == vote::granted && votes(o->command()) && by && runtime_->now() < by->votes_from)
-            r = {.error = errc::quarantined, .text = to_string(by->where) + " may have forgotten locks"};
+        if (r.vote == vote::granted && votes(o->command())) {
+            if (auto why = members_.doubt(o->member, slot_of(o->command().key())); why.error)
+                r = std::move(why);
+        }
         o->finish(std::move(r));
     }
 
@@ -273,6 +276,7 @@ private:
 
     std::string const name_;
     std::shared_ptr<redis::group> const group_;
+    cluster_map map_;
     cluster_members members_;
     inquiry inquiry_;
     node_events events_;
@@ -280,7 +284,6 @@ private:
     detail::alarm flush_{[this] { flush(); }};
     bool begun_ = false, closed_ = false;
     bool mapped_ = false;      ///< a member has told which of them has which slots
-    cluster_map map_;
     node_reply trouble_;       ///< before that: why none has
     std::vector<std::shared_ptr<node_operation>> queue_;
     std::vector<std::shared_ptr<node_operation>> kept_;  ///< operations that wait for a map

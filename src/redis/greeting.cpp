@@ -20,7 +20,6 @@ enum question : std::size_t { hello, server_info, memory_info, persistence_info,
 
 constexpr std::size_t trial_steps = 5;
 constexpr std::size_t tenure_steps = 2;
-constexpr std::string_view tenure_kept = "315360000000";  // ten years, in milliseconds
 constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of

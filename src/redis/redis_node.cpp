@@ -12,7 +12,7 @@ namespace redlock::redis {
 namespace {
 
 /// A Redis server: joins the connection, on which the greeting is exchanged, with the outbox.
-class redis_node final : public node, connection::owner, public std::enable_shared_from_this<redis_node> {
+class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
 public:
     redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
         : name_(server.name()),
@@ -45,6 +45,14 @@ public:
     {
         outbox_.submit(std::move(operation));
         connection_.open();
+    }
+
+    void ask(boost::redis::request const& questions, std::function<void(batch const&)> look) override
+    {
+        auto const b = connection_.take_batch();
+        b->request.append(questions);
+        b->look = std::move(look);
+        connection_.send(b);
     }
 
     void close() override
@@ -139,7 +147,7 @@ std::string group::claim(std::string const& name, std::string const& run_id)
     return {};
 }
 
-std::shared_ptr<node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g, std::shared_ptr<link> over)
+std::shared_ptr<server_node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g, std::shared_ptr<link> over)
 {
     return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));
 }

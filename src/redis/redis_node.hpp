@@ -1,5 +1,6 @@
 #pragma once
 
+#include "redis/batch.hpp"
 #include "redis/link.hpp"
 #include "redis/url.hpp"
 #include "runtime/runtime.hpp"
@@ -7,6 +8,9 @@
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
+#include <boost/redis/request.hpp>
+
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,7 +36,15 @@ private:
     std::map<std::string, std::string> names_;  // by run_id
 };
 
+/// A node whose server may be asked more than operations ask.
+class server_node : public node {
+public:
+    /// Only while it is @ref ready. The server answers in the order of what it was sent; if the connection ends before it does, @p look is
+    /// not called.
+    virtual void ask(boost::redis::request const&, std::function<void(batch const& answer)> look) = 0;
+};
+
 /// @p over: how it reaches the server.
-std::shared_ptr<node> make_redis_node(url const&, config const&, std::shared_ptr<group>, std::shared_ptr<link> over);
+std::shared_ptr<server_node> make_redis_node(url const&, config const&, std::shared_ptr<group>, std::shared_ptr<link> over);
 
 }  // namespace redlock::redis

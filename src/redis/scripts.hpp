@@ -284,11 +284,47 @@ inline constexpr script tenure_script{
     "return {id, tostring(ARGV[1] - redis.call('PTTL', KEYS[1]))}",
     "f16a34c4c74cf48377a242821403835964b2be53"};
 
+/// Of a master of a cluster: since when it has its slots. Keys: of its tenure, of the record. Arguments: how long the keys are kept, in
+/// milliseconds, and the slots that are not young, though they are new there: `5-7 9-9`. Answers the slots, each range with the age of the
+/// tenure at which they came: `0-5460:0 5461-5461:90000`, and that age now. What the tenure began with came at 0. The master itself says
+/// which slots it has; a record that is as it was is not written again.
+inline constexpr script slots_script{
+    "local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') "
+    "local known = redis.call('GET', KEYS[2]) or '' "
+    "if redis.call('GET', KEYS[1]) ~= id then redis.call('SET', KEYS[1], id, 'PX', ARGV[1]) known = '' end "
+    "local age = ARGV[1] - redis.call('PTTL', KEYS[1]) "
+    "local own = string.match(redis.call('CLUSTER', 'NODES'), ' myself' .. string.rep('%S* ', 6) .. '([^\\n]*)') or '' "
+    "own = string.gsub(own, '%[.-%]', '') "
+    "local head = id .. ' ' .. own .. '|' "
+    "if ARGV[2] == '' and string.sub(known, 1, #head) == head then return {string.sub(known, #head + 1), tostring(age)} end "
+    "local new = 0 "
+    "if string.sub(known, 1, #id) == id then new = age else known = '' end "
+    "local at, points = {{}, {}, {}}, {} "
+    "local function put(of, a, b, value) "
+    "a = tonumber(a) b = tonumber(b) or a "
+    "at[of][a] = value at[of][b + 1] = false points[#points + 1] = a points[#points + 1] = b + 1 end "
+    "for a, b, t in string.gmatch(string.match(known, '|(.*)') or '', '(%d+)-(%d+):(%d+)') do put(1, a, b, tonumber(t)) end "
+    "for a, b in string.gmatch(ARGV[2], '(%d+)-(%d+)') do put(2, a, b, 0) end "
+    "for a, b in string.gmatch(own, '(%d+)%-?(%d*)') do put(3, a, b, true) end "
+    "table.sort(points) "
+    "local now, out, first, since = {}, {}, 0, false "
+    "for _, p in ipairs(points) do "
+    "for of = 1, 3 do if at[of][p] ~= nil then now[of] = at[of][p] end end "
+    "local t = now[3] and (now[2] or now[1] or new) or false "
+    "if t ~= since then "
+    "if since then out[#out + 1] = first .. '-' .. (p - 1) .. ':' .. since end "
+    "first = p since = t end end "
+    "local text = table.concat(out, ' ') redis.call('SET', KEYS[2], head .. text, 'PX', ARGV[1]) return {text, tostring(age)}",
+    "485d4e5af2b8a648d0e0581ceae86805f5a54844"};
+
+/// For how long a tenure and the record of its slots are kept: ten years, in milliseconds.
+inline constexpr std::string_view tenure_kept = "315360000000";
+
 /// What each connection loads first. The rare ones are sent along when a server does not know them.
 inline constexpr std::array greeted_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
                                         acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
                                         share_script,       extend_shared_script, release_shared_script};
-inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script, tenure_script};
+inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script, tenure_script, slots_script};
 
 inline constexpr auto all_scripts = [] {
     std::array<script, greeted_scripts.size() + rare_scripts.size()> all;

@@ -73,6 +73,28 @@ void redis_cluster::end_moving(std::string const& key, std::size_t from, std::si
         servers_[i].ask({"CLUSTER", "SETSLOT", slot(key), "NODE", id(to)});
 }
 
+void redis_cluster::give(std::string const& key, std::size_t to)
+{
+    auto const slot = servers_[to].ask({"CLUSTER", "KEYSLOT", key});
+    for (auto const& s : servers_) {
+        if (s.pid() > 0)
+            s.ask({"CLUSTER", "SETSLOT", slot, "NODE", id(to)});
+    }
+}
+
+void redis_cluster::wait_for_failure(std::size_t i) const
+{
+    auto const mark = ':' + std::to_string(servers_[i].port()) + '@';
+    auto const has_failed = [&](std::string const& nodes) {
+        auto const at = nodes.find(mark);
+        return at != nodes.npos && nodes.substr(at, nodes.find('\n', at) - at).find("fail ") != std::string::npos;
+    };
+    for (auto const& s : servers_) {
+        if (&s != &servers_[i])
+            wait_until([&] { return has_failed(s.ask({"CLUSTER", "NODES"})); }, "a master does not count as failed");
+    }
+}
+
 void redis_cluster::wait() const
 {
     auto const well = [&](local_server const& s) {

@@ -27,6 +27,12 @@ public:
     void begin_to_move(std::string const& key, std::size_t from, std::size_t to);
     void end_moving(std::string const& key, std::size_t from, std::size_t to);
 
+    /// Gives the slot of @p key to a master by the word of the operator, as `redis-cli --cluster fix` does; nothing is moved.
+    void give(std::string const& key, std::size_t to);
+
+    /// Waits until a running server says that server @p i, which is dead or hangs, has failed.
+    void wait_for_failure(std::size_t i) const;
+
     /// Until each running server says that the cluster is well.
     void wait() const;
 

@@ -81,6 +81,32 @@ std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = 
     }
 }
 
+/// From now on managers of a cluster whose masters have all been met find them old: as if two minutes had passed on the servers.
+void let_masters_age(redis_cluster& c, std::size_t masters = 3)
+{
+    for (std::size_t i = 0; i < masters; ++i) {
+        auto const tenures = c[i].ask({"KEYS", "lock::=tenure{*"});
+        BOOST_TEST_REQUIRE(!tenures.empty());
+        BOOST_TEST(c[i].ask({"PEXPIRE", tenures.substr(0, tenures.find('\n')), "315359880000"}) == "1");
+    }
+}
+
+/// A cluster of three masters, each of which a manager has met two minutes ago.
+struct old_masters {
+    old_masters()
+    {
+        lock_manager first(r.context, voting);
+        for (std::size_t i = 0; i < 3; ++i)
+            wait_for_quarantine(r, first, name_at(c, i), {.ttl = 5s});
+        r.shutdown(first);
+        let_masters_age(c);
+    }
+
+    redis_cluster c{3, 0, {"--cluster-require-full-coverage", "no"}};
+    real_servers r{0};
+    config const voting = settings(c.url(), {.max_ttl = 60s});
+};
+
 /// One for all cases that do it no harm.
 redis_cluster& well()
 {
@@ -235,6 +261,57 @@ BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a
     BOOST_TEST(r.run_to([&] { return acquire_after_quarantine(r, locks, moved, {.ttl = 5s}).ec == errc::contended; }));
     shut_down_without_patience(r, locks);
     shut_down_without_patience(r, late);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, old_masters)
+{
+    lock_manager locks(r.context, voting);
+    auto const taken = name_at(c, 2), other = name_at(c, 0);
+    auto held = r.acquire(locks, taken, {.ttl = 30s, .wait = 10s});
+    BOOST_REQUIRE(!held.ec);
+    BOOST_TEST(!r.release(r.acquire(locks, other, {.ttl = 5s, .wait = 10s}).held));  // it knows the one that gets the slot
+    c[2].kill();
+    c.wait_for_failure(2);
+    c.give("lock:" + taken, 0);
+
+    lock_manager late(r.context, voting);
+    wait_for_quarantine(r, late, taken, {.ttl = 5s});
+    BOOST_TEST(!r.release(r.acquire(late, other, {.ttl = 5s, .wait = 10s}).held));  // its slot has not moved
+    wait_for_quarantine(r, locks, taken, {.ttl = 5s});
+    lock_manager later(r.context, voting);
+    wait_for_quarantine(r, later, taken, {.ttl = 5s});
+    auto const won = acquire_after_quarantine(r, late, taken, {.ttl = 5s, .renew = renewal::automatic});
+    BOOST_TEST(!won.ec);
+    BOOST_TEST(!held.held.held());
+    for (auto* const m : {&locks, &late, &later})
+        shut_down_without_patience(r, *m);
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, old_masters)
+{
+    lock_manager locks(r.context, voting);
+    auto const name = name_at(c, 0), idle = name_at(c, 0, "order");
+    auto won = r.acquire(locks, name, {.ttl = 60s, .wait = 10s});
+    BOOST_REQUIRE(!won.ec);
+    for (auto const& moved : {name, idle}) {
+        c.begin_to_move("lock:" + moved, 0, 1);
+        c.end_moving("lock:" + moved, 0, 1);
+    }
+    BOOST_TEST(!r.extend(won.held, 60s));
+
+    BOOST_TEST(r.run_to([&] {  // the manager that saw it vouches for both slots
+        lock_manager late(r.context, voting);
+        bool const granted = !r.release(r.acquire(late, idle, {.ttl = 5s}).held);
+        BOOST_TEST((r.acquire(late, name).ec != error_code()));
+        r.shutdown(late);
+        return granted;
+    }));
+    BOOST_TEST(!r.extend(won.held, 60s));
+    BOOST_TEST(!r.release(won.held));
+    lock_manager late(r.context, voting);
+    BOOST_TEST(!r.acquire(late, name, {.ttl = 5s, .wait = 5s}).ec);
+    r.shutdown(late);
+    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)

@@ -10,7 +10,7 @@
 namespace redlock::test {
 
 /// A way to one server, which the test walks.
-struct scripted_link final : redis::link {
+struct scripted_link : redis::link {
     void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
     void open(std::shared_ptr<redis::batch> b) override
     {

@@ -151,6 +151,24 @@ BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
 
 namespace {
 
+// A way to a master, which keeps apart what it is asked about the cluster.
+struct member_link final : scripted_link {
+    void send(std::shared_ptr<batch> const& b) override
+    {
+        auto const payload = b->request.payload();
+        auto const has = [&](std::string_view words) { return payload.find(words) != payload.npos; };
+        if (kept && has(slots_script.sha1))
+            looks.push_back(b);
+        else if (kept && has("CLUSTER") && told_apart)
+            views.push_back(b);
+        else
+            scripted_link::send(b);
+    }
+
+    bool told_apart = false;  ///< it is a master, and none that all are asked of
+    std::vector<std::shared_ptr<batch>> looks, views;
+};
+
 // Two masters, a:1 and b:1, each with half of the slots.
 struct two_masters {
     two_masters()
@@ -168,7 +186,62 @@ struct two_masters {
         return "x " + first + "@2 master - 0 0 1 connected 0-8191\ny " + second + "@2 master - 0 0 2 connected 8192-16383\n";
     }
 
-    void pass(clock::duration d = {}) { clock->advance(context, d); }
+    /// The way it is after the masters have said which slots they have.
+    void pass(clock::duration d = {})
+    {
+        clock->advance(context, d);
+        bool more = true;
+        while (std::exchange(more, false)) {
+            for (auto const& [where, link] : links) {
+                for (auto const& b : std::exchange(link->looks, {})) {
+                    vouched[where] = take_commands(b->request.payload())[1].back();
+                    b->put(text(std::string(slots_script.sha1)));
+                    b->put(list(type::array, {slots[where], std::to_string(70'000 + (clock->now() - begin) / 1ms)}));
+                    link->told->answered(b);
+                    more = true;
+                }
+            }
+            clock->advance(context, {});
+        }
+    }
+
+    /// A second later all are asked what the members think, and one says this of a:1 and b:1.
+    void hear(std::string const& flags_of_a, std::string const& slots_of_a, std::string const& slots_of_b)
+    {
+        pass(1s);
+        signs();
+        seed().says({text("x a:1@2 " + flags_of_a + " - 0 0 1 connected" + slots_of_a + "\ny b:1@2 master - 0 0 2 connected" + slots_of_b + '\n')});
+        pass();
+    }
+
+    /// Both answer what keeps the connections.
+    void signs()
+    {
+        for (auto const* where : {"a:1", "b:1"}) {
+            if (to(where).asked)
+                to(where).says(server(version()).answers(to(where).asked->request));
+        }
+    }
+
+    /// What a:1 itself says about where the slots are, if it has been asked.
+    bool asked_a(std::string const& view)
+    {
+        auto const asked = std::exchange(links.at("a:1")->views, {});
+        for (auto const& b : asked) {
+            b->put(text(view));
+            to("a:1").told->answered(b);
+        }
+        pass();
+        return !asked.empty();
+    }
+
+    node_reply vote_of(std::string const& key, std::string const& where, reply answer, node_command::kind what = node_command::kind::acquire)
+    {
+        auto const o = put({.what = what, .ttl = 5s}, {key});
+        BOOST_TEST_REQUIRE(sent_to(where, *o));
+        to(where).says({std::move(answer)});
+        return o->reply;
+    }
     scripted_link& seed() { return *links["seed"]; }
     scripted_link& to(std::string const& where) { return *links.at(where); }
 
@@ -217,11 +290,17 @@ struct two_masters {
 
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
-    std::map<std::string, std::shared_ptr<scripted_link>> links;
+    redlock::clock::time_point const begin = clock->now();
+    std::map<std::string, std::shared_ptr<member_link>> links;
+    std::map<std::string, std::string> slots{{"a:1", "0-8191:0"}, {"b:1", "8192-16383:0"}};  ///< as the masters record them
+    std::map<std::string, std::string> vouched;  ///< what they were told last
     std::shared_ptr<redlock::node> node =
         make_cluster_node(parse_url("redis-cluster://s"), {.nodes = {}, .node_timeout = 10s, .max_ttl = 60s},
                           std::make_shared<redis::group>(detail::make_manual_runtime(context.get_executor(), clock)), [this](url const& u) {
-                              return links[u.topology == topology::member ? u.host + ':' + u.port : "seed"] = std::make_shared<scripted_link>();
+                              bool const is_master = u.topology == topology::member;
+                              auto const l = links[is_master ? u.host + ':' + u.port : "seed"] = std::make_shared<member_link>();
+                              l->told_apart = is_master;
+                              return l;
                           });
     int connections = 0;
     std::string const in_a = "bar", in_b = "foo";  // slots 5061 and 12182
@@ -247,6 +326,7 @@ BOOST_FIXTURE_TEST_CASE(an_operation_goes_to_the_master_that_has_its_slot, two_m
 BOOST_FIXTURE_TEST_CASE(a_slot_that_has_moved_is_followed, two_masters)
 {
     connect();
+    slots["b:1"] = "5061-5061:0 8192-16383:0";
     auto const first = acquire(in_a);
     auto const before = first->sent;
     to("a:1").says({refused("MOVED 5061 b:1")});
@@ -285,11 +365,6 @@ BOOST_FIXTURE_TEST_CASE(other_refusals_of_a_cluster_are_not_followed, two_master
 BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_go_on, two_masters)
 {
     connect("10000");
-    auto const vote_of = [&](std::string const& key, std::string const& where, reply answer, node_command::kind what = node_command::kind::acquire) {
-        auto const o = put({.what = what, .ttl = 5s}, {key});
-        to(where).says({std::move(answer)});
-        return o->reply;
-    };
     BOOST_TEST((vote_of(in_a, "a:1", word("OK")).vote == vote::granted));
     auto const young = vote_of(in_b, "b:1", word("OK"));
     BOOST_TEST((young.vote == vote::unknown));
@@ -300,12 +375,101 @@ BOOST_FIXTURE_TEST_CASE(a_new_master_grants_nothing_for_max_ttl_and_the_others_g
     BOOST_TEST((vote_of(in_b, "b:1", number(1), node_command::kind::release).vote == vote::granted));
     for (int i = 0; i < 61; ++i) {  // 10 + 61 s: max_ttl, and 10 s for who has not heard of it; with its signs of life
         pass(1s);
-        for (auto const* where : {"a:1", "b:1"}) {
-            if (to(where).asked)
-                to(where).says(server(version()).answers(to(where).asked->request));
-        }
+        signs();
     }
     BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_failed_master_waits_for_max_ttl, two_masters)
+{
+    connect();
+    hear("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
+    BOOST_TEST(!asked_a(nodes()));  // it has failed
+    slots["b:1"] = "5061-5061:70000 8192-16383:0";
+
+    auto const young = vote_of(in_a, "b:1", word("OK"));
+    BOOST_TEST((young.error == errc::quarantined));
+    BOOST_TEST(vouched["b:1"] == "");
+    BOOST_TEST((vote_of(in_b, "b:1", word("OK")).vote == vote::granted));
+    for (int i = 0; i < 69; ++i) {
+        pass(1s);
+        signs();
+    }
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
+    pass(1s);
+    signs();
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_a_living_master_has_left_succeeds, two_masters)
+{
+    connect();
+    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    BOOST_TEST(asked_a(nodes()));  // it has not heard of it yet
+    BOOST_TEST(vouched["b:1"] == "");
+    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    slots["b:1"] = "5061-5061:0 8192-16383:0";
+    BOOST_TEST(asked_a("x a:1@2 myself,master - 0 0 1 connected 0-5060 5062-8191\ny b:1@2 master - 0 0 2 connected 5061 8192-16383\n"));
+
+    BOOST_TEST(vouched["b:1"] == "5061-5061");
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_a_living_master_redirects_succeeds, two_masters)
+{
+    connect();
+    slots["b:1"] = "5061-5061:0 8192-16383:0";
+    auto const o = acquire(in_a);
+    to("a:1").says({refused("MOVED 5061 b:1")});
+    pass();
+    BOOST_TEST(vouched["b:1"] == "5061-5061");
+    to("b:1").says({word("OK")});
+    BOOST_TEST((o->reply.vote == vote::granted));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_master_that_failed_lately_waits, two_masters)
+{
+    connect();
+    hear("master,fail", " 0-8191", " 8192-16383");
+    hear("master", " 0-8191", " 8192-16383");  // it hung, and goes on
+    slots["b:1"] = "5061-5061:70000 8192-16383:0";
+    auto const o = acquire(in_a);
+    to("a:1").says({refused("MOVED 5061 b:1")});
+    pass();
+    BOOST_TEST(vouched["b:1"] == "");
+    to("b:1").says({word("OK")});
+    BOOST_TEST((o->reply.error == errc::quarantined));
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_that_its_master_does_not_give_up_waits, two_masters)
+{
+    connect();
+    for (int i = 0; i < 3; ++i) {
+        hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+        auto const o = acquire(in_a);
+        BOOST_TEST(sent_to("a:1", *o));
+        to("a:1").says({nothing()});
+        BOOST_TEST(asked_a(nodes()));
+    }
+    hear("master", " 0-5060 5062-8191", " 5061 8192-16383");
+    BOOST_TEST(!asked_a(nodes()));
+    slots["b:1"] = "5061-5061:70000 8192-16383:0";
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
+    BOOST_TEST(vouched["b:1"] == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_in_slot_vouched_for_by_another_manager_succeeds, two_masters)
+{
+    connect();
+    hear("master,fail", " 0-5060 5062-8191", " 5061 8192-16383");
+    slots["b:1"] = "5061-5061:70000 8192-16383:0";
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));
+    slots["b:1"] = "5061-5061:0 8192-16383:0";
+    pass(1s);
+    signs();
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).error == errc::quarantined));  // and it is asked again
+    pass();
+    BOOST_TEST((vote_of(in_a, "b:1", word("OK")).vote == vote::granted));
 }
 
 BOOST_FIXTURE_TEST_CASE(names_that_are_apart_are_refused_and_nothing_is_sent, two_masters)
