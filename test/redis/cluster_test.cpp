@@ -1,5 +1,6 @@
 // A cluster as one node: slots that move, masters that die, names that are apart.
 
+#include "redis/scripts.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
@@ -261,6 +262,33 @@ BOOST_AUTO_TEST_CASE(the_slots_of_a_replica_that_is_promoted_grant_nothing_for_a
     BOOST_TEST(r.run_to([&] { return acquire_after_quarantine(r, locks, moved, {.ttl = 5s}).ec == errc::contended; }));
     shut_down_without_patience(r, locks);
     shut_down_without_patience(r, late);
+}
+
+BOOST_AUTO_TEST_CASE(slots_script_answers_when_each_slot_came)
+{
+    redis_cluster c(1);
+    auto& s = c[0];
+    auto const record = [&](std::string const& vouched = {}) {
+        auto const said = s.ask({"EVAL", std::string(redis::slots_script.source), "2", "lock::=tenure{2}", "lock::=tenure:slots{2}", std::string(redis::tenure_kept), vouched});
+        return said.substr(0, said.find('\n'));
+    };
+    s.ask({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
+    s.ask({"CLUSTER", "DELSLOTS", "5", "6", "9"});
+    BOOST_TEST(record() == "0-4:0 7-8:0 10-16383:0");
+    s.ask({"PEXPIRE", "lock::=tenure{2}", "315359880000"});  // as if two minutes had passed
+
+    s.ask({"CLUSTER", "ADDSLOTS", "5", "6"});
+    auto const later = record();
+    BOOST_TEST(later.starts_with("0-4:0 5-6:12"));
+    BOOST_TEST(later.ends_with(" 7-8:0 10-16383:0"));
+    BOOST_TEST(record() == later);
+    BOOST_TEST(record("6-6 9-9").find(" 6-8:0 10-16383:0") != std::string::npos);
+    s.ask({"CLUSTER", "DELSLOTS", "6"});
+    record();
+    s.ask({"CLUSTER", "ADDSLOTS", "6"});
+    BOOST_TEST(record().find(" 6-6:12") != std::string::npos);  // it was away
+    s.ask({"SET", "lock::=tenure{2}", "of the life before"});
+    BOOST_TEST(record() == "0-8:0 10-16383:0");
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, old_masters)

@@ -4,6 +4,7 @@
 #include "redis/cluster_map.hpp"
 #include "redis/cluster_node.hpp"
 #include "redis/cluster_operation.hpp"
+#include "redis/slot_record.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
@@ -147,6 +148,96 @@ BOOST_AUTO_TEST_CASE(connections_of_two_members_are_never_the_same)
     BOOST_TEST(o->leaves_tombstone(5));
     o->complete({.vote = vote::denied});
     BOOST_TEST((asker->reply.vote == vote::denied));
+}
+
+namespace {
+
+auto const noon = redlock::clock::time_point(100h);
+
+// What a record knows after these answers, a minute after one another. The slots do not vote for 70 s.
+struct read_record {
+    read_record& says(std::string ranges, std::string age, std::string const& tag = "{0}", slot_set const& vouched = {})
+    {
+        std::vector<reply> const answers{text("sha"), list(type::array, {std::move(ranges), std::move(age)})};
+        BOOST_TEST(!record.read(answers, tag, vouched, 70s, now).error);
+        now += 1min;
+        return *this;
+    }
+    bool votes_from(std::uint16_t slot, redlock::clock::time_point t) const { return record.votes_from(slot) == t; }
+
+    slot_record record;
+    redlock::clock::time_point now = noon;
+};
+
+slot_set only(std::size_t slot)
+{
+    slot_set s;
+    s.set(slot);
+    return s;
+}
+
+auto const at_once = redlock::clock::time_point::min();
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(votes_from_of_slot_that_came_late_is_max_ttl_later)
+{
+    read_record r;
+    r.says("0-5:0 7-7:90000 8-9:95000", "100000");
+    BOOST_TEST(r.votes_from(5, at_once));
+    BOOST_TEST(!r.record.votes_from(6));
+    BOOST_TEST(r.votes_from(7, noon + 60s));
+    BOOST_TEST(r.votes_from(9, noon + 65s));
+    BOOST_TEST((r.record.all_vote_from() == noon + 65s));
+    r.record.forget(5);
+    BOOST_TEST(!r.record.votes_from(5));
+    r.says("7-7:0", "160000");
+    BOOST_TEST(r.votes_from(7, at_once));
+    BOOST_TEST(!r.record.votes_from(9));
+}
+
+BOOST_AUTO_TEST_CASE(votes_from_after_the_servers_clock_stood_still_is_as_before)
+{
+    read_record r;
+    r.says("7-7:90000", "100000").says("7-7:90000", "100001");
+    BOOST_TEST(r.votes_from(7, noon + 60s));
+}
+
+BOOST_AUTO_TEST_CASE(votes_from_in_a_new_record_keeps_what_was_known)
+{
+    read_record r;
+    r.says("0-1:0 7-7:90000", "100000").says("0-3:0 7-7:0", "0", "{1}", only(3));
+    BOOST_TEST(r.votes_from(1, at_once));
+    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));  // the new record began with it
+    BOOST_TEST(r.votes_from(3, at_once));
+    BOOST_TEST(r.votes_from(7, noon + 60s));
+    r.says("0-3:0 7-7:0", "60000", "{1}");
+    BOOST_TEST(r.votes_from(2, noon + 1min + 70s));
+}
+
+BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
+{
+    read_record r;
+    r.says("0-5:0", "100000");
+    for (auto const& answer : {refused("MOVED 3 h:1"), word("OK"), list(type::array, {"0-1:0"}), list(type::array, {"0-1:0", "x"}), list(type::array, {"0-x:0", "1"}),
+                               list(type::array, {"0-1", "1"}), list(type::array, {"16384-16384:0", "1"})}) {
+        std::vector<reply> const answers{text("sha"), answer};
+        BOOST_TEST(r.record.read(answers, "{0}", {}, 70s, noon).error.failed(), answer.text);
+    }
+    BOOST_TEST(r.votes_from(5, at_once));
+}
+
+BOOST_AUTO_TEST_CASE(ask_of_a_record_names_what_is_vouched_for)
+{
+    boost::redis::request r;
+    auto vouched = only(16'383);
+    for (auto const s : {5u, 6u, 7u, 9u})
+        vouched.set(s);
+    slot_record::ask(r, "lock:", "{3}", vouched);
+    auto const call = take_commands(r.payload()).at(1);
+    BOOST_TEST(call.at(3) == "lock::=tenure{3}");
+    BOOST_TEST(call.at(4) == "lock::=tenure:slots{3}");
+    BOOST_TEST(call.back() == "5-7 9-9 16383-16383");
 }
 
 namespace {
