@@ -19,7 +19,7 @@ namespace redlock::redis {
 namespace {
 
 constexpr std::chrono::milliseconds look_every{100};  // at a master whose slots do not vote yet
-constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, and a master that hangs is not waited for
+constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, and nobody waits for a master that hangs
 
 }  // namespace
 
@@ -167,7 +167,8 @@ void cluster_members::follow(cluster_map told)
     }
 }
 
-// A master that could grant, and has not failed lately, knows all locks in the slot; who gets it from there has got them, too.
+// A master that could grant, and has not failed lately, knows all locks in the slot. The master that gets the slot from
+// there has got the locks, too.
 bool cluster_members::hands_over(member const& m, std::uint16_t slot) const
 {
     auto const now = runtime_->now();

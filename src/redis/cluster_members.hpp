@@ -22,8 +22,8 @@ namespace redlock::redis {
 
 /** The masters of a cluster, as far as they are needed: a node for each of them.
 
-    Each has a memory of its own, and so a quarantine of its own; so have slots that it has got from another master, unless that one is
-    alive and has handed them over. On the executor, but for what may be asked on any thread.
+    Each has a memory of its own, and so a quarantine of its own. So have slots that it has got from another master, unless
+    that one is alive and has handed them over. On the executor, but for what may be asked on any thread.
 */
 class cluster_members {
 public:
@@ -46,7 +46,7 @@ public:
         slot_record slots{};
         clock::time_point looked = clock::time_point::min();  ///< when the record was asked for
         slot_set vouched{};      ///< the record has yet to be told that they are not young
-        slot_set given_up{};     ///< it voted in them, and has said that it has them no more; it has not said where they are
+        slot_set given_up{};     ///< it voted in them, and says that it has them no more; it has not said where they are
         slot_set leaving{};      ///< it may have lost them, and is asked where they are
         unsigned leaving_asked = 0;  ///< how often it was asked whether it has
     };
@@ -69,8 +69,8 @@ public:
     member* at(place const&);
     node_reply const& trouble() const noexcept { return trouble_; }
 
-    /// A member tells of the cluster. Lets those go that are of no use any more, and makes those that are missing. What they have not sent
-    /// is completed.
+    /// A member tells of the cluster. Lets those go that are of no use any more, and makes those that are missing. What
+    /// they have not sent is completed.
     void follow(cluster_map told);
 
     /// Master @p number itself says that a slot is elsewhere.

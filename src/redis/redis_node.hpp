@@ -39,8 +39,8 @@ private:
 /// A node whose server may be asked more than operations ask.
 class server_node : public node {
 public:
-    /// Only while it is @ref ready. The server answers in the order of what it was sent; if the connection ends before it does, @p look is
-    /// not called.
+    /// Only while it is @ref ready. The server answers in the order of what it was sent. If the connection ends before it
+    /// does, @p look is not called.
     virtual void ask(boost::redis::request const&, std::function<void(batch const& answer)> look) = 0;
 };
 

@@ -284,10 +284,10 @@ inline constexpr script tenure_script{
     "return {id, tostring(ARGV[1] - redis.call('PTTL', KEYS[1]))}",
     "f16a34c4c74cf48377a242821403835964b2be53"};
 
-/// Of a master of a cluster: since when it has its slots. Keys: of its tenure, of the record. Arguments: how long the keys are kept, in
-/// milliseconds, and the slots that are not young, though they are new there: `5-7 9-9`. Answers the slots, each range with the age of the
-/// tenure at which they came: `0-5460:0 5461-5461:90000`, and that age now. What the tenure began with came at 0. The master itself says
-/// which slots it has; a record that is as it was is not written again.
+/// Of a master of a cluster: since when it has its slots. Keys: of its tenure, of the record. Arguments: how long the keys
+/// are kept, in milliseconds, and the slots that are not young, though they are new there: `5-7 9-9`. Answers the slots, each
+/// range with the age of the tenure at which they came: `0-5460:0 5461-5461:90000`, and that age now. What the tenure began
+/// with came at 0. The master itself says which slots it has. A record that is as it was is not written again.
 inline constexpr script slots_script{
     "local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') "
     "local known = redis.call('GET', KEYS[2]) or '' "

@@ -23,9 +23,9 @@ using slot_set = std::bitset<slot_count>;
 
 /** From when on the slots of one master vote.
 
-    A master that gets the slots of a dead one has never heard of the locks in them. So each master keeps a record of the slots that it has
-    (@ref slots_script), for all managers. A slot that is new in the record is young, unless a manager vouches for it: the master that had
-    it before is alive, and has handed it over.
+    A master that gets the slots of a dead one has never heard of the locks in them. So each master keeps a record of the slots
+    that it has (@ref slots_script), for all managers. A slot that is new in the record is young, unless a manager vouches for
+    it: the master that had it before is alive, and has handed it over.
 */
 class slot_record {
 public:

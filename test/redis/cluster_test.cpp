@@ -82,7 +82,7 @@ std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = 
     }
 }
 
-/// From now on managers of a cluster whose masters have all been met find them old: as if two minutes had passed on the servers.
+/// From now on managers of a cluster whose masters have all been met find them old: two minutes have passed on the servers.
 void let_masters_age(redis_cluster& c, std::size_t masters = 3)
 {
     for (std::size_t i = 0; i < masters; ++i) {

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     r.shutdown(late);
 }
 
-// One Sentinel and the old master are on one side of a network that is cut, the other Sentinel and the new master on the other.
+// A network is cut. One Sentinel and the old master are on one side, the other Sentinel and the new master on the other.
 BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *only_with_access_lists_of_sentinels())
 {
     sentinel_set s({.sentinels = 0});
