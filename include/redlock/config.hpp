@@ -107,6 +107,10 @@ struct config {
     /// Whether nodes may be used whose `maxmemory-policy` could evict a lock. They are refused otherwise.
     bool allow_eviction = false;
 
+    /// Whether the manager keeps a life marker on Redis servers that stand alone: a key of its own, read once a second. If a server loses its
+    /// keys while it runs (FLUSHALL, another data set), the marker is lost, too, and the server is treated like one that has restarted.
+    bool life_marker = true;
+
     /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. They count from the next renewal on.
     bool heal = true;
 

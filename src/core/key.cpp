@@ -61,7 +61,7 @@ bool has_hash_tag(std::string_view key) noexcept
 
 constexpr std::string_view fence_mark = ":=fence", tombstone_mark = ":=gone", wanted_mark = ":=wanted", handovers_mark = ":=turn",
                            readers_mark = ":=shared", upgrade_mark = ":=upgrade", session_mark = ":=session",
-                           tenure_mark = ":=tenure";
+                           tenure_mark = ":=tenure", life_mark = ":=life", settings_mark = ":=settings";
 
 // What stands before the mark is the lock's key, so two locks never share one. The tag behind it is for a cluster.
 void put(std::string& to, std::string_view key, std::string_view mark)
@@ -75,7 +75,8 @@ void put(std::string& to, std::string_view key, std::string_view mark)
 
 std::string_view mark_in(std::string_view key) noexcept
 {
-    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark, tenure_mark}) {
+    for (auto const mark : {fence_mark, tombstone_mark, wanted_mark, handovers_mark, readers_mark, upgrade_mark, session_mark, tenure_mark,
+                            life_mark, settings_mark}) {
         if (key.find(mark) != key.npos)
             return mark;
     }
@@ -163,6 +164,16 @@ std::string session_key(std::string_view prefix, std::string_view session)
 std::string tenure_key(std::string_view prefix)
 {
     return std::string(prefix).append(tenure_mark);
+}
+
+std::string life_key(std::string_view prefix)
+{
+    return std::string(prefix).append(life_mark);
+}
+
+std::string settings_key(std::string_view prefix)
+{
+    return std::string(prefix).append(settings_mark);
 }
 
 namespace {

@@ -58,6 +58,12 @@ std::string session_key(std::string_view prefix, std::string_view session);
 /// The key that tells since when a server is known to be the master that others have made it: likewise.
 std::string tenure_key(std::string_view prefix);
 
+/// The key of a server's life marker, which is lost with the locks: likewise.
+std::string life_key(std::string_view prefix);
+
+/// The key of the settings that the clients of a server have: likewise.
+std::string settings_key(std::string_view prefix);
+
 /// What the lock's key holds while it is shared. No value of ours begins like this.
 inline constexpr std::string_view shared_word = ":=shared";
 

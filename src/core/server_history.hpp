@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,12 @@ struct log_state {
     bool complete = false;
     bool synced = false;      ///< Each write is on the disk before it is answered.
     bool from_start = false;  ///< It was never rewritten in this life of the server, so it was on when that began.
+};
+
+/// What is known of a server's keys, whatever its log is like.
+struct key_state {
+    bool forgot = false;  ///< Keys that the client could know are lost.
+    std::optional<std::chrono::milliseconds> age{};  ///< So old are the keys; nobody knows whether there were others before.
 };
 
 /** What one client has seen of the lives of a server. A life lasts from a start of the server to the next one, and has
@@ -32,25 +39,34 @@ public:
 
     /// A new connection. @p life is empty if the server does not tell it: then it may have restarted, until it does.
     /// @param uptime as the server counts it: seconds that have begun may be counted as whole ones
-    void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now)
+    void greeted(std::string_view life, std::chrono::milliseconds uptime, log_state log, clock::time_point now, key_state const& keys = {})
     {
         same_server_ = is_of(life);
-        if (same_server_) {
+        bool const remembers = !keys.forgot && !keys.age;
+        if (same_server_ && remembers) {
             identity_ = known_;
             return looked(log, now);
         }
-        bool const first = life_.empty();
+        bool const first = !keys.forgot && (life_.empty() || same_server_);
+        bool const named = !life.empty();
+        bool const was_durable = durable_now_ && !first && remembers;
+        if (!same_server_)
+            synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
+        looked(log, now);
+        bool const is_durable = named && durable_now_ && log.from_start;
         // Locks that the life before had forgotten are over a max_ttl after it began. The client knows nothing of a life
         // that it has not seen.
-        bool const remembered = first || (durable_now_ && (identity_.durable || now - identity_.began >= max_ttl_));
-        bool const named = !life.empty();
-        synced_since_ = named ? clock::time_point() : now;  // without a name it may be the life before
-        looked(log, now);
-        identity_.restarted = !first;
-        identity_.durable = named && durable_now_ && log.from_start && remembered;
-        // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its own.
-        auto const age = std::clamp<std::chrono::milliseconds>(uptime - std::chrono::seconds(1), {}, age_max);
-        identity_.began = identity_.restarted ? now : now - age;
+        bool const had_all = identity_.durable || now - identity_.began >= max_ttl_;
+        bool const is_as_before = was_durable && is_durable && !had_all;  // it remembers what the life before did, no more and no less
+        if (!is_as_before) {
+            identity_.restarted = !first;
+            identity_.durable = is_durable && remembers && (first || (was_durable && had_all));
+            // An uptime follows the server's wall clock, which may jump. A restart that the client saw is timed by its own.
+            auto age = std::clamp<std::chrono::milliseconds>(uptime - std::chrono::seconds(1), {}, age_max);
+            if (keys.age)
+                age = std::clamp(*keys.age, {}, age);
+            identity_.began = identity_.restarted ? now : now - age;
+        }
         if (named) {
             life_ = life;
             known_ = identity_;

@@ -1,6 +1,7 @@
 #include "redis/connection.hpp"
 
 #include "core/backoff.hpp"
+#include "redis/scripts.hpp"
 
 #include <boost/redis/resp3/type.hpp>
 #include <fmt/format.h>
@@ -75,7 +76,7 @@ void connection::attempt()
 try {
     refused_ = false;
     asked_ = std::make_shared<batch>();
-    greeting_.ask(asked_->request, fmt::format("{:016x}", runtime_->random()[0]));
+    greeting_.ask(asked_->request, random_word());
     link_->open(asked_);
 } catch (std::exception const& e) {
     ended({.error = errc::node_unreachable, .text = e.what()});  // out of memory
@@ -110,6 +111,7 @@ void connection::greeted()
     look_again_later();
     owner_.log(log_level::info, "connected");
     owner_.connected(history_.identity());
+    owner_.met_settings(server.other_settings);
     if (auto const earlier = std::exchange(client_id_, server.client_id); !earlier.empty() && !client_id_.empty() && up_)
         end_earlier(earlier, before);
 }
@@ -119,11 +121,16 @@ node_reply connection::meet(introduction const& server)
 {
     if (!server.tells_of_itself)
         return server.refusal;
-    tells_of_log_ = server.tells_of_log;
-    if (server.tenure)
+    answers_ = {.log = server.tells_of_log, .memory = server.tells_of_memory, .life = server.life.has_value()};
+    if (server.tenure) {
         history_.greeted(server.run_id, *server.tenure, runtime_->now());
-    else
-        history_.greeted(server.run_id, server.uptime, server.log, runtime_->now());
+    } else {
+        history_.greeted(server.run_id, server.uptime, server.log, runtime_->now(), server.life);
+        if (server.is_replica)
+            history_.met_replica();
+    }
+    if (server.no_life.error && !server.refusal.error)
+        lacks_life(server.no_life);
     if (!history_.same_server())
         client_id_.clear();  // it gives the numbers anew
     return server.refusal.error ? server.refusal : owner_.meet(server);
@@ -213,26 +220,76 @@ void connection::patience_is_over()
     look_again_later();
 }
 
-// The log may be switched off, or on, while we are connected: whether a restart forgets depends on what it was like at last.
+// While we are connected, the log may be switched off, or on: whether a restart forgets depends on what it was like at last. The
+// eviction policy may change, and the keys may be deleted, all at once, or replaced by those of another server.
 void connection::ask_for_a_sign()
 {
     auto const b = take_batch();
-    if (tells_of_log_) {
+    auto const asked = answers_;
+    if (asked.log)
         greeting::ask_for_log(b->request);
-        b->look = [this](batch const& answer) { read_log(answer); };
-    } else {
+    if (asked.memory)
+        b->request.push("INFO", "memory");
+    if (asked.life)
+        greeting_.ask_for_life(b->request, random_word());
+    if (b->request.get_commands() == 0)
         b->request.push("PING");
-    }
+    b->look = [this, asked](batch const& answer) { looked(answer, asked); };
     send(b);
 }
 
-void connection::read_log(batch const& answer)
+void connection::looked(batch const& answer, questions asked)
 {
-    if (!answer.has(greeting::log_questions - 1))
+    if (!answer.has(answer.request.get_commands() - 1))
         return;
-    history_.looked(greeting::read_log(answer.replies[0], answer.replies[1]), runtime_->now());
-    for (auto const i : {0u, 1u})
-        tells_of_log_ = tells_of_log_ && !is_forbidden(answer.replies[i]);
+    auto reply = answer.replies.begin();
+    if (asked.log) {
+        history_.looked(greeting::read_log(reply[0], reply[1]), runtime_->now());
+        answers_.log = !is_forbidden(reply[0]) && !is_forbidden(reply[1]);
+        reply += greeting::log_questions;
+    }
+    if (asked.memory) {
+        answers_.memory = !is_forbidden(*reply);
+        if (auto const why = greeting_.may_evict(*reply++); why.error) {
+            owner_.log(log_level::warning, why.error.message() + ": " + why.text);
+            return link_->cut();
+        }
+    }
+    if (asked.life)
+        looked_at_life(*reply);
+}
+
+// A server that has lost its keys is greeted again, like one that has restarted: the greeting judges both.
+void connection::looked_at_life(reply const& answer)
+{
+    std::optional<life_mark> life;
+    auto const why = greeting_.read_life(answer, life);
+    if (life && life->text != history_.mark()) {
+        owner_.log(log_level::warning, "its life marker is gone or replaced, so it may have forgotten locks");
+        return link_->cut();
+    }
+    owner_.met_settings(greeting::read_settings(answer));
+    if (why.error == errc::node_read_only)  // it has become a replica, whose keys are those of another server
+        return link_->cut();
+    if (why.error == errc::script_missing) {
+        auto const b = take_batch();
+        b->request.push("SCRIPT", "LOAD", life_script.source);
+        return send(b);
+    }
+    if (why.error && !is_temporary(why.error))
+        lacks_life(why);
+}
+
+void connection::lacks_life(node_reply const& why)
+{
+    answers_.life = is_temporary(why.error);
+    if (!answers_.life && !std::exchange(told_that_no_life_, true))
+        owner_.log(log_level::warning, "its life marker cannot be kept, so it is not noticed if it loses its keys while it runs: " + why.text);
+}
+
+std::string connection::random_word()
+{
+    return fmt::format("{:016x}", runtime_->random()[0]);
 }
 
 void connection::ended(node_reply why)

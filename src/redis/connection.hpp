@@ -36,6 +36,8 @@ public:
         virtual void connected(server_identity const&) = 0;
         /// There is no connection. If a @ref trouble is known, all that waits must hear of it.
         virtual void disconnected() = 0;
+        /// Other clients have these settings: see shared_settings.
+        virtual void met_settings(std::vector<std::string> const&) {}
         /// The answers that have come are in it; more will not.
         virtual void answered(batch&) = 0;
         virtual void change_read(std::string_view key) = 0;  ///< see link::listener
@@ -95,7 +97,13 @@ private:
     void look_again_later();
     void patience_is_over();
     void ask_for_a_sign();
-    void read_log(batch const& answer);
+    struct questions {
+        bool log = false, memory = false, life = false;  ///< see greeting
+    };
+    void looked(batch const& answer, questions asked);
+    void looked_at_life(reply const&);
+    void lacks_life(node_reply const& why);
+    std::string random_word();
     void set_trouble(node_reply why);
     clock::duration pause();
 
@@ -119,7 +127,8 @@ private:
     std::uint32_t lingering_ = 0;   ///< what was sent on this connection, or on earlier ones, may still be carried out
     std::string client_id_;         ///< by which the server knows the connection
     server_history history_;
-    bool tells_of_log_ = false;     ///< we may ask for its state
+    questions answers_;             ///< which of them it answers
+    bool told_that_no_life_ = false;
 
     std::shared_ptr<batch> asked_;  ///< the greeting, until it is accepted
     std::deque<std::shared_ptr<batch>> in_flight_;

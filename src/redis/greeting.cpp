@@ -2,6 +2,7 @@
 
 #include "core/key.hpp"
 #include "redis/scripts.hpp"
+#include "redis/shared_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +20,7 @@ using boost::redis::resp3::type;
 enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
 
 constexpr std::size_t trial_steps = 5;
-constexpr std::size_t tenure_steps = 2;
+constexpr std::size_t tenure_steps = 2;  // or those of the life marker
 constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
 
 // What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
@@ -62,16 +63,30 @@ std::string_view field(reply const& welcome, std::string_view name)
     return {};
 }
 
-// Troubles that come and go, and that each vote tells of by itself; the server must go on hearing our releases.
-bool passes(error_code ec)
+std::vector<std::string> split(std::string_view text)
 {
-    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy || ec == errc::node_loading;
+    std::vector<std::string> words;
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+        end = std::min(text.find(' ', at), text.size());
+        words.emplace_back(text.substr(at, end - at));
+    }
+    return words;
 }
 
 }  // namespace
 
+bool is_temporary(error_code ec)
+{
+    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy || ec == errc::node_loading;
+}
+
 greeting::greeting(url const& server, config const& c)
-    : server_(server), prefix_(c.prefix), fencing_(c.fencing), allow_eviction_(c.allow_eviction)
+    : server_(server),
+      prefix_(c.prefix),
+      fencing_(c.fencing),
+      allow_eviction_(c.allow_eviction),
+      life_marker_(c.life_marker),
+      settings_(shared_settings(c))
 {
 }
 
@@ -121,6 +136,9 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     if (is_chosen()) {
         r.push("SCRIPT", "LOAD", tenure_script.source);
         r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_) + server_.tag, tenure_kept);
+    } else if (wants_life()) {
+        r.push("SCRIPT", "LOAD", life_script.source);
+        ask_for_life(r, life);
     }
 }
 
@@ -128,6 +146,11 @@ void greeting::ask_for_log(boost::redis::request& r)
 {
     r.push("INFO", "persistence");
     r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
+}
+
+void greeting::ask_for_life(boost::redis::request& r, std::string_view word) const
+{
+    r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word, settings_);
 }
 
 log_state greeting::read_log(reply const& persistence, reply const& policy)
@@ -156,8 +179,13 @@ introduction greeting::read(std::span<reply const> replies) const
 
     // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
     i.tells_of_itself = true;
+    i.is_replica = field(welcome, "role") != "master";
     if (is_chosen())
         i.tenure.emplace();
+    else if (wants_life()) {
+        i.no_life = read_life(replies.back(), i.life);
+        i.other_settings = read_settings(replies.back());
+    }
     auto const& server = replies[server_info].text;
     i.run_id = value_after(server, "run_id:");
     long long uptime = 0;
@@ -166,6 +194,7 @@ introduction greeting::read(std::span<reply const> replies) const
     i.uptime = std::chrono::seconds(uptime);
     i.log = read_log(replies[persistence_info], replies[log_policy]);
     i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would fill
+    i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
     i.client_id = field(welcome, "id");
     auto const& known = replies[native_commands].elements;
     auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
@@ -174,7 +203,7 @@ introduction greeting::read(std::span<reply const> replies) const
         i.no_tracking = shown(replies[tracking].text);
 
     i.refusal = unfit(replies);
-    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() ? tenure_steps : 0));
+    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
     if (!i.refusal.error)
         i.refusal = fails_trial(trial.subspan(type_trial));
     if (is_chosen() && !i.refusal.error)
@@ -198,6 +227,25 @@ node_reply greeting::read_tenure(reply const& answer, tenure& t) const
         return {.error = errc::unexpected_reply, .text = "it does not tell since when it is the master"};
     t = {.id = answer.elements[0], .age = std::chrono::milliseconds(age)};
     return {};
+}
+
+node_reply greeting::read_life(reply const& answer, std::optional<life_mark>& life) const
+{
+    if (answer.is_error())
+        return interpret_error(answer.text, {server_.password});
+    long long age = 0;
+    auto const words = split(answer.elements.empty() ? std::string_view() : answer.elements[0]);
+    if (answer.elements.size() < 2 || words.size() != 4)
+        return {.error = errc::unexpected_reply, .text = "it does not tell which process of it is running"};
+    std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
+    life = {.text = answer.elements[0], .run_id = words[0], .before = words[2], .age = std::chrono::milliseconds(age)};
+    return {};
+}
+
+std::vector<std::string> greeting::read_settings(reply const& answer)
+{
+    auto const& all = answer.elements;
+    return {all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, all.size())), all.end()};
 }
 
 // The first is granted, and the second is denied with what the first has set; otherwise the server does not know it, and is not asked so.
@@ -268,9 +316,13 @@ node_reply greeting::unfit(std::span<reply const> replies) const
     if (fencing_ && !version.empty() && is_before_6_2(version))
         return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
 
-    auto const& memory = replies[memory_info].text;
-    auto const limit = value_after(memory, "maxmemory:");
-    auto const policy = value_after(memory, "maxmemory_policy:");
+    return may_evict(replies[memory_info]);
+}
+
+node_reply greeting::may_evict(reply const& memory) const
+{
+    auto const limit = value_after(memory.text, "maxmemory:");
+    auto const policy = value_after(memory.text, "maxmemory_policy:");
     if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
         return {.error = errc::node_may_evict,
                 .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
@@ -288,7 +340,7 @@ node_reply greeting::fails_trial(std::span<reply const> replies) const
         // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be set, it must
         // be possible to do the rest with it.
         bool const about_keys = refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos;
-        if (passes(refusal.error) || (about_keys && !may_set))
+        if (is_temporary(refusal.error) || (about_keys && !may_set))
             continue;
         if (refusal.error == errc::script_missing)
             refusal = {.error = errc::permission_denied, .text = "it does not take our scripts (SCRIPT LOAD)"};

@@ -19,6 +19,9 @@
 
 namespace redlock::redis {
 
+/// Whether it is a trouble that comes and goes, and that each vote tells of by itself; the server must go on hearing our releases.
+bool is_temporary(error_code);
+
 /// What a server says of itself when a connection begins.
 struct introduction {
     node_reply refusal;                ///< with an error: why it cannot vote
@@ -26,7 +29,12 @@ struct introduction {
     std::string run_id;                ///< empty if it may not tell
     std::chrono::seconds uptime{0};
     log_state log;
+    bool is_replica = false;
     std::optional<redis::tenure> tenure;  ///< of a server that others have made the master
+    std::optional<life_mark> life;     ///< of any other server
+    std::vector<std::string> other_settings;  ///< of other clients: see shared_settings
+    node_reply no_life;                ///< with an error: why that could not be read
+    bool tells_of_memory = false;      ///< and it may be asked again
     bool tells_of_log = false;         ///< and it may be asked again
     std::string client_id;             ///< by which it knows the connection
     deletion by = deletion::script;
@@ -57,6 +65,19 @@ public:
     static constexpr std::size_t log_questions = 2;
     static log_state read_log(reply const& persistence, reply const& policy);
 
+    /// @p memory is the answer to `INFO memory`. @return with an error: it may evict locks, and must not
+    node_reply may_evict(reply const& memory) const;
+
+    /// Whether the server is to have a life marker.
+    bool wants_life() const noexcept { return life_marker_ && !is_chosen(); }
+
+    /// @p word is different in each call.
+    void ask_for_life(boost::redis::request&, std::string_view word) const;
+    node_reply read_life(reply const&, std::optional<life_mark>&) const;
+
+    /// From the same answer: the settings of other clients.
+    static std::vector<std::string> read_settings(reply const&);
+
 private:
     node_reply refusal_of_welcome(reply const& welcome) const;
     bool answers_questions(std::span<reply const> replies) const;
@@ -74,6 +95,8 @@ private:
     std::string const prefix_;
     bool const fencing_;
     bool const allow_eviction_;
+    bool const life_marker_;
+    std::string const settings_;
 };
 
 }  // namespace redlock::redis

@@ -3,6 +3,7 @@
 #include "redis/connection.hpp"
 #include "redis/outbox.hpp"
 #include "redis/sender.hpp"
+#include "redis/shared_settings.hpp"
 
 #include <atomic>
 #include <utility>
@@ -16,6 +17,7 @@ class redis_node final : public server_node, connection::owner, public std::enab
 public:
     redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
         : name_(server.name()),
+          settings_(shared_settings(c)),
           is_chosen_(server.topology == topology::sentinel),
           log_(c.log),
           group_(std::move(g)),
@@ -104,6 +106,17 @@ private:
         outbox_.disconnected();
     }
 
+    // All nodes meet the same clients, so each difference is told once.
+    void met_settings(std::vector<std::string> const& others) override
+    {
+        for (auto const& other : others) {
+            for (auto const& difference : differences(settings_, other)) {
+                if (group_->tells_first(difference))
+                    log(log_level::warning, difference + "; see docs/guarantees.md, \"What all clients must have alike\"");
+            }
+        }
+    }
+
     void answered(batch& b) override { outbox_.answered(b); }
 
     void change_read(std::string_view key) override { outbox_.change_read(key); }
@@ -121,6 +134,7 @@ private:
     }
 
     std::string const name_;
+    std::string const settings_;
     bool const is_chosen_;  ///< by Sentinels
     std::function<void(log_level, std::string_view)> const log_;
     std::shared_ptr<redis::group> const group_;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace redlock::redis {
@@ -29,11 +30,15 @@ public:
     /// @return the name of the node that met it before; empty: none.
     std::string claim(std::string const& name, std::string const& run_id);
 
+    /// Whether no node of the manager has said @p words before. Of very many, only the first are said.
+    bool tells_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
+
     std::shared_ptr<redis::sender> const sender;
     std::shared_ptr<detail::runtime> const runtime;
 
 private:
     std::map<std::string, std::string> names_;  // by run_id
+    std::set<std::string> told_;
 };
 
 /// A node whose server may be asked more than operations ask.

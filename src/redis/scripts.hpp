@@ -317,14 +317,41 @@ inline constexpr script slots_script{
     "local text = table.concat(out, ' ') redis.call('SET', KEYS[2], head .. text, 'PX', ARGV[1]) return {text, tostring(age)}",
     "485d4e5af2b8a648d0e0581ceae86805f5a54844"};
 
-/// For how long a tenure and the record of its slots are kept: ten years, in milliseconds.
+/// For how long a tenure, the record of its slots, or a life marker is kept: ten years, in milliseconds.
 inline constexpr std::string_view tenure_kept = "315360000000";
+
+/// Of a server that stands alone. Keys: its life marker, the settings of its clients. Arguments: how long the marker is kept, in milliseconds, a word
+/// that is different in each call, the caller's settings. Writes a new marker if there is none, if another process of the server wrote the present one, or if the server has been a
+/// replica since. Answers the marker, its age in milliseconds, and the settings of other clients within the last hour; nothing if the server does
+/// not tell its run id. The settings are lines, each with the age of the marker at which it was last written, once a minute at most.
+/// A marker has four words: the run id, the replication id by which the server was a replica before (zeros: it was none), the run id in the
+/// marker before, or `-`, and the word of the call.
+inline constexpr script life_script{
+    "local function told(section, name) return string.match(redis.call('INFO', section), name .. ':(%x+)') end "
+    "local run, past = told('server', 'run_id'), told('replication', 'master_replid2') or '0' "
+    "if not run then return false end "
+    "local mark = redis.call('GET', KEYS[1]) or '' "
+    "local its_run, its_past = string.match(mark, '^(%x+) (%x+) ') "
+    "if its_run ~= run or (its_past ~= past and string.find(past, '[^0]')) then "
+    "mark = table.concat({run, past, its_run or '-', ARGV[2]}, ' ') "
+    "redis.call('SET', KEYS[1], mark, 'PX', ARGV[1]) end "
+    "local age = ARGV[1] - redis.call('PTTL', KEYS[1]) "
+    "local answer, all = {mark, tostring(age)}, redis.pcall('GET', KEYS[2]) "
+    "local kept, told_at = {}, nil "
+    "for at, line in string.gmatch(type(all) == 'string' and all or '', '(%d+) ([^\\n]+)\\n') do "
+    "local since = age - at "
+    "if since >= 0 and since < 3600000 and #kept < 50 then "
+    "if line ~= ARGV[3] then kept[#kept + 1] = at .. ' ' .. line .. '\\n' answer[#answer + 1] = line "
+    "elseif since < 60000 then told_at = at end end end "
+    "if not told_at then redis.pcall('SET', KEYS[2], table.concat(kept) .. age .. ' ' .. ARGV[3] .. '\\n', 'PX', 3600000) end "
+    "return answer",
+    "6e04e3b4d79f531034c7e3181770bfd52272e7b4"};
 
 /// What each connection loads first. The rare ones are sent along when a server does not know them.
 inline constexpr std::array greeted_scripts{contend_script,     extend_script,     release_script,    tombstone_script, inspect_script,
                                         acquire_all_script, contend_all_script, extend_all_script, release_all_script, raise_all_script,
                                         share_script,       extend_shared_script, release_shared_script};
-inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script, tenure_script, slots_script};
+inline constexpr std::array rare_scripts{acquire_any_script, upgrade_script, downgrade_script, tenure_script, slots_script, life_script};
 
 inline constexpr auto all_scripts = [] {
     std::array<script, greeted_scripts.size() + rare_scripts.size()> all;

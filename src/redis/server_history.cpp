@@ -4,6 +4,7 @@
 #include "redis/reply.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace redlock::redis {
 
@@ -29,6 +30,24 @@ log_state read_log_state(std::string_view persistence, std::span<std::string con
                && says("aof_last_write_status:", "ok"),
         .from_start = says("aof_last_rewrite_time_sec:", "-1"),
     };
+}
+
+void server_history::greeted(std::string_view run_id, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
+                             std::optional<life_mark> const& mark)
+{
+    core::key_state keys{.forgot = std::exchange(was_replica_, false)};
+    if (mark && mark_.empty()) {
+        if (!mark->continues_process())
+            keys.age = mark->age;
+    } else if (mark && mark->text != mark_) {
+        bool const is_next = mark->continues_process() && mark->before == marked_run_id_;
+        keys.forgot = keys.forgot || !is_next;
+    }
+    if (mark) {
+        mark_ = mark->text;
+        marked_run_id_ = mark->run_id;
+    }
+    core::server_history::greeted(run_id, uptime, log, now, keys);
 }
 
 void server_history::greeted(std::string_view run_id, tenure const& t, clock::time_point now)

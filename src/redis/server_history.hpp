@@ -5,6 +5,7 @@
 #include <redlock/clock.hpp>
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,18 +23,41 @@ struct tenure {
     std::chrono::milliseconds age{0};  ///< so long ago a client first met it as that, or longer
 };
 
+/// The life marker of a server that stands alone: a key that is lost when the server loses its keys.
+struct life_mark {
+    std::string text;                  ///< different for each that was ever written
+    std::string run_id;                ///< of the process that it was written in
+    std::string before;                ///< the run id in the marker that it replaced; `-`: there was none
+    std::chrono::milliseconds age{0};  ///< by the server's clock
+
+    /// Whether it continues the marker of an earlier process of the server. Otherwise the keys that were there before it may be lost.
+    bool continues_process() const { return before != "-" && before != run_id; }
+};
+
 /// The history of a Redis server. The name of a life is its `run_id`.
 class server_history : public core::server_history {
 public:
     using core::server_history::server_history;
-    using core::server_history::greeted;
+
+    /// A new connection. A server without a @p mark is judged by its run id alone.
+    void greeted(std::string_view run_id, std::chrono::milliseconds uptime, log_state log, clock::time_point now,
+                 std::optional<life_mark> const& mark = {});
+
+    /// It is a replica, and so its keys are those of another server.
+    void met_replica() noexcept { was_replica_ = true; }
+
+    /// The text of the latest life marker; empty: none is known.
+    std::string const& mark() const noexcept { return mark_; }
 
     /// A new connection to a server that others have made the master. It may not know what its predecessor had granted,
     /// even with a durable log.
     void greeted(std::string_view run_id, tenure const&, clock::time_point now);
 
 private:
-    std::string tenure_;  // the last
+    std::string tenure_;         // the last
+    std::string mark_;           // the last
+    std::string marked_run_id_;  // in it
+    bool was_replica_ = false;   // since it was greeted as a master
 };
 
 }  // namespace redlock::redis

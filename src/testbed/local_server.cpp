@@ -148,6 +148,14 @@ std::string local_server::ask(std::vector<std::string> const& command) const
     return plain_client(port_).ask(command);
 }
 
+std::string local_server::count_keys() const
+{
+    return ask({"EVAL",
+                "local n = 0 for _, key in ipairs(redis.call('KEYS', '*')) do "
+                "if not string.find(key, ':=life', 1, true) and not string.find(key, ':=settings', 1, true) then n = n + 1 end end return n",
+                "0"});
+}
+
 std::string local_server::log() const
 {
     std::ifstream file(folder_.path + "/log");

@@ -49,6 +49,9 @@ public:
     /// Asks the server, over a connection made for it. See plain_client::ask.
     std::string ask(std::vector<std::string> const& command) const;
 
+    /// How many keys it has, as text, besides those that each manager keeps there: life marker and settings.
+    std::string count_keys() const;
+
 private:
     void start_once();
     std::string log() const;

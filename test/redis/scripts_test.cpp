@@ -396,7 +396,7 @@ BOOST_FIXTURE_TEST_CASE(rule_13_a_forgotten_script_is_loaded_again, manager_of<3
 
 BOOST_FIXTURE_TEST_CASE(scripts_are_loaded_once_a_connection, connected_to<1>)
 {
-    BOOST_TEST(carried_out(r[0], "script|load") == 13);
+    BOOST_TEST(carried_out(r[0], "script|load") == 14);
     r[0].ask({"CONFIG", "RESETSTAT"});
     for (int i = 0; i < 20; ++i) {
         auto won = r.acquire(locks, "stock");

@@ -188,9 +188,9 @@ BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_not_locked, shop_on<1>)
 {
     for (int i = 0; i < 100; ++i)
         is_problem(c.post("/orders", R"({"item":"no)" + std::to_string(i) + R"(","count":1})", {{"Idempotency-Key", "k" + std::to_string(i)}}), 422);
-    BOOST_TEST(nodes.all[0].ask({"DBSIZE"}) == "0");
+    BOOST_TEST(nodes.all[0].count_keys() == "0");
     BOOST_TEST(c.post("/orders", one_espresso).result_int() == 201u);
-    BOOST_TEST(eventually([&] { return nodes.all[0].ask({"DBSIZE"}) == "1"; }));  // the counter of what there is
+    BOOST_TEST(eventually([&] { return nodes.all[0].count_keys() == "1"; }));  // the counter of what there is
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_no_order_is_told_what_is_wrong_with_it, shop_on<1>)

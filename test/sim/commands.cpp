@@ -40,6 +40,8 @@ Integer integer(std::string_view digits)
 
 std::chrono::milliseconds time(std::string_view digits) { return std::chrono::milliseconds(integer(digits)); }
 
+std::string run_id_of(server const& s) { return fmt::format("{}-{}", s.name, s.life()); }
+
 /// One command of one client.
 class call {
 public:
@@ -83,6 +85,8 @@ public:
         }
         if (is(redis::inspect_script))
             return inspect(k[0]);
+        if (is(redis::life_script))
+            return life(args[1]);
         if (is(redis::extend_script)) {
             auto const r = apply({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
             return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
@@ -260,6 +264,17 @@ private:
         return r.vote == vote::granted ? list(type::array, {r.text, fmt::to_string(r.remaining.count())}) : nothing();
     }
 
+    reply life(std::string_view word)
+    {
+        auto const run_id = run_id_of(server_);
+        auto& mark = server_.life_mark;
+        if (auto const its_run_id = mark.substr(0, mark.find(' ')); its_run_id != run_id) {
+            mark = fmt::format("{} 0 {} {}", run_id, mark.empty() ? "-" : its_run_id, word);
+            server_.marked_at = server_.clock_now();
+        }
+        return list(type::array, {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
+    }
+
     node_reply apply(node_command const& c, bool tombstone = false)
     {
         // A Redis server sees the time in milliseconds, and as it was a moment ago: a key may go 2 ms early.
@@ -284,10 +299,10 @@ reply info(server const& s)
 {
     // Its uptime counts the seconds that have begun.
     auto const uptime = std::chrono::floor<std::chrono::seconds>(s.world().now - s.started()) + 1s;
-    return text(fmt::format("redis_version:7.0.15\r\nrun_id:{}-{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
+    return text(fmt::format("redis_version:7.0.15\r\nrun_id:{}\r\nuptime_in_seconds:{}\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n"
                             "loading:0\r\naof_enabled:{}\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                             "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n",
-                            s.name, s.life(), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
+                            run_id_of(s), uptime.count(), s.world().conditions.amnesia ? 0 : 1));
 }
 
 reply about_clients(server& s, client& from, command const& c)

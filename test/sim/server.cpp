@@ -40,7 +40,7 @@ std::string_view name_of(node_command::kind what)
 }  // namespace
 
 server::server(sim::world& w, std::size_t index, double rate)
-    : name(fmt::format("s{}", index)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
+    : name(fmt::format("s{}", index)), life_mark(fmt::format("{}-1 0 - first", name)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
 {
 }
 
@@ -141,6 +141,7 @@ void server::crash(bool forget)
         keys.wanted.clear();
         keys.readers.clear();
         keys.handovers.clear();
+        life_mark.clear();
     }
 }
 

@@ -87,6 +87,9 @@ public:
     detail::lock_table keys;
     std::set<std::string, std::less<>> scripts;  ///< by their digests
 
+    std::string life_mark;           ///< its life marker, which is there from the beginning; empty: there is none
+    clock::time_point marked_at{};   ///< by its clock
+
     /// A request has set a key to @p value: @p late, if after its ttl. Then nobody promises to delete it.
     void note_lateness(std::string_view value, bool late);
     bool came_late(detail::lock_table::entry const& e) const { return late_.contains(e.value); }

@@ -71,6 +71,8 @@ private:
                                      : list(type::array, deletions);
         if (name == "SCRIPT")
             return text(std::string(std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return s.source == c[2]; })->sha1));
+        if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
+            return list(type::array, {"abc 0 - f00d", "42000"});
         if (name == "SET")
             return set(c);
         if (name == "GET")

@@ -470,6 +470,28 @@ BOOST_AUTO_TEST_CASE(servers_that_are_one_or_that_fail_together)
     BOOST_TEST(together.front().why.find("redis://10.0.0.1:6379 and redis://10.0.0.3:6379 are on one host (10.0.0.1)") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
+{
+    auto nodes = healthy_set();
+    BOOST_TEST((found(nodes, "same-settings").front().level == level::ok));
+    for (auto& f : nodes)
+        f.clients = text("5000 nodes=3 max_ttl=60000 fencing=true\n");
+    auto const same = found(nodes, "same-settings");
+    BOOST_TEST_REQUIRE(same.size() == 1u);
+    BOOST_TEST((same.front().level == level::ok));
+
+    nodes[1].clients.text += "7000 nodes=3 max_ttl=5000 fencing=false\n";
+    auto const different = found(nodes, "same-settings");
+    BOOST_TEST_REQUIRE(different.size() == 2u);
+    BOOST_TEST((different[0].level == level::warning && different[1].level == level::warning));
+    BOOST_TEST(different[0].why == "clients within the last hour had different settings: max_ttl was 60000 and 5000");
+    BOOST_TEST(different[1].why == "clients within the last hour had different settings: fencing was true and false");
+
+    for (auto& f : nodes)
+        f.clients = error("NOPERM");
+    BOOST_TEST((found(nodes, "same-settings").front().level == level::unknown));
+}
+
 BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
 {
     auto nodes = healthy_set();

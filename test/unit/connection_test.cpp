@@ -1,13 +1,16 @@
 // The connection, over a link that does what the test says, in time that the test sets.
 
 #include "redis/connection.hpp"
+#include "redis/scripts.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "support/redis_replies.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,12 +61,27 @@ struct fixture : redis::connection::owner {
     }
 
     node_reply meet(redis::introduction const&) override { return refusal; }
-    void connected(server_identity const&) override { ++connections; }
+    void connected(server_identity const& server) override
+    {
+        ++connections;
+        met = server;
+    }
     void disconnected() override { ++disconnections; }
     void answered(redis::batch&) override {}
     void change_read(std::string_view) override {}
     void changed(std::string_view) override {}
     void log(log_level, std::string const& what) const override { last_line = what; }
+
+    /// Answers what was sent last.
+    void answers_look(std::function<std::optional<redis::reply>(command const&)> answer = [](command const&) { return std::nullopt; })
+    {
+        auto const asked = link->sent.back();
+        replies::version v;
+        v.answer = std::move(answer);
+        for (auto& r : replies::server(v).answers(asked->request))
+            asked->put(std::move(r));
+        link->told->answered(asked);
+    }
 
     void pass(clock::duration d) { clock->advance(context, d); }
 
@@ -71,6 +89,7 @@ struct fixture : redis::connection::owner {
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
     node_reply refusal;
+    server_identity met;
     int connections = 0, disconnections = 0;
     mutable std::string last_line;
     redis::connection c{redis::parse_url("redis://s"), {.nodes = {}, .node_timeout = 50ms, .connect_timeout = 1s}, *this, link};
@@ -197,6 +216,77 @@ BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_
     BOOST_TEST(c.up());
     BOOST_TEST(link->sent.empty());  // nobody is killed
     BOOST_TEST(c.may_still_execute(1));
+}
+
+BOOST_AUTO_TEST_CASE(look_that_finds_another_life_marker_ends_the_connection)
+{
+    link->greets();
+    pass(1s);
+    answers_look();
+    BOOST_TEST(link->cuts == 0);
+    pass(1s);
+    answers_look([](command const& asked) {
+        return asked[0] == "EVALSHA" ? std::optional(replies::list(replies::type::array, {"abc 0 - beef", "0"})) : std::nullopt;
+    });
+    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(last_line == "its life marker is gone or replaced, so it may have forgotten locks");
+}
+
+BOOST_AUTO_TEST_CASE(look_that_finds_a_replica_ends_the_connection)
+{
+    link->greets();
+    pass(1s);
+    answers_look(replies::refuses("EVALSHA", "READONLY You can't write against a read only replica."));
+    BOOST_TEST(link->cuts == 1);
+}
+
+BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
+{
+    link->greets();
+    pass(1s);
+    answers_look([](command const& asked) {
+        return asked == command{"INFO", "memory"} ? std::optional(replies::text("maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"))
+                                                  : std::nullopt;
+    });
+    BOOST_TEST(link->cuts == 1);
+    BOOST_TEST(last_line.find("its maxmemory-policy is allkeys-lru") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
+{
+    link->greets();
+    pass(1s);
+    answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
+    BOOST_TEST(link->cuts == 0);
+    BOOST_TEST_REQUIRE(link->sent.size() == 2u);
+    BOOST_TEST((take_commands(link->sent.back()->request.payload()).at(0) == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
+}
+
+BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
+{
+    link->greets();
+    pass(1s);
+    answers_look(replies::refuses("EVALSHA", "NOPERM No permissions to access a key"));
+    BOOST_TEST(link->cuts == 0);
+    BOOST_TEST(last_line.find("its life marker cannot be kept") == 0u);
+    pass(1s);
+    for (auto const& asked : take_commands(link->sent.back()->request.payload()))
+        BOOST_TEST(asked[0] != "EVALSHA");
+}
+
+BOOST_AUTO_TEST_CASE(greeted_as_a_master_after_a_replica_has_restarted)
+{
+    link->greets();
+    BOOST_TEST(!met.restarted);
+    link->ends();
+    pass(500ms);
+    link->greets(replies::server({.role = "slave"}));
+    BOOST_TEST(!c.up());
+    link->ends();
+    pass(500ms);
+    link->greets();
+    BOOST_TEST(c.up());
+    BOOST_TEST(met.restarted);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // What each kind of server answers to the greeting, and what that says of it. The words are those of the servers.
 
 #include "redis/greeting.hpp"
+#include "redis/shared_settings.hpp"
 #include "support/redis_replies.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -91,6 +92,61 @@ BOOST_AUTO_TEST_CASE(a_server_that_sentinels_have_named_is_asked_since_when_it_i
     // Who must not ask cannot know what the server may have forgotten.
     BOOST_TEST((greeted(refused("NOPERM this user has no permissions to run the 'info' command")).refusal.error == errc::permission_denied));
     BOOST_TEST((greeted(list(type::array, {})).refusal.error == errc::unexpected_reply));
+}
+
+BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_its_life_marker)
+{
+    auto const i = greets(server(redis_7_0));
+    BOOST_TEST_REQUIRE(i.life.has_value());
+    BOOST_TEST(i.life->text == "abc 0 - f00d");
+    BOOST_TEST(i.life->run_id == "abc");
+    BOOST_TEST(i.life->before == "-");
+    BOOST_TEST((i.life->age == 42s));
+    BOOST_TEST(!greets(server(redis_7_0), "redis://s", {.nodes = {}, .life_marker = false}).life.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(ask_of_a_server_that_keeps_no_life_marker_says_why_and_goes_on)
+{
+    auto const greeted = [](reply answer) {
+        auto v = redis_7_0;
+        v.answer = [answer](command const& c) { return c[0] == "EVALSHA" && c[1] == life_script.sha1 ? std::optional(answer) : std::nullopt; };
+        auto i = greets(server(v));
+        BOOST_TEST(i.refusal.error == error_code());
+        BOOST_TEST(!i.life.has_value());
+        return i.no_life.error;
+    };
+    BOOST_TEST((greeted(refused("NOPERM No permissions to access a key")) == errc::permission_denied));
+    BOOST_TEST((greeted(nothing()) == errc::unexpected_reply));
+    BOOST_TEST((greeted(list(type::array, {"a b", "1"})) == errc::unexpected_reply));
+}
+
+BOOST_AUTO_TEST_CASE(ask_of_a_server_that_stands_alone_reads_the_settings_of_others)
+{
+    auto v = redis_7_0;
+    v.answer = [](command const& c) {
+        bool const asks = c[0] == "EVALSHA" && c[1] == life_script.sha1;
+        return asks ? std::optional(list(type::array, {"abc 0 - f00d", "42000", "max_ttl=5000", "max_ttl=7000"})) : std::nullopt;
+    };
+    auto const i = greets(server(v));
+    BOOST_TEST(i.life.has_value());
+    BOOST_TEST((i.other_settings == std::vector<std::string>{"max_ttl=5000", "max_ttl=7000"}));
+}
+
+BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
+{
+    auto const ours = shared_settings({.nodes = {"a", "b", "c"}});
+    BOOST_TEST(ours == "nodes=3 max_ttl=60000 restart_guard=automatic allow_eviction=false drift_factor=0.01 fencing=false fence_quorum=0");
+    BOOST_TEST(differences(ours, ours).empty());
+    BOOST_TEST(differences(ours, "").empty());
+    BOOST_TEST(differences(ours, "color=red max_ttl_min=1 max_ttl").empty());
+    auto const theirs = shared_settings({.nodes = {"a", "b", "c"}, .max_ttl = 5s, .restart_guard = restart_guard::off});
+    auto const found = differences(ours, theirs);
+    BOOST_TEST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0] == "another client has used max_ttl=5000 within the last hour, this one 60000");
+    BOOST_TEST(found[1] == "another client has used restart_guard=off within the last hour, this one automatic");
+    for (auto const& other : {config{.nodes = {"a"}}, config{.nodes = {"a", "b", "c"}, .drift_factor = 0.09}, config{.nodes = {"a", "b", "c"}, .fencing = true},
+                              config{.nodes = {"a", "b", "c"}, .fence_quorum = 3}, config{.nodes = {"a", "b", "c"}, .allow_eviction = true}})
+        BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)

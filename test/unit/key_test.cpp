@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_belongs_to_a_lock_is_no_other_locks_key)
 
 BOOST_AUTO_TEST_CASE(a_mark_is_found_wherever_it_stands)
 {
-    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session", ":=tenure"}) {
+    for (std::string const mark : {":=fence", ":=gone", ":=turn", ":=wanted", ":=shared", ":=upgrade", ":=session", ":=tenure", ":=life", ":=settings"}) {
         for (auto const& key : {mark, "a" + mark, mark + "a", "a:" + mark + ":b"})
             BOOST_TEST(mark_in(key) == mark);
     }
@@ -112,6 +112,14 @@ BOOST_AUTO_TEST_CASE(the_key_of_a_master_s_tenure_is_no_lock_s)
 {
     BOOST_TEST(tenure_key("lock:") == "lock::=tenure");
     BOOST_TEST(mark_in(tenure_key("")) == ":=tenure");
+}
+
+BOOST_AUTO_TEST_CASE(life_key_of_any_prefix_is_no_lock_s)
+{
+    BOOST_TEST(life_key("lock:") == "lock::=life");
+    BOOST_TEST(mark_in(life_key("")) == ":=life");
+    BOOST_TEST(settings_key("lock:") == "lock::=settings");
+    BOOST_TEST(mark_in(settings_key("")) == ":=settings");
 }
 
 BOOST_AUTO_TEST_CASE(the_keys_that_are_watched_tell_which_lock_they_are_of)

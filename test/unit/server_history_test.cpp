@@ -37,6 +37,11 @@ bool remembers(std::initializer_list<std::pair<log_state, clock::duration>> seen
     return h.identity().durable;
 }
 
+life_mark mark_of(std::string run_id, std::string before, std::chrono::milliseconds age = 0ms)
+{
+    return {.text = run_id + " 0 " + before + " f00d", .run_id = run_id, .before = before, .age = age};
+}
+
 char const persistence[] = "# Persistence\r\nloading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                            "aof_last_rewrite_time_sec:-1\r\naof_current_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
 std::vector<std::string> const policy{"no-appendfsync-on-rewrite", "no", "appendfsync", "always"};
@@ -172,6 +177,87 @@ BOOST_AUTO_TEST_CASE(of_a_server_that_is_met_for_the_first_time_its_own_words_co
         BOOST_TEST(!h.identity().restarted);
         BOOST_TEST((h.identity().began == now - 9s));
         BOOST_TEST(h.identity().durable == durable);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(greeted_with_the_next_marker_of_a_restart_judges_as_without)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, good, now, mark_of("one", "-", 1h));
+    BOOST_TEST(!h.identity().durable);  // nobody knows what was there before the marker
+    h.greeted("two", 0s, good, now + 2s, mark_of("two", "one"));
+    BOOST_TEST((h.identity().restarted && h.identity().durable));
+    h.greeted("three", 0s, log_state(), now + 3s, mark_of("three", "two"));
+    BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 3s));
+}
+
+BOOST_AUTO_TEST_CASE(greeted_after_a_restart_soon_after_the_first_marker_keeps_the_age)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, good, now, mark_of("one", "-", 5s));
+    h.greeted("two", 0s, good, now + 1s, mark_of("two", "one"));
+    BOOST_TEST(!h.same_server());
+    BOOST_TEST((!h.identity().restarted && !h.identity().durable && h.identity().began == now - 5s));
+}
+
+BOOST_AUTO_TEST_CASE(greeted_with_another_marker_forgets)
+{
+    auto const first = mark_of("one", "zero", 1h);
+    struct {
+        std::string_view run_id;
+        life_mark mark;
+    } const all[] = {{"one", mark_of("one", "-")},        // deleted
+                     {"one", mark_of("one", "one")},      // it was a replica
+                     {"one", mark_of("one", "stranger")},  // its keys were those of another
+                     {"two", mark_of("two", "-")},        // another disk
+                     {"two", mark_of("two", "zero")}};    // an older snapshot
+    for (auto const& [run_id, mark] : all) {
+        server_history h(60s);
+        h.greeted("one", 1h, good, now, first);
+        h.greeted("one", 1h, good, now + 1s, first);
+        BOOST_TEST((!h.identity().restarted && h.identity().durable));
+        h.greeted(run_id, 1h, good, now + 2s, mark);
+        BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 2s), mark.text);
+        BOOST_TEST(h.same_server() == (run_id == "one"));
+        h.greeted(run_id, 1h, good, now + 3s, mark);
+        BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 2s), mark.text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(greeted_for_the_first_time_takes_the_younger_of_process_and_marker)
+{
+    for (auto const& [mark, age] : {std::pair(mark_of("one", "-", 5s), 5s), std::pair(mark_of("one", "one", 5s), 5s),
+                                    std::pair(mark_of("one", "-", 2h), 9s), std::pair(mark_of("one", "-", -5s), 0s)}) {
+        server_history h(60s);
+        h.greeted("one", 10s, good, now, mark);
+        BOOST_TEST((!h.identity().restarted && !h.identity().durable && h.identity().began == now - age), mark.text);
+    }
+    server_history continued(60s);
+    continued.greeted("one", 10s, good, now, mark_of("one", "zero", 1s));
+    BOOST_TEST((continued.identity().durable && continued.identity().began == now - 9s));
+}
+
+BOOST_AUTO_TEST_CASE(greeted_with_a_marker_that_could_not_be_read_before_is_no_restart)
+{
+    server_history h(60s);
+    h.greeted("one", 1h, good, now);
+    h.greeted("one", 1h, good, now + 1s, mark_of("one", "-", 1s));
+    BOOST_TEST((!h.identity().restarted && !h.identity().durable && h.identity().began == now));
+    h.greeted("one", 1h, good, now + 2s);
+    BOOST_TEST((h.mark() == mark_of("one", "-").text && h.identity().began == now));
+}
+
+BOOST_AUTO_TEST_CASE(greeted_after_it_was_a_replica_forgets)
+{
+    for (bool const known : {false, true}) {
+        server_history h(60s);
+        if (known)
+            h.greeted("one", 1h, good, now);
+        h.met_replica();
+        h.greeted("one", 1h, good, now + 1s);
+        BOOST_TEST((h.identity().restarted && !h.identity().durable && h.identity().began == now + 1s));
+        h.greeted("one", 1h, good, now + 2s);
+        BOOST_TEST((h.identity().began == now + 1s));
     }
 }
 

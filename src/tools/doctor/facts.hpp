@@ -80,7 +80,7 @@ struct node_facts {
     std::vector<std::string> addresses{};  ///< of its host
     std::optional<server_certificate> certificate{};
 
-    reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{};
+    reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
     std::vector<std::chrono::microseconds> round_trips{};
     std::optional<clock_reading> first_time{}, last_time{};
     std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names

@@ -146,6 +146,8 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     f.first_time = co_await read_clock(s, f);
     asio::steady_timer second_look(co_await asio::this_coro::executor, time_between_clocks);
     co_await ask_what_it_is(s, f);
+    std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
+    f.clients = co_await s.ask(std::move(settings_of_clients));
     co_await measure_round_trips(s, f, d.prefix + d.probe);
     co_await try_permissions(s, f, d);
     f.keys = co_await look_at_keys(s, f, d);

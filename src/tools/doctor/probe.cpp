@@ -148,6 +148,7 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
     // What is looked at by other checks does not keep it from voting.
     c.restart_guard = restart_guard::off;
     c.allow_eviction = true;
+    c.life_marker = false;
     c.node_timeout = std::max<std::chrono::milliseconds>(c.node_timeout, 1s);
     c.max_ttl = std::max<std::chrono::milliseconds>(c.max_ttl, probe_ttl);
     auto const executor = co_await asio::this_coro::executor;

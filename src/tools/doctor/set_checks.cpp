@@ -4,6 +4,7 @@
 #include "tools/doctor/durability.hpp"
 
 #include "core/quarantine.hpp"
+#include "redis/shared_settings.hpp"
 #include "tools/output.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <sstream>
 
 namespace redlock::tools::doctor {
 
@@ -86,6 +88,35 @@ findings same_host(nodes const& all, demands const&)
     return found;
 }
 
+// The settings that the library leaves on each server, by the line: what two clients have differently, the servers tell.
+findings same_settings(nodes const& all, demands const&)
+{
+    std::vector<std::string> lines;
+    bool are_known = false;
+    for (auto const& f : all) {
+        std::istringstream text(f.clients.text);
+        are_known = are_known || (f.is_server && !f.clients.failed());
+        for (std::string age, line; text >> age && std::getline(text >> std::ws, line);) {
+            if (std::ranges::find(lines, line) == lines.end())
+                lines.push_back(std::move(line));
+        }
+    }
+    findings found;
+    for (auto const& [name, values] : redis::values_of(lines)) {
+        if (values.size() > 1)
+            found.push_back({.level = level::warning,
+                             .why = fmt::format("clients within the last hour had different settings: {} was {}", name, fmt::join(values, " and ")),
+                             .mend = "redlock doctor  # an hour after all clients were given one value: docs/guarantees.md"});
+    }
+    if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
+        return {};  // other stores keep no settings
+    if (found.empty() && !are_known)
+        found.push_back({.level = level::unknown, .why = "the settings of the clients could not be read", .mend = "redlock acl --doctor"});
+    else if (found.empty())
+        found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour" : "all clients within the last hour had the same settings"});
+    return found;
+}
+
 findings votes(nodes const& all, demands const&)
 {
     auto const majority = core::majority(all.size());
@@ -155,6 +186,7 @@ constexpr std::array checks{
     check_of_all{"nodes", number_of_nodes},
     check_of_all{"same-server", same_server},
     check_of_all{"same-host", same_host},
+    check_of_all{"same-settings", same_settings},
     check_of_all{"restart-guard", guard},
     check_of_all{"votes", votes},
 };

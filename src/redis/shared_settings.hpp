@@ -1,0 +1,21 @@
+#pragma once
+
+#include <redlock/config.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::redis {
+
+/// The settings that all clients must have alike: a line of words, such as `max_ttl=60000`.
+std::string shared_settings(config const&);
+
+/// The settings that differ between two such lines, a sentence for each. What only one of them names is left out.
+std::vector<std::string> differences(std::string_view ours, std::string_view theirs);
+
+/// The different values of each setting in such lines.
+std::vector<std::pair<std::string_view, std::vector<std::string>>> values_of(std::vector<std::string> const& lines);
+
+}  // namespace redlock::redis
