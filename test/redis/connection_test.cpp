@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
     auto won = r.acquire(locks, "stock");
 
     BOOST_TEST(!won.ec);
-    BOOST_TEST(r[0].ask({"INFO", "keyspace"}).find("db3:keys=1") != std::string::npos);
+    BOOST_TEST(r[0].ask({"INFO", "keyspace"}).find("db3:keys=3") != std::string::npos);
     BOOST_TEST(!r.release(won.held));
     r.shutdown(locks);
 }

@@ -199,7 +199,7 @@ std::string welcome(std::string const& version, bool with_fencing = false)
                     + "\r\n$0\r\n\r\n$0\r\n\r\n*0\r\n*1\r\n$3\r\ndel\r\n+OK\r\n";
     for (auto const& script : redis::greeted_scripts)
         all += "+" + std::string(script.sha1) + "\r\n";
-    for (int i = 0; i < (with_fencing ? 14 : 11); ++i)  // the trial
+    for (int i = 0; i < (with_fencing ? 16 : 13); ++i)  // the trial and the life marker
         all += ":1\r\n";
     return all;
 }

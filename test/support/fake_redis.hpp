@@ -149,6 +149,15 @@ private:
 
     static std::string text(std::string_view t) { return "$" + std::to_string(t.size()) + "\r\n" + std::string(t) + "\r\n"; }
 
+    // A life marker, which each process continues.
+    std::string life() const
+    {
+        if (marked_ != run_id)
+            before_ = marked_.empty() ? "-" : marked_;
+        marked_ = run_id;
+        return "*2\r\n" + text(run_id + " 0 " + before_ + " f00d") + text("1000000000");
+    }
+
     std::string usual_answer(command const& c) const
     {
         auto const& name = c[0];
@@ -172,7 +181,7 @@ private:
             return text(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
         }
         if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
-            return "*2\r\n" + text(run_id + " 0 - f00d") + text("1000000000");
+            return life();
         if (name == "PING")
             return "+PONG\r\n";
         if (name == "SET" || name == "SELECT" || (name == "CLIENT" && c[1] != "KILL"))
@@ -182,6 +191,7 @@ private:
 
     boost::asio::ip::tcp::acceptor acceptor_;
     bool still_ = false;
+    mutable std::string marked_, before_;
     std::vector<std::weak_ptr<session>> waiting_;
     std::vector<std::weak_ptr<session>> sessions_;
 };
