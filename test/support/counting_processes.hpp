@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/long_proof.hpp"
 #include "testbed/process.hpp"
 
 #include <redlock.hpp>
@@ -124,7 +125,7 @@ inline void count_in_turn(config settings, std::function<void(counting_on const&
                 std::this_thread::sleep_for(5ms);
             BOOST_TEST(c->entered >= before + 20);
         };
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < pick(2, 4); ++i) {
             some_more();
             faults(some_more);
         }
