@@ -4,8 +4,7 @@
 
 namespace redlock {
 
-/// What a node knows about the server behind its connection. A server that forgets nothing needs no more than the
-/// defaults.
+/// A node's knowledge of the server behind its connection. The defaults are right for a server that forgets nothing.
 struct server_identity {
     bool durable = true;        ///< Whether it remembers its keys over a restart, always.
     bool restarted = false;     ///< Whether this manager knew the server before it last started.

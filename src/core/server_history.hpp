@@ -11,7 +11,7 @@
 
 namespace redlock::core {
 
-/// What a server says of its append-only log.
+/// The state of a server's append-only log, as the server tells it.
 struct log_state {
     /// It holds every key: it is on, and no rewrite is under way or due. Until the first rewrite after it was switched
     /// on has ended, a server that is killed comes back empty; later ones look the same.
@@ -20,7 +20,7 @@ struct log_state {
     bool from_start = false;  ///< It was never rewritten in this life of the server, so it was on when that began.
 };
 
-/// What is known of a server's keys, whatever its log is like.
+/// The state of a server's keys. It does not depend on the log.
 struct key_state {
     bool forgot = false;  ///< Keys that the client could know are lost.
     std::optional<std::chrono::milliseconds> age{};  ///< So old are the keys; nobody knows whether there were others before.
@@ -30,7 +30,7 @@ struct key_state {
     a name.
 
     A restart is without loss only if the log was durable at the last look at the life before, and was read when the
-    new one began. What a server says of its log later cannot bring back what it has forgotten.
+    new one began. A log that is switched on later does not bring back what the server has forgotten.
 */
 class server_history {
 public:
@@ -47,7 +47,7 @@ public:
             identity_ = known_;
             return looked(log, now);
         }
-        bool const first = !keys.forgot && (life_.empty() || same_server_);
+        bool const first = !keys.forgot && (life_.empty() || (same_server_ && !known_.restarted));
         bool const named = !life.empty();
         bool const was_durable = durable_now_ && !first && remembers;
         if (!same_server_)

@@ -225,10 +225,17 @@ void round::start_group(group const& asked, std::index_sequence<I...>)
 void round::finish()
 {
     deadline_.clear();
-    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won)
+    if (command.what == node_command::kind::connect && votes.verdict() == core::verdict::won && has_waited_for_all())
         quorum.nodes.set_met();
     if (waiting_)
         std::move(waiting_).resume();
+}
+
+// A caller that gives up early must not make the manager trust a set of which it has not heard all nodes.
+bool round::has_waited_for_all() const
+{
+    bool const all_answered = std::all_of(ballots.begin(), ballots.end(), [](auto& b) { return b.answered; });
+    return all_answered || out_of_time_ || !quorum.nodes.awaits_others();
 }
 
 // The group's cancellation condition, called with each vote. Once decided we end the other waits ourselves: cancellation
@@ -251,6 +258,7 @@ void round::out_of_time()
     auto const now = quorum.runtime.now();
     if (now - (started + patience()) >= grace && !std::exchange(overslept_, true))
         return quorum.runtime.set(deadline_, now + grace);
+    out_of_time_ = true;
     end_wait();
 }
 

@@ -207,6 +207,7 @@ private:
     void start_group(group const&, std::index_sequence<I...>);
     void finish();
     asio::cancellation_type decide(vote);
+    bool has_waited_for_all() const;
     void out_of_time();
     void stop_waiting();
     clock::duration patience() const;
@@ -223,6 +224,7 @@ private:
     suspended waiting_;                  ///< in @ref gather
     alarm deadline_;
     bool overslept_ = false;
+    bool out_of_time_ = false;
     bool ended_early_ = false;
     bool trims_ = false;
 };

@@ -243,7 +243,7 @@ void cluster_members::look_at_all()
         look(m);
 }
 
-// What the record says is known before anything is granted that is sent from now on.
+// The master answers in the order of the questions, so the record is known before any later grant.
 void cluster_members::look(member& m)
 {
     if (!guards() || !m.node->ready())
@@ -301,7 +301,7 @@ node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
     return {.error = errc::quarantined, .text = fmt::format("{} may not know the locks of slot {}, which was another master's", to_string(m->where), slot)};
 }
 
-// What the members tell
+// The members tell of their connections and keys
 
 void cluster_members::connected(std::uint32_t number, server_identity const& server)
 {

@@ -30,7 +30,7 @@ public:
     /// @return the name of the node that met it before; empty: none.
     std::string claim(std::string const& name, std::string const& run_id);
 
-    /// Whether no node of the manager has said @p words before. Of very many, only the first are said.
+    /// Whether no node of the manager has said @p words before. After a hundred different words the answer is always false.
     bool tells_first(std::string const& words) { return told_.size() < 100 && told_.insert(words).second; }
 
     std::shared_ptr<redis::sender> const sender;

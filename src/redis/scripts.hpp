@@ -284,10 +284,11 @@ inline constexpr script tenure_script{
     "return {id, tostring(ARGV[1] - redis.call('PTTL', KEYS[1]))}",
     "f16a34c4c74cf48377a242821403835964b2be53"};
 
-/// Of a master of a cluster: since when it has its slots. Keys: of its tenure, of the record. Arguments: how long the keys
-/// are kept, in milliseconds, and the slots that are not young, though they are new there: `5-7 9-9`. Answers the slots, each
-/// range with the age of the tenure at which they came: `0-5460:0 5461-5461:90000`, and that age now. What the tenure began
-/// with came at 0. The master itself says which slots it has. A record that is as it was is not written again.
+/// The script tells since when a master of a cluster has its slots. Keys: its tenure, the record. Arguments: how long the
+/// keys are kept, in milliseconds, and the slots that are new there but not young, such as `5-7 9-9`. The script answers the
+/// ranges of slots, each with the age of the tenure at which they came, such as `0-5460:0 5461-5461:90000`, and the age of
+/// the tenure now. Slots that the tenure began with came at 0. The master itself says which slots it has. The script writes
+/// a record only if it has changed.
 inline constexpr script slots_script{
     "local id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') "
     "local known = redis.call('GET', KEYS[2]) or '' "
@@ -320,12 +321,14 @@ inline constexpr script slots_script{
 /// For how long a tenure, the record of its slots, or a life marker is kept: ten years, in milliseconds.
 inline constexpr std::string_view tenure_kept = "315360000000";
 
-/// Of a server that stands alone. Keys: its life marker, the settings of its clients. Arguments: how long the marker is kept, in milliseconds, a word
-/// that is different in each call, the caller's settings. Writes a new marker if there is none, if another process of the server wrote the present one, or if the server has been a
-/// replica since. Answers the marker, its age in milliseconds, and the settings of other clients within the last hour; nothing if the server does
-/// not tell its run id. The settings are lines, each with the age of the marker at which it was last written, once a minute at most.
-/// A marker has four words: the run id, the replication id by which the server was a replica before (zeros: it was none), the run id in the
-/// marker before, or `-`, and the word of the call.
+/// The script keeps the life marker of a server that stands alone. Keys: the life marker, the settings of the clients.
+/// Arguments: how long the marker is kept, in milliseconds; a word that is different in each call; the caller's settings.
+/// The script writes a new marker if there is none, if another process of the server wrote the present one, or if the server
+/// has been a replica since. It answers the marker, its age in milliseconds, and the settings of other clients within the
+/// last hour. It answers nothing if the server does not tell its run id. The settings are lines. Each has the age of the
+/// marker at which it was last written; a client writes its line once a minute at most.
+/// A marker has four words: the run id, the replication id by which the server was a replica before (zeros: it was none),
+/// the run id in the marker before, or `-`, and the word of the call.
 inline constexpr script life_script{
     "local function told(section, name) return string.match(redis.call('INFO', section), name .. ':(%x+)') end "
     "local run, past = told('server', 'run_id'), told('replication', 'master_replid2') or '0' "

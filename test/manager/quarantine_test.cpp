@@ -1,5 +1,7 @@
 #include "support/virtual_world.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
@@ -160,6 +162,23 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_waits_for_who_may_be_old, rolling_
     w[2].connecting = true;
     w.at(w.now + 20ms, [this] { w[2].connecting = false; });
     auto const newcomer = w.manager();
+    BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
+    BOOST_TEST(held.held());
+}
+
+BOOST_FIXTURE_TEST_CASE(acquire_after_a_cancelled_first_one_waits_for_who_may_be_old, rolling_restart)
+{
+    w[2].connecting = true;
+    w.at(w.now + 20ms, [this] { w[2].connecting = false; });
+    auto const newcomer = w.manager();
+    error_code first;
+    asio::cancellation_signal cancel;
+    newcomer->async_acquire("another", {}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock) { first = ec; }));
+    w.run_for(5ms);
+    cancel.emit(asio::cancellation_type::terminal);
+    w.run_for(1ms);
+    BOOST_TEST((first == asio::error::operation_aborted));
+
     BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
     BOOST_TEST(held.held());
 }

@@ -278,4 +278,20 @@ BOOST_AUTO_TEST_CASE(greeted_after_a_restart_that_was_seen_does_not_believe_the_
     BOOST_TEST((h.identity().restarted && h.identity().began == now + 1s));
 }
 
+// The marker could not be read when the server came back, as it was out of memory.
+BOOST_AUTO_TEST_CASE(greeted_with_a_marker_after_a_seen_restart_stays_restarted)
+{
+    server_history h(60s);
+    clock::time_point const start{1000h};
+    h.greeted("first", 2h, log_state{}, start);
+    h.greeted("second", 5s, log_state{}, start + 10s);
+    BOOST_TEST(h.identity().restarted);
+
+    h.greeted("second", 8s, log_state{}, start + 13s, mark_of("second", "-", 2s));
+
+    BOOST_TEST(h.identity().restarted);
+    BOOST_TEST(!h.identity().durable);
+    BOOST_TEST((h.identity().began >= start + 10s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
