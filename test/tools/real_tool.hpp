@@ -17,6 +17,7 @@ public:
     {
         for (auto const* name : {"REDLOCK_URLS", "REDLOCK_CONFIG", "REDLOCK_PREFIX", "NO_COLOR"})
             environment_.push_back(std::string(name) + '=');
+        environment_.emplace_back("REDLOCK_RESTART_GUARD=automatic");  // the servers are new
     }
 
     /// Runs it to its end.

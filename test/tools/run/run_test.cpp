@@ -31,7 +31,7 @@ struct servers {
         for (auto const& s : all)
             urls.push_back(s.url());
         // On a machine where everything else is busy, too.
-        return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
+        return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
     }
 
     tool_run run(std::vector<std::string> arguments, std::string const& redirection = "") const

@@ -50,7 +50,7 @@ public:
     std::vector<std::string> environment() const
     {
         // Patient, as the machine may be busy; and nothing of whoever runs the tests.
-        return {"REDLOCK_URLS=" + urls, "REDLOCK_NODE_TIMEOUT=3s", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR="};
+        return {"REDLOCK_URLS=" + urls, "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=3s", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR="};
     }
 
     /// @param redirections  of a shell, such as ">/dev/full", or "| head"
