@@ -61,7 +61,7 @@ std::vector<result> command_under_lock(options const& o, progress const& p)
     std::vector<words> pings;
     for (std::size_t i = 0; i < lab.servers().size(); ++i)
         pings.push_back({"redis-cli", "-p", std::to_string(lab.servers().own(i)->port()), "PING"});
-    std::vector<words> const command{{tool(), "run", "bench:command", "--", "true"}};
+    std::vector<words> const command{{tool(), "run", "--restart-guard", "automatic", "bench:command", "true"}};
     auto const nodes = std::vector{fmt::format("REDLOCK_URLS={}", fmt::join(lab.servers().urls(), ","))};
     auto const rounds = lab.rounds(
         "command", [&] { return run_again_and_again(o.duration, pings, {}); },

@@ -66,7 +66,8 @@ std::vector<std::string> differences(std::string_view ours, std::string_view the
 {
     std::vector<std::string> all;
     for (auto const& [name, values] : values_of({std::string(ours), std::string(theirs)})) {
-        if (values.size() == 2)
+        bool const is_stricter = name == "restart_guard" && values.back() == name_of(restart_guard::strict);
+        if (values.size() == 2 && !is_stricter)
             all.push_back(fmt::format("another client has used {}={} within the last hour, this one {}", name, values[1], values[0]));
     }
     return all;

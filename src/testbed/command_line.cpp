@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -21,7 +22,7 @@ namespace redlock::testbed {
 namespace {
 
 constexpr int wrong_usage = 64;  // EX_USAGE of sysexits.h
-constexpr char a_time[] = "TIME";
+constexpr char a_time[] = "TIME", own_group[] = "Options";
 constexpr std::size_t first_column = 21, last_column = 120;
 
 constexpr std::pair<std::string_view, double> units[]{{"", 1e6}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
@@ -39,6 +40,9 @@ std::pair<std::optional<Number>, std::string_view> begin_of(std::string_view tex
 
 std::string in_words(std::chrono::nanoseconds ns)
 {
+    using namespace std::chrono_literals;
+    if (ns >= 1h && ns % 1h == 0ns)
+        return fmt::format("{}h", ns / 1h);
     auto const ms = static_cast<double>(ns.count()) / 1e6;
     return ms < 1000 ? fmt::format("{}ms", ms) : fmt::format("{}s", ms / 1000);
 }
@@ -49,17 +53,17 @@ std::size_t width_of(std::string_view text)
     return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Lines of words, each but the first behind the first column.
-std::string paragraph(std::string_view text)
+// Lines of words, each but the first behind the column @p indent.
+std::string paragraph(std::string_view text, std::size_t indent)
 {
     std::string lines;
-    std::size_t column = first_column;
+    std::size_t column = indent;
     while (!text.empty()) {
         auto const word = text.substr(0, text.find(' '));
-        if (column + width_of(word) > last_column) {
+        if (column + width_of(word) > last_column && !lines.empty()) {
             lines.back() = '\n';
-            lines.append(first_column, ' ');
-            column = first_column;
+            lines.append(indent, ' ');
+            column = indent;
         }
         lines.append(word) += ' ';
         column += width_of(word) + 1;
@@ -70,31 +74,48 @@ std::string paragraph(std::string_view text)
     return lines;
 }
 
-// The versions of CLI11 differ in how they lay it out, and break the lines of tables.
-std::string help_text(CLI::App const* app, std::string const&, CLI::AppFormatMode)
+// "-t, --ttl TIME"
+std::string names_of(CLI::Option const& o)
 {
-    auto text = fmt::format("usage: {} [OPTION]…", app->get_name());
-    for (auto const* o : app->get_options([](CLI::Option const* o) { return o->get_positional(); }))
-        text += fmt::format(" [{}]…", o->get_name(true));
-    text += fmt::format("\n\n{}\n", app->get_description());
-    bool times = false;
-    for (auto const& group : app->get_groups()) {
-        auto const options = app->get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
-        if (!options.empty())
-            text += fmt::format("\n{}:\n", group);
-        for (auto const* o : options) {
-            auto const name = fmt::format("  {} {}", o->get_name(), o->get_type_size() > 0 ? o->get_type_name() : "");
-            times = times || o->get_type_name() == a_time;
-            auto const there = width_of(name) + 2 <= first_column ? width_of(name) : 0;
-            text += fmt::format("{}{}{:{}}{}\n", name, there > 0 ? "" : "\n", "", first_column - there, paragraph(o->get_description()));
-        }
-    }
-    if (times)
-        text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h; without a unit, milliseconds.\n", a_time);
-    return app->get_footer().empty() ? text : fmt::format("{}\n{}\n", text, app->get_footer());
+    std::string all;
+    for (auto const& name : o.get_snames())
+        all += fmt::format("{}-{}", all.empty() ? "" : ", ", name);
+    for (auto const& name : o.get_lnames())
+        all += fmt::format("{}--{}", all.empty() ? "" : ", ", name);
+    return o.get_type_size() > 0 ? fmt::format("{} {}", all, o.get_type_name()) : all;
 }
 
 }  // namespace
+
+// The versions of CLI11 differ in how they lay it out, and break the lines of tables.
+std::string command_line::help_text() const
+{
+    auto text = fmt::format("usage: {} [OPTION]…", get_name());
+    for (auto const* o : get_options([](CLI::Option const* o) { return o->get_positional(); }))
+        text += fmt::format(" [{}]…", o->get_name(true));
+    text += fmt::format("\n\n{}\n", paragraph(get_description(), 0));
+    bool times = false;
+    auto groups = get_groups();
+    std::ranges::stable_partition(groups, [](auto const& g) { return g == own_group; });
+    for (auto const& group : groups) {
+        auto const options = get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
+        if (!options.empty())
+            text += fmt::format("\n{}:\n", group);
+        for (auto const* o : options) {
+            auto const name = "  " + names_of(*o);
+            times = times || o->get_type_name() == a_time;
+            auto const there = width_of(name) + 2 <= first_column ? width_of(name) : 0;
+            text += fmt::format("{}{}{:{}}{}\n", name, there > 0 ? "" : "\n", "", first_column - there, paragraph(o->get_description(), first_column));
+        }
+    }
+    if (times)
+        text += fmt::format("\n{}: 250ms, 1.5s, 2min or 1h{}.\n", a_time, needs_units_ ? "" : "; without a unit, milliseconds");
+    std::string notes;
+    std::istringstream lines(get_footer());
+    for (std::string line; std::getline(lines, line);)
+        notes += paragraph(line, 0) + '\n';
+    return notes.empty() ? text : fmt::format("{}\n{}", text, notes);
+}
 
 int early_exit::tell() const
 {
@@ -108,9 +129,9 @@ int early_exit::tell() const
 command_line::command_line(std::string program, std::string about, std::string notes) : App(std::move(about), std::move(program))
 {
     footer(std::move(notes));
-    formatter_fn(help_text);
+    formatter_fn([this](CLI::App const*, std::string const&, CLI::AppFormatMode) { return help_text(); });
     set_help_flag();  // those of ours come last
-    option_defaults()->group("Options")->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    option_defaults()->group(own_group)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 template <class Number>
@@ -138,17 +159,21 @@ template CLI::Option* command_line::add_number(std::string const&, unsigned&, un
 template CLI::Option* command_line::add_number(std::string const&, unsigned long&, unsigned long, unsigned long, std::string const&);
 template CLI::Option* command_line::add_number(std::string const&, unsigned short&, unsigned short, unsigned short, std::string const&);
 
-CLI::Option* command_line::add_nanoseconds(std::string const& option, nanoseconds given, nanoseconds low, nanoseconds high,
-                                           std::string const& about, std::function<void(nanoseconds)> take)
+CLI::Option* command_line::add_nanoseconds(std::string const& option, nanoseconds given, std::pair<nanoseconds, nanoseconds> limits,
+                                           std::string const& range, std::string const& about, std::function<void(nanoseconds)> take)
 {
-    auto const range = fmt::format("{} to {}", in_words(low), in_words(high));
+    auto const [low, high] = limits;
+    auto const from_to = fmt::format("{} to {}", in_words(low), in_words(high));
     auto const otherwise = given.count() == 0 ? "" : fmt::format(" ({})", in_words(given));
-    return add_value(option, a_time, fmt::format("{}, {}{}", about, range, otherwise), [=, this](std::string const& text) {
+    auto const text_of_range = range.empty() ? from_to : range;
+    return add_value(option, a_time, fmt::format("{}, {}{}", about, text_of_range, otherwise), [=, this](std::string const& text) {
         auto const [value, rest] = begin_of<double>(text);
         auto const* const unit = std::ranges::find(units, rest, [](auto const& u) { return u.first; });
+        if (needs_units_ && value && rest.empty())
+            refuse(option, text, fmt::format("a duration with a unit: {0}s or {0}ms", text));
         auto const ns = value && unit != std::end(units) ? *value * unit->second : NAN;
-        if (!(ns >= static_cast<double>(low.count()) && ns <= static_cast<double>(high.count())))
-            refuse(option, text, fmt::format("a duration from {}, such as 250ms or 1.5s", range));
+        if (!(ns >= static_cast<double>(limits.first.count()) && ns <= static_cast<double>(limits.second.count())))
+            refuse(option, text, fmt::format("a duration from {}, such as 250ms or 1.5s", from_to));
         take(nanoseconds(std::llround(ns)));
     });
 }
@@ -237,7 +262,7 @@ void command_line::refuse(std::string const& why) const
 
 void command_line::refuse(std::string const& option, std::string const& value, std::string const& must) const
 {
-    refuse(fmt::format("{} is \"{}\", but must be {}", option, without_urls(value), must));
+    refuse(fmt::format("{} is \"{}\", but must be {}", option.substr(0, option.find(',')), without_urls(value), must));
 }
 
 }  // namespace redlock::testbed

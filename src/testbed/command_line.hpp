@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace redlock::testbed {
@@ -26,12 +27,18 @@ public:
     CLI::Option* add_number(std::string const& option, Number& into, std::type_identity_t<Number> low, std::type_identity_t<Number> high,
                             std::string const& about);
 
-    /// A duration such as "250ms", "30s" or "2min"; without a unit, milliseconds.
+    /// A duration such as "250ms", "30s" or "2min"; without a unit, milliseconds, unless @ref require_units was called.
+    /// @param range  what the help says in place of "@p low to @p high"; empty: that
     template <class Duration>
-    CLI::Option* add_duration(std::string const& option, Duration& into, nanoseconds low, nanoseconds high, std::string const& about)
+    CLI::Option* add_duration(std::string const& option, Duration& into, nanoseconds low, nanoseconds high, std::string const& about,
+                              std::string const& range = {})
     {
-        return add_nanoseconds(option, into, low, high, about, [&into](auto ns) { into = std::chrono::duration_cast<Duration>(ns); });
+        return add_nanoseconds(option, into, {low, high}, range, about,
+                               [&into](auto ns) { into = std::chrono::duration_cast<Duration>(ns); });
     }
+
+    /// A duration without a unit is refused from now on.
+    void require_units() { needs_units_ = true; }
 
     /// Anything but nothing. @param kind  what it is, for the help: "FILE"
     CLI::Option* add_text(std::string const& option, std::string const& kind, std::string& into, std::string const& about);
@@ -52,11 +59,14 @@ public:
 private:
     CLI::Option* add_value(std::string const& option, std::string const& kind, std::string const& about,
                            std::function<void(std::string const&)> take);
-    CLI::Option* add_nanoseconds(std::string const& option, nanoseconds given, nanoseconds low, nanoseconds high,
-                                 std::string const& about, std::function<void(nanoseconds)> take);
+    CLI::Option* add_nanoseconds(std::string const& option, nanoseconds given, std::pair<nanoseconds, nanoseconds> limits,
+                                 std::string const& range, std::string const& about, std::function<void(nanoseconds)> take);
     template <class Number>
     Number number(std::string const& option, std::string const& text, Number low, Number high) const;
     [[noreturn]] void refuse(std::string const& option, std::string const& value, std::string const& must) const;
+    std::string help_text() const;
+
+    bool needs_units_ = false;
 };
 
 }  // namespace redlock::testbed

@@ -1,12 +1,15 @@
 #include "testbed/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -57,10 +60,15 @@ process::process(std::vector<std::string> words, process_options o) : options_(s
     for (auto& w : words)
         arguments.push_back(w.data());
     arguments.push_back(nullptr);
+    auto const add = [&](char* setting) {  // the first of a name counts; getenv and shells differ if a name is there twice
+        std::string_view const name(setting, std::strcspn(setting, "=") + 1);
+        if (std::ranges::none_of(environment, [=](char const* other) { return std::string_view(other).starts_with(name); }))
+            environment.push_back(setting);
+    };
     for (auto& e : options_.environment)
-        environment.push_back(e.data());  // the first of a name counts
+        add(e.data());
     for (char** e = environ; *e; ++e)
-        environment.push_back(*e);
+        add(*e);
     environment.push_back(nullptr);
     start([&] { become(arguments.data(), environment.data()); });
 }

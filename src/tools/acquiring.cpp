@@ -56,8 +56,8 @@ asio::awaitable<void> tell_who_has_it(lock_manager& locks, how_to_acquire const&
 void how_to_acquire::add_to(command_line& line)
 {
     using std::chrono::hours;
-    line.add_duration("--ttl,-t", ttl, 20ms, 24h, "for how long the servers keep the locks if nobody extends them");
-    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "for how long to wait for them; otherwise for ever")->each([this](std::string const&) { is_limited = true; });
+    line.add_ttl(ttl, "for how long the servers keep the locks if nobody extends them");
+    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "for how long to wait for them; otherwise for ever; also $REDLOCK_WAIT")->each([this](std::string const&) { is_limited = true; });
     line.add_flag("--nonblock,-n", at_once, "do not wait");
     line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365), "the locks are lost after this, however often they were renewed");
     line.add_flag("--shared,-s", shared, "share the lock with others that do; one KEY only");

@@ -32,7 +32,7 @@ struct global_option {
     bool takes_value;
 };
 
-constexpr std::array<global_option, 15> global_options{{
+constexpr std::array<global_option, 17> global_options{{
     {"--url", "-u", true},
     {"--prefix", "", true},
     {"--owner", "", true},
@@ -40,6 +40,8 @@ constexpr std::array<global_option, 15> global_options{{
     {"--node-timeout", "", true},
     {"--connect-timeout", "", true},
     {"--max-ttl", "", true},
+    {"--restart-guard", "", true},
+    {"--drift-factor", "", true},
     {"--ca-file", "", true},
     {"--certificate-file", "", true},
     {"--private-key-file", "", true},
@@ -49,6 +51,9 @@ constexpr std::array<global_option, 15> global_options{{
     {"--verbose", "-v", false},
     {"--quiet", "-q", false},
 }};
+
+// Options of some commands that may stand in the environment and in the file, too.
+constexpr std::array<std::string_view, 4> shared_options{"--ttl", "--wait", "--grace", "--at-least"};
 
 std::string text_of(char const* variable)
 {
@@ -94,6 +99,7 @@ command_line::command_line(std::string const& command, std::string about, std::s
     : testbed::command_line("redlock " + command, std::move(about), std::move(notes))
 {
     auto& c = settings_.locks;
+    require_units();
     option_defaults()->group(global_group);
     add_option("--url,-u", urls_,
                "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others; or, with commas between "
@@ -108,6 +114,12 @@ command_line::command_line(std::string const& command, std::string about, std::s
     add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long one node's vote is waited for");
     add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long to connect may take");
     add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all");
+    add_option("--restart-guard", restart_guard_,
+               "which nodes vote that may have forgotten locks as they restarted: strict, none before it is --max-ttl old or has a durable "
+               "log; automatic, also those of a set that is new as a whole; off, all (strict)")
+        ->type_name("RULE")
+        ->check(CLI::IsMember({"strict", "automatic", "off"}));
+    add_number("--drift-factor", c.drift_factor, 0, 0.1, "how far clocks may drift apart, of the time that passes; the same for all");
     add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; otherwise those of the system");
     add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
     add_text("--private-key-file", "FILE", c.tls.private_key_file, "its key, PEM");
@@ -124,6 +136,12 @@ void command_line::add_keys(std::vector<std::string>& into)
     add_option("KEY", into, "a lock's name; several are held together, or none of them")
         ->required()
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void command_line::add_ttl(std::chrono::milliseconds& into, std::string const& about)
+{
+    ttl_ = &into;
+    add_duration("--ttl,-t", into, 20ms, 24h, about + "; also $REDLOCK_TTL", "20ms to --max-ttl");
 }
 
 void command_line::add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about)
@@ -154,15 +172,18 @@ settings command_line::read(std::vector<std::string> arguments)
         set_help_flag("--help,-h", "the options");
         throw tools::description(*this);
     }
-    auto all = needs_settings_ ? defaults(arguments) : std::vector<std::string>();
-    std::ranges::move(arguments, std::back_inserter(all));
-    testbed::command_line::read(std::move(all));
+    auto const configured_options = needs_settings_ ? defaults(arguments) : std::vector<configured>();
+    parse(configured_options, std::move(arguments));
     if (key_ && (key_->empty() || key_->size() > longest_name))
         refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
     if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
         refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
     settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
     settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
+    settings_.locks.restart_guard = restart_guard_ == "strict" ? restart_guard::strict
+        : restart_guard_ == "automatic"                        ? restart_guard::automatic
+                                                               : restart_guard::off;
+    check_ttl();
     if (needs_settings_)
         choose_nodes();
     settings_.locks.stores = known_stores();
@@ -174,8 +195,38 @@ settings command_line::read(std::vector<std::string> arguments)
     return settings_;
 }
 
-// What the file and the environment say, as if it had been given before everything else: of an option that is given twice the later counts.
-std::vector<std::string> command_line::defaults(std::vector<std::string> const& given) const
+// As if they had been given first: if an option is given twice, the later one counts.
+void command_line::parse(std::vector<configured> const& defaults, std::vector<std::string> given)
+{
+    std::vector<std::string> all;
+    for (auto const& d : defaults)
+        all.push_back(d.text);
+    std::ranges::move(given, std::back_inserter(all));
+    try {
+        testbed::command_line::read(std::move(all));
+    } catch (testbed::early_exit const& e) {
+        std::string const why = e.what();
+        for (auto const& d : defaults) {
+            auto const value = d.text.find('=');
+            if (value != d.text.npos && why.find(fmt::format("{} is \"{}\"", d.text.substr(0, value), d.text.substr(value + 1))) != why.npos)
+                throw testbed::early_exit(wrong_configuration, fmt::format("{} (it stands in {})", why, d.where));
+        }
+        throw;
+    }
+}
+
+void command_line::check_ttl()
+{
+    auto const longest = settings_.locks.max_ttl;
+    if (ttl_ && count("--ttl") == 0)
+        *ttl_ = std::min(*ttl_, longest);
+    if (ttl_ && *ttl_ > longest)
+        refuse(fmt::format("--ttl is {}, but must be at most --max-ttl, {}. A restarted node does not vote for as long as --max-ttl, so all "
+                           "clients must have the same: raise it for all of them, or take a shorter --ttl and renew",
+                           in_words(*ttl_), in_words(longest)));
+}
+
+std::vector<command_line::configured> command_line::defaults(std::vector<std::string> const& given) const
 {
     auto path = text_of("REDLOCK_CONFIG");
     for (auto const& argument : given) {
@@ -184,37 +235,46 @@ std::vector<std::string> command_line::defaults(std::vector<std::string> const& 
         else if (argument.starts_with("--config="))
             path = argument.substr(argument.find('=') + 1);
     }
-    auto all = path.empty() ? std::vector<std::string>() : from_file(path);
+    auto all = path.empty() ? std::vector<configured>() : from_file(path);
+    auto const add = [&](std::string_view option, bool has_value) {
+        auto const variable = variable_of(option);
+        auto const text = text_of(variable.c_str());
+        if (!text.empty() && (has_value || is_yes(text)))
+            all.push_back({has_value ? fmt::format("{}={}", option, text) : std::string(option), '$' + variable});
+    };
     for (auto const& o : global_options) {
-        auto const text = text_of(variable_of(o.name).c_str());
-        if (o.name == "--url" || o.name == "--config" || text.empty())
-            continue;
-        if (o.takes_value)
-            all.push_back(fmt::format("{}={}", o.name, text));
-        else if (is_yes(text))
-            all.emplace_back(o.name);
+        if (o.name != "--url" && o.name != "--config")
+            add(o.name, o.takes_value);
+    }
+    for (auto const name : shared_options) {
+        if (get_option_no_throw(std::string(name)))
+            add(name, true);
     }
     return all;
 }
 
-std::vector<std::string> command_line::from_file(std::string const& path) const
+std::vector<command_line::configured> command_line::from_file(std::string const& path) const
 {
     std::ifstream file(path);
     file.peek();
     if (file.bad() || !file.is_open())  // such as a folder, which opens
         refuse_configuration(fmt::format("{} cannot be read", path));
-    std::vector<std::string> all;
+    std::vector<configured> all;
     try {
         for (auto const& item : CLI::ConfigINI().from_config(file)) {
             auto const option = "--" + item.name;
             auto const* const known = std::ranges::find(global_options, option, &global_option::name);
-            if (known == global_options.end() || option == "--config" || !item.parents.empty())
+            bool const is_global = known != global_options.end() && option != "--config";
+            bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
+            if (!(is_global || is_shared) || !item.parents.empty())
                 refuse_configuration(fmt::format("{}: there is no option \"{}\"", path, item.fullname()));
+            if (is_shared && !get_option_no_throw(option))
+                continue;  // it is for other commands
             for (auto const& value : item.inputs) {
-                if (known->takes_value)
-                    all.push_back(fmt::format("{}={}", option, value));
+                if (is_shared || known->takes_value)
+                    all.push_back({fmt::format("{}={}", option, value), path});
                 else if (is_yes(value))
-                    all.push_back(option);
+                    all.push_back({option, path});
             }
         }
     } catch (CLI::Error const& e) {

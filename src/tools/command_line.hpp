@@ -10,10 +10,10 @@
 
 namespace redlock::tools {
 
-/** The command line of one command: its own options and arguments, and the options that all have.
+/** The command line of one command: its own options and arguments, and the options that all commands have.
 
-    Of the latter each may stand in the environment, as REDLOCK_ and its name in capitals, or in a file ($REDLOCK_CONFIG, --config): what is
-    given counts, then the environment, then the file.
+    Each of the latter, and --ttl, --wait, --grace and --at-least, may stand in the environment, as REDLOCK_ and its name in capitals, or in
+    a file ($REDLOCK_CONFIG, --config). The command line comes first, then the environment, then the file.
 */
 class command_line : public testbed::command_line {
 public:
@@ -28,6 +28,9 @@ public:
     /// The name of one lock.
     void add_key(std::string& into);
 
+    /// --ttl: at most --max-ttl, which the default is cut to.
+    void add_ttl(std::chrono::milliseconds& into, std::string const& about);
+
     /// The nodes of another set than that of `--url`, with commas between them. `--password-file` is for them, too.
     void add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about);
 
@@ -41,8 +44,15 @@ public:
     settings read(std::vector<std::string> arguments);
 
 private:
-    std::vector<std::string> defaults(std::vector<std::string> const& given) const;
-    std::vector<std::string> from_file(std::string const& path) const;
+    /// An option, and where it stands: "$REDLOCK_TTL".
+    struct configured {
+        std::string text, where;
+    };
+
+    std::vector<configured> defaults(std::vector<std::string> const& given) const;
+    std::vector<configured> from_file(std::string const& path) const;
+    void parse(std::vector<configured> const&, std::vector<std::string> given);
+    void check_ttl();
     [[noreturn]] void refuse_configuration(std::string const& why) const;
     void choose_nodes();
 
@@ -52,13 +62,15 @@ private:
     std::vector<std::vector<std::string>*> other_sets_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
     std::string const* key_ = nullptr;
+    std::chrono::milliseconds* ttl_ = nullptr;
+    std::string restart_guard_ = "strict";
 };
 
 /// The heading of the options that all commands have.
 inline constexpr char global_group[] = "Options of all commands";
 
-/// Where such an option may stand in the environment: REDLOCK_NODE_TIMEOUT for "--node-timeout".
-std::string variable_of(std::string_view global_option);
+/// Where an option may stand in the environment: REDLOCK_NODE_TIMEOUT for "--node-timeout".
+std::string variable_of(std::string_view option);
 
 /// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them must be known.
 bool takes_value(std::string_view global_option);

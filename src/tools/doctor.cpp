@@ -140,7 +140,7 @@ int doctor_command(arguments given)
                       "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN. It acquires a lock of its own, which it gives back.");
     how_to_look how;
     auto& d = how.demands;
-    line.add_duration("--ttl,-t", d.ttl, 20ms, 24h, "that of the locks that are used here");
+    line.add_ttl(d.ttl, "that of the locks that are used here");
     d.used.add_to(line);
     line.add_duration("--watch", how.pause, 100ms, 24h, "look again and again, with such a pause; 10s if there is none");
     line.add_list("--skip", "CHECK", how.skipped, "leave these out");
@@ -153,6 +153,7 @@ int doctor_command(arguments given)
     d.max_ttl = s.locks.max_ttl;
     d.node_timeout = s.locks.node_timeout;
     d.drift_factor = s.locks.drift_factor;
+    d.restart_guard = s.locks.restart_guard;
     d.prefix = s.locks.prefix;
     return run(s, how);
 }

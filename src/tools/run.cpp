@@ -2,11 +2,14 @@
 
 #include "runtime/as_result.hpp"
 #include "testbed/early_exit.hpp"
+#include "testbed/node_urls.hpp"
 #include "tools/acquiring.hpp"
 #include "tools/child.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
+#include "tools/permissions.hpp"
+#include "tools/run_words.hpp"
 #include "tools/supervisor.hpp"
 #include "tools/with_locks.hpp"
 
@@ -39,6 +42,7 @@ using std::chrono::milliseconds;
 
 struct run_options {
     how_to_acquire how;
+    std::string key;
     std::vector<std::string> words;
     std::string shell_command, on_lost = "term";
     milliseconds grace{5'000}, at_least{0};
@@ -228,43 +232,37 @@ private:
     enum class interrupt { none, of_all, of_command_alone } interrupted_ = interrupt::none;
 };
 
-// The command of "run KEY… -- CMD…" or "run KEY CMD…": it begins behind the first "--", or with the second word that is neither an option
-// nor its value, unless -c came before. What follows is not ours to read.
-std::vector<std::string> take_command(arguments& given, CLI::App const& line)
-{
-    auto begin = std::ranges::find(given, "--");
-    bool const is_marked = begin != given.end();
-    int words = 0;
-    for (auto word = given.begin(); word != begin && !is_marked; ++word) {
-        if (!word->starts_with('-') || *word == "-") {
-            if (++words == 2) {
-                begin = word;
-                break;
-            }
-        } else if (auto const* const option = line.get_option_no_throw(word->starts_with("--") ? *word : word->substr(0, 2));
-                   option && option->check_name("-c")) {
-            return {};
-        } else if (option && option->get_items_expected_max() > 0 && (word->starts_with("--") || word->size() == 2) && word + 1 != given.end()) {
-            ++word;
-        }
-    }
-    std::vector<std::string> command(begin + (is_marked ? 1 : 0), given.end());
-    given.erase(begin, given.end());
-    return command;
-}
-
 void add_options(command_line& line, run_options& o)
 {
+    line.add_option("KEY", o.key, "the lock's name, unless -k names some");
+    line.add_option("--key,-k", o.how.keys, "a lock's name, once for each; several are held together, or none of them")
+        ->type_name("KEY")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
     o.how.add_to(line);
     line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the status if somebody else has it");
     line.add_text("--command,-c", "TEXT", o.shell_command, "run this by /bin/sh");
     line.add_duration("--grace", o.grace, 0ms, 1h, "what the command gets between SIGTERM and SIGKILL if the lock cannot be kept; at most half of the ttl");
     line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let it go on")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
-    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended");
+    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended; also $REDLOCK_AT_LEAST");
     line.add_flag("--skip-busy", o.skip_busy, "status 0 if somebody else has it, for schedules");
     line.add_flag("--foreground", o.foreground, "leave the command in our process group; then only itself is stopped, not what it has started");
     line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how it has ended to this descriptor, one line of JSON");
+}
+
+void check_words(command_line const& line, run_options const& o)
+{
+    if (o.how.keys.empty())
+        line.refuse("there is no lock: redlock run KEY CMD…");
+    if (o.words.empty() && o.shell_command.empty())
+        line.refuse("there is no command: redlock run KEY CMD…");
+    if (!o.words.empty() && !o.shell_command.empty())
+        line.refuse(fmt::format("-c or a command, not both; several locks are named by -k: redlock run -k {} -k {} -c …",
+                                shell_word(o.how.keys.front()), shell_word(o.words.front())));
+    if (auto const others = names_before_mark(o.words); !others.empty() && !o.key.empty())
+        line.refuse(fmt::format("\"{0}\" is no command; several locks are named by -k: redlock run -k {1} -k {2} -- CMD…",
+                                testbed::without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
 }
 
 void check_nesting(run_options const& o, settings const& s)
@@ -281,18 +279,21 @@ void check_nesting(run_options const& o, settings const& s)
 
 int run(arguments given)
 {
-    command_line line("run", "Runs a command while it holds locks, and stops it before they are lost: redlock run KEY… -- CMD…, redlock run KEY CMD…, redlock run KEY -c 'sh'.",
-                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 somebody else has it; 77 password or\n"
+    command_line line("run",
+                      "Runs a command while it holds locks, and stops it before they are lost: redlock run KEY CMD…, redlock run -k KEY -k KEY CMD…, "
+                      "redlock run KEY -c 'sh'. The command begins at the first word behind the key; a -- between them is dropped.",
+                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 somebody else has it; 77 password or "
                       "access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 it cannot be run.");
     run_options o;
-    line.add_keys(o.how.keys);
     add_options(line, o);
-    o.words = take_command(given, line);
-    auto s = line.read(std::move(given));
-    if (!o.shell_command.empty() && o.words.empty())
+    auto split = split_words(std::move(given), line);
+    o.words = std::move(split.command);
+    auto s = line.read(std::move(split.ours));
+    if (!o.key.empty())
+        o.how.keys.push_back(o.key);
+    check_words(line, o);
+    if (o.words.empty())
         o.words = {"/bin/sh", "-c", o.shell_command};
-    else if (!o.shell_command.empty() || o.words.empty())
-        line.refuse(o.words.empty() ? "there is no command: redlock run KEY -- CMD…" : "either -c or a command, not both");
     if (auto const how = ::fcntl(o.status_fd, F_GETFL); o.status_fd >= 0 && (how < 0 || (how & O_ACCMODE) == O_RDONLY))
         line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
     if (o.status_fd > STDERR_FILENO)  // the others the command has in any case

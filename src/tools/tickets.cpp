@@ -126,7 +126,7 @@ constexpr auto notes = "Status: 0 done, 1 it is not held any more, 69 too few no
 int acquire(arguments given)
 {
     command_line line("acquire", "Acquires locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". Nobody renews them otherwise.",
-                      "Prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) for a shell,\n"
+                      "Prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) for a shell, "
                       "or, with -o json, a document.\nStatus: 0 held, 75 busy, 69 no quorum.");
     how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};
     line.add_keys(how.keys);
@@ -142,7 +142,7 @@ int renew(arguments given)
     ticket_arguments what;
     milliseconds ttl = ttl_of_scripts;
     what.add_to(line);
-    line.add_duration("--ttl,-t", ttl, 20ms, 24h, "for how long the servers keep the locks from now on");
+    line.add_ttl(ttl, "for how long the servers keep the locks from now on");
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
     return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });

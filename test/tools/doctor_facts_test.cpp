@@ -488,6 +488,12 @@ BOOST_AUTO_TEST_CASE(same_settings_names_what_clients_have_differently)
     BOOST_TEST(different[1].why == "clients within the last hour had different settings: fencing was true and false");
 
     for (auto& f : nodes)
+        f.clients = text("5000 restart_guard=automatic\n7000 restart_guard=strict\n");
+    BOOST_TEST((found(nodes, "same-settings").front().level == level::ok));  // the command line beside a program
+    nodes[1].clients.text += "9000 restart_guard=off\n";
+    BOOST_TEST((found(nodes, "same-settings").front().level == level::warning));
+
+    for (auto& f : nodes)
         f.clients = error("NOPERM");
     BOOST_TEST((found(nodes, "same-settings").front().level == level::unknown));
 }
@@ -504,14 +510,16 @@ BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
     BOOST_TEST((level_now() == level::critical));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_restart_guard_makes_of_young_servers)
+BOOST_AUTO_TEST_CASE(restart_guard_with_young_servers_says_who_does_not_vote)
 {
     auto nodes = healthy_set();
     auto const make_young = [&](std::size_t i, bool has_log) {
         set(nodes[i].info, "uptime_in_seconds", "21");
         set(nodes[i].info, "aof_enabled", has_log ? "1" : "0");
     };
-    auto const now = [&] { return found(nodes, "restart-guard").front(); };
+    auto d = usual();
+    d.restart_guard = redlock::restart_guard::automatic;
+    auto const now = [&] { return found(nodes, "restart-guard", d).front(); };
     BOOST_TEST(now().why == "all vote; 3 of 3 would at once after a restart, the others after 60 s (max_ttl)");
 
     make_young(0, true);
@@ -523,9 +531,13 @@ BOOST_AUTO_TEST_CASE(what_the_restart_guard_makes_of_young_servers)
     BOOST_TEST((now().level == level::critical));  // one is old, so the others have restarted
     BOOST_TEST(now().why.find("2 of 3 nodes have restarted and do not vote: no lock for 40 s") == 0u);
     make_young(2, false);
-    BOOST_TEST((now().level == level::ok));  // all are young, so the set is new
-    BOOST_TEST(now().why.find("with restart_guard::strict there is no lock for 40 s") != std::string::npos);
+    BOOST_TEST((now().level == level::warning));  // all are young, so the set is taken for new
+    BOOST_TEST(now().why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
+    d.restart_guard = redlock::restart_guard::strict;
+    BOOST_TEST((now().level == level::critical));
+    BOOST_TEST(now().why.find("3 of 3 nodes have restarted and do not vote: no lock for 40 s (--restart-guard strict)") == 0u);
 
+    d.restart_guard = redlock::restart_guard::automatic;
     make_young(1, true);
     nodes.pop_back();  // of two, both are needed, and one remembers
     BOOST_TEST((now().level == level::critical));

@@ -149,6 +149,14 @@ BOOST_AUTO_TEST_CASE(differences_of_settings_name_each_setting_and_both_values)
         BOOST_TEST(differences(ours, shared_settings(other)).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(differences_of_a_client_that_is_stricter_are_left_out)
+{
+    auto const automatic = shared_settings({.nodes = {"a"}}), strict = shared_settings({.nodes = {"a"}, .restart_guard = restart_guard::strict});
+    BOOST_TEST(differences(automatic, strict).empty());
+    BOOST_TEST(differences(strict, automatic).size() == 1u);
+    BOOST_TEST(differences(strict, strict).empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
 {
     auto where = parse_url("redis://s");

@@ -6,6 +6,7 @@
 #include "tools/server_place.hpp"
 
 #include <redlock/error.hpp>
+#include <redlock/restart_guard.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct demands {
     std::chrono::milliseconds max_ttl{60'000};
     std::chrono::milliseconds node_timeout{50};
     double drift_factor = 0.01;
+    redlock::restart_guard restart_guard = redlock::restart_guard::strict;
     uses used{};
     std::string prefix = "lock:";
     std::string probe = "=doctor";        ///< the name of the lock that is tried

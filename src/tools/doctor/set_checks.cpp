@@ -103,8 +103,10 @@ findings same_settings(nodes const& all, demands const&)
     }
     findings found;
     for (auto const& [name, values] : redis::values_of(lines)) {
+        // This tool is strict by default, and programs are automatic: both are as safe as the automatic ones.
+        bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
         if (values.size() > 1)
-            found.push_back({.level = level::warning,
+            found.push_back({.level = is_usual ? level::ok : level::warning,
                              .why = fmt::format("clients within the last hour had different settings: {} was {}", name, fmt::join(values, " and ")),
                              .mend = "redlock doctor  # an hour after all clients were given one value: docs/guarantees.md"});
     }
@@ -161,21 +163,26 @@ std::pair<std::size_t, std::chrono::seconds> waiting(nodes const& all, demands c
 
 findings guard(nodes const& all, demands const& d)
 {
-    auto const [young, until] = waiting(all, d, restart_guard::automatic);
+    auto const [young, until] = waiting(all, d, d.restart_guard);
     auto const [strictly_young, until_strictly] = waiting(all, d, restart_guard::strict);
     auto const ages = ages_of(all, d);
     auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
     finding found{.values = {{"waiting", young}, {"waiting_ms", std::chrono::milliseconds(until).count()}, {"durable", durable}}};
     if (until.count() > 0) {
         found.level = level::critical;
-        found.why = fmt::format("{} of {} nodes have restarted and do not vote: no lock for {} s", young, all.size(), until.count());
+        found.why = fmt::format("{} of {} nodes have restarted and do not vote: no lock for {} s (--restart-guard {})", young, all.size(), until.count(),
+                                d.restart_guard == restart_guard::strict ? "strict" : "automatic");
         found.mend = fmt::format("sleep {}  # and give the nodes a durable log", until.count());
     } else if (young > 0) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} nodes have restarted and do not vote yet; the others are enough", young, all.size());
         found.mend = "redlock doctor --watch 10s";
     } else if (strictly_young > 0) {
-        found.why = fmt::format("all vote, as they are new together; with restart_guard::strict there is no lock for {} s", until_strictly.count());
+        found.level = until_strictly.count() > 0 ? level::warning : level::ok;
+        found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
+                                "nodes are new",
+                                strictly_young, all.size(), until_strictly.count());
+        found.mend = "redlock --restart-guard strict doctor  # and give the nodes a durable log";
     } else {
         found.why = fmt::format("all vote; {} of {} would at once after a restart, the others after {} (max_ttl)", durable, all.size(), in_words(d.max_ttl));
     }

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
     BOOST_TEST(s.run({"x", "--", "true"}).status == 0);
     BOOST_TEST(s.run({"x", "-c", "exit 3"}).status == 3);
     BOOST_TEST(s.run({"x", "sh", "-c", "exit 4"}).status == 4);
-    BOOST_TEST(s.run({"-c", "echo \"$REDLOCK_KEY\"", "x", "y"}).out == "x\ny\n");
+    BOOST_TEST(s.run({"-c", "echo \"$REDLOCK_KEY\"", "-k", "x", "-k", "y"}).out == "x\ny\n");
     BOOST_TEST(s.run({"x", "-c", "kill -9 $$"}).status == 128 + 9);
     BOOST_TEST(s.run({"x", "-c", "kill -TERM $$"}).status == 128 + 15);
     BOOST_TEST(s.run({"x", "--", "no such command"}).status == 127);
@@ -90,11 +90,11 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
     refused({"x"}, "there is no command");
     refused({"x", "--", }, "there is no command");
     refused({"-c", "true", "x", "--", "true"}, "not both");
-    refused({"--ttl", "soon", "x", "true"}, "--ttl,-t is \"soon\"");
-    refused({"--ttl", "2h", "x", "true"}, "ttl is 7200000 ms");
+    refused({"--ttl", "soon", "x", "true"}, "--ttl is \"soon\"");
+    refused({"--ttl", "2h", "x", "true"}, "--max-ttl");
     refused({"--no-such", "x", "true"}, "no option \"--no-such\"");
     refused({"--on-lost", "pray", "x", "true"}, "pray");
-    refused({"--shared", "x", "y", "--", "true"}, "shared");
+    refused({"--shared", "-k", "x", "-k", "y", "true"}, "shared");
     refused({"--status-fd", "77", "x", "true"}, "--status-fd is 77");
     refused({"x:=fence", "true"}, ":=fence");
     BOOST_TEST(started_tool({"run", "x", "true"}, {"REDLOCK_URLS="}).wait().status == 78);
@@ -177,8 +177,8 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
     BOOST_TEST(started_tool({"-u", locked.url(), "run", "-n", "x", "true"}).wait().status == 77);
     temporary_folder folder;
     std::ofstream(folder.path + "/password") << "geheim\n";
-    BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
-    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\n";
+    BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_RESTART_GUARD=automatic", "REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
+    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\nrestart-guard = automatic\n";
     auto const configured = started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"}).wait();
     BOOST_TEST(configured.status == 0);
     BOOST_TEST(configured.out == "jobs:x\n");
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
 BOOST_AUTO_TEST_CASE(the_command_hears_what_it_holds)
 {
     servers s(3);
-    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "b", "a", "--",
+    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--",
                           "sh", "-c", "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test $REDLOCK_FENCE -gt 0;"
                                       "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
     BOOST_TEST(e.status == 0, e.err);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(killed_itself_it_takes_the_command_along)
         BOOST_TEST(runs.wait().status == 128 + signal);
         BOOST_TEST(comes_true([&] { return ::kill(pid, 0) != 0 || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos; }));
     }
-    BOOST_TEST(s.run({"x", "y", "--", "true"}).status == 0);  // once the ttl is over
+    BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // once the ttl is over
 }
 
 // dash does not take a number of two digits for one of a descriptor.
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
         arguments.insert(arguments.begin(), {"--status-fd", "5"});
         return last_word(s.run(std::move(arguments), "5>&1 >/dev/null").out);
     };
-    auto const exited = end_of({"x", "y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
+    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
     BOOST_TEST(exited.at("schema").as_int64() == 1);
     BOOST_TEST(exited.at("reason").as_string() == "exited");
     BOOST_TEST(exited.at("status").as_int64() == 3);

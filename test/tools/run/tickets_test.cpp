@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(redlock_tickets)
 namespace {
 
 struct one_server {
-    std::vector<std::string> environment() const { return {"REDLOCK_URLS=" + server.url(), "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL}; }
+    std::vector<std::string> environment() const { return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL}; }
     tool_run tool(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment()).wait(); }
     std::string token(std::vector<std::string> arguments) const
     {
