@@ -95,11 +95,17 @@ std::string fish_option(std::string_view condition, option_text const& o)
 
 std::string for_bash(std::vector<command_text> const& commands)
 {
-    std::vector<std::string> names, globals;
+    std::vector<std::string> names, globals, with_value;  // of the options of run
     std::string values, words;
     for (auto const& o : options_everywhere(commands)) {
         globals.insert(globals.end(), o.names.begin(), o.names.end());
         values += bash_values("*", o);
+    }
+    for (auto const& c : commands) {
+        for (auto const& o : c.options) {
+            if (c.name == "run" && !o.value.empty())
+                with_value.insert(with_value.end(), o.names.begin(), o.names.end());
+        }
     }
     for (auto const& c : commands) {
         names.push_back(c.name);
@@ -110,16 +116,23 @@ std::string for_bash(std::vector<command_text> const& commands)
     return fmt::format(R"(# What completes the words of redlock in bash.
 _redlock()
 {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= options operands words= i
+    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= key= options operands words= i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; ++i)); do
-        case ${{COMP_WORDS[i]}} in
-        --)  # behind it is somebody else's command
-            if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else COMPREPLY=($(compgen -c -- "$cur")); fi
-            return ;;
-        {}) command=${{command:-${{COMP_WORDS[i]}}}} ;;
+        case $command:${{COMP_WORDS[i]}} in
+        *:--|run:[!-]*)  # the key; or, behind a key or "--", somebody else's command
+            if [[ -n $key || ${{COMP_WORDS[i]}} == -- ]]; then break; fi
+            key=yes ;;
+        run:-k|run:--key) key=yes; ((++i)) ;;
+        {}) ((++i)); [[ ${{COMP_WORDS[i]}} == = ]] && ((++i)) ;;
+        :{}) command=${{COMP_WORDS[i]}} ;;
         esac
     done
+    [[ ${{COMP_WORDS[i]}} == -- ]] && ((i < COMP_CWORD)) && ((++i))
+    if ((i < COMP_CWORD)) || [[ $i == "$COMP_CWORD" && ( -n $key && $cur != -* || ${{COMP_WORDS[i-1]}} == -- ) ]]; then
+        if declare -F _command_offset >/dev/null; then _command_offset $i; else COMPREPLY=($(compgen -c -- "$cur")); fi
+        return
+    fi
     # bash takes --output=json for three words.
     if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${{COMP_WORDS[COMP_CWORD-2]}}; fi
     case $command:$prev in
@@ -132,7 +145,8 @@ _redlock()
 }}
 complete -F _redlock redlock
 )",
-                       fmt::join(names, "|"), values, fmt::join(globals, " "), fmt::join(names, " "), words);
+                       fmt::format("*:{}", fmt::join(with_value, "|*:")), fmt::join(names, "|:"), values, fmt::join(globals, " "),
+                       fmt::join(names, " "), words);
 }
 
 std::string for_zsh(std::vector<command_text> const& commands)

@@ -127,14 +127,23 @@ BOOST_AUTO_TEST_CASE(bash_is_told_of_all_commands_options_and_choices)
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(behind_two_dashes_is_somebody_else_s_command)
+BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
 {
     redlock::testbed::temporary_folder const folder;
     auto const script = kept(folder, "redlock.bash", say({"completion", "bash"}).out);
+    auto const offers = [&](std::vector<std::string> const& words) {
+        return std::ranges::count(completed(script, words), "redis-server") > 0;
+    };
 
-    auto const offered = completed(script, {"redlock", "hold", "key", "--", "redis-ser"});
-
-    BOOST_TEST(std::ranges::count(offered, "redis-server") > 0);
+    for (auto const& before : {std::vector<std::string>{"key", "--"}, {"key"}, {"-t", "5s", "key"}, {"-k", "a", "-k", "b"}, {"-n", "key", "--"}}) {
+        auto words = before;
+        words.insert(words.begin(), {"redlock", "-o", "json", "run"});
+        words.emplace_back("redis-ser");
+        BOOST_TEST(offers(words));
+    }
+    BOOST_TEST(!offers({"redlock", "run", "redis-ser"}));
+    BOOST_TEST(!offers({"redlock", "run", "-t", "redis-ser"}));
+    BOOST_TEST(completed(script, {"redlock", "run", "key", "--on-l"}) == std::vector<std::string>{"--on-lost"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(other_shells_understand_their_scripts)
