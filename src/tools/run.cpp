@@ -26,6 +26,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <system_error>
@@ -45,7 +46,7 @@ struct run_options {
     std::string key;
     std::vector<std::string> words;
     std::string shell_command, on_lost = "term";
-    milliseconds grace{5'000}, at_least{0};
+    milliseconds grace{-1}, at_least{0};  // a negative grace: none was given
     int busy_status = busy;
     int status_fd = -1;
     bool skip_busy = false, no_renew = false, foreground = false;
@@ -133,12 +134,7 @@ private:
         try {
             child command({.words = options_.words, .environment = environment(held, lost_for_it), .gives = lost[0], .as = lost_for_it, .in_our_group = options_.foreground}, given_);
             ::close(lost[0]);
-            auto const care = std::make_shared<supervisor>(signals, held, command,
-                                                           supervisor::options{.ttl = options_.how.ttl,
-                                                                               .grace = options_.grace,
-                                                                               .then = policy(),
-                                                                               .lost = close_lost,
-                                                                               .say = [this](std::string const& text) { say(text); }});
+            auto const care = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
             bool const kept = co_await care->run();
             e = {.reason = !kept ? "lost" : command.signal_that_ended_it() != 0 ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
             if (kept && command.signal_that_ended_it() == SIGINT)
@@ -155,6 +151,18 @@ private:
             co_await stay(held, begun + options_.at_least, signals);
         co_await give_back(held, e);
         co_return e;
+    }
+
+    supervisor::options supervision(std::function<void()> lost) const
+    {
+        auto const& how = options_.how;
+        return {.ttl = how.ttl,
+                .max_hold = how.max_hold,
+                .grace = options_.grace < 0ms ? default_grace(how.ttl) : options_.grace,
+                .patience = options_.no_renew ? 0ms : settings_.locks.node_timeout,
+                .then = policy(),
+                .lost = std::move(lost),
+                .say = [this](std::string const& text) { say(text); }};
     }
 
     // For schedules on clocks that are not quite the same: whoever comes a little later finds it taken.
@@ -242,7 +250,9 @@ void add_options(command_line& line, run_options& o)
     o.how.add_to(line);
     line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the status if somebody else has it");
     line.add_text("--command,-c", "TEXT", o.shell_command, "run this by /bin/sh");
-    line.add_duration("--grace", o.grace, 0ms, 1h, "what the command gets between SIGTERM and SIGKILL if the lock cannot be kept; at most half of the ttl");
+    line.add_duration("--grace", o.grace, 0ms, 1h,
+                      "time between SIGTERM and SIGKILL if the lock cannot be kept, min(5s, ttl / 5); "
+                      "at most half of the ttl and of --max-hold");
     line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let it go on")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
     line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended; also $REDLOCK_AT_LEAST");

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For what the command has left behind in its group. We hear of its end only if it has come to us.
+// For processes that the command has left behind in its group. The end of one is a SIGCHLD only if its parent has ended.
 constexpr auto look_every = 500ms, look_often = 20ms;
 
 std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
@@ -28,12 +28,19 @@ std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
 
 }  // namespace
 
+std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl)
+{
+    return std::min<std::chrono::milliseconds>(5s, ttl / 5);
+}
+
 supervisor::supervisor(asio::signal_set& signals, lock& l, supervised& c, options o)
     : held_(l),
       child_(c),
       options_(std::move(o)),
-      margin_(margin_of(options_.ttl)),
-      grace_(std::min(options_.grace, (options_.ttl - margin_) / 2)),
+      time_to_work_(options_.max_hold > 0ms ? std::min(options_.ttl, options_.max_hold) : options_.ttl),
+      margin_(margin_of(time_to_work_)),
+      grace_(std::min(options_.grace, (time_to_work_ - margin_) / 2)),
+      patience_(std::min(options_.patience, margin_)),
       signals_(signals),
       wake_(signals.get_executor())
 {
@@ -110,19 +117,35 @@ void supervisor::act()
 {
     if (child_.was_stopped()) {
         child_.stop_with_it();
-        // We were stopped, and renewed nothing: what has lost its lock meanwhile does not go on.
+        // Nobody has renewed the lock while we were stopped. A command that has lost it does not continue.
         if (held_.held() || options_.then == on_lost::warn)
             child_.go_on();
         else
             kill("was lost while the command was stopped");
     }
     auto const at = now();
-    if (lost_ && at < std::min(hard_end(), kill_at_) && options_.then != on_lost::kill)
+    auto const end = std::min(hard_end(), kill_at_);
+    if (lost_ && at < end && options_.then != on_lost::kill)
         stop_softly("is lost");
-    else if (lost_ || at >= std::min(hard_end(), kill_at_))
+    else if (lost_ || at >= end)
         kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
-    else if (at >= soft_end())
-        stop_softly(fmt::format("cannot be kept, and will be lost in {}", in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - at))));
+    else if (at < last_renewal())
+        has_begun_last_renewal_ = false;
+    else if (renews() && !std::exchange(has_begun_last_renewal_, true))
+        renew(at);
+    else if (at >= std::max(soft_end(), wait_until_) && options_.then == on_lost::term)
+        stop_softly(fmt::format("cannot be kept, and will be lost in {}",
+                                in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - at))));
+}
+
+// After a pause of this process there is less time than usual, or none: then the renewal takes some of the grace.
+void supervisor::renew(clock::time_point at)
+{
+    wait_until_ = std::min(std::max(soft_end(), at + patience_), hard_end());
+    held_.async_extend(options_.ttl, asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code) {
+        self->wait_until_ = {};
+        self->wake_.cancel();
+    }));
 }
 
 void supervisor::tell_loss()
@@ -133,8 +156,6 @@ void supervisor::tell_loss()
 
 void supervisor::stop_softly(std::string const& why)
 {
-    if (options_.then == on_lost::kill)
-        return;  // its time has not come
     if (is_told_)
         return;
     bool const stops = options_.then == on_lost::term;
@@ -153,7 +174,7 @@ void supervisor::kill(std::string const& why)
         return stop_softly(why);
     child_.signal(SIGKILL);
     if (std::exchange(is_killed_, true))
-        return;  // who was about to fork has a child now
+        return;  // again, as a process that was about to fork has a child now
     tell_loss();
     options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
 }
@@ -168,15 +189,27 @@ clock::time_point supervisor::hard_end() const
     return held_.valid_until() - margin_;
 }
 
+bool supervisor::renews() const
+{
+    return patience_ > 0ms && !is_told_;
+}
+
+clock::time_point supervisor::last_renewal() const
+{
+    return (options_.then == on_lost::term ? soft_end() : hard_end()) - (renews() ? patience_ : 0ms);
+}
+
 clock::time_point supervisor::next_step() const
 {
     if (is_killed_)
         return now() + look_often;
-    auto step = soft_end();
-    if (options_.then == on_lost::warn)
-        step = is_told_ ? clock::time_point::max() : hard_end();
-    else if (is_told_ || options_.then == on_lost::kill)
-        step = std::min(hard_end(), kill_at_);
+    auto step = std::min(hard_end(), kill_at_);
+    if (options_.then == on_lost::warn && is_told_)
+        step = clock::time_point::max();
+    else if (renews() && !has_begun_last_renewal_)
+        step = last_renewal();
+    else if (options_.then == on_lost::term && !is_told_)
+        step = std::max(soft_end(), wait_until_);
     return child_.has_ended() ? std::min(step, now() + look_every) : step;
 }
 

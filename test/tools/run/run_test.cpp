@@ -333,6 +333,14 @@ BOOST_AUTO_TEST_CASE(without_renewal_or_after_max_hold_the_command_is_stopped)
     BOOST_TEST(s.run({"--no-renew", "-t", "50s", "x", "true"}).status == 0);
 }
 
+BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_work)
+{
+    servers s;
+    auto const e = s.run({"-t", "60s", "--grace", "30s", "--max-hold", "20s", "x", "-c", "sleep 0.2; exit 3"});
+    BOOST_TEST(e.status == 3, e.err);
+    BOOST_TEST(e.err == "");
+}
+
 BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
 {
     servers s;
