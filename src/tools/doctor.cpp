@@ -143,7 +143,12 @@ int doctor_command(arguments given)
     line.add_ttl(d.ttl, "that of the locks that are used here");
     d.used.add_to(line);
     line.add_duration("--watch", how.pause, 100ms, 24h, "look again and again, with such a pause; 10s if there is none");
-    line.add_list("--skip", "CHECK", how.skipped, "leave these out");
+    line.add_option("--skip", how.skipped, "leave these checks out; repeated, it leaves out more")
+        ->type_name("CHECK,…")
+        ->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    line.add_flag("--strict", d.strict, "a server release after its end of life is a WARN, not a remark");
     line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at so many keys of each server");
     line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor); its counters of fencing tokens stay unless it begins like that");
     complete_watch(given);

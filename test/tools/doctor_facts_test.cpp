@@ -256,22 +256,52 @@ BOOST_AUTO_TEST_CASE(what_a_server_is)
                   }});
 }
 
-BOOST_AUTO_TEST_CASE(versions_and_their_end)
+BOOST_AUTO_TEST_CASE(version_check_knows_releases_and_their_end_of_life)
 {
     using enum level;
     auto const is = [](std::string version) { return [=](node_facts& f, demands&) { set(f.info, "redis_version", version); }; };
     must_be_told({"version", ok, "Redis 7.4.1 is corrected until 2026-11-30", "", is("7.4.1")});
-    must_be_told({"version", warning, "Redis 7.0.15 gets no corrections since 2024-07-29", "upgrade", is("7.0.15")});
-    must_be_told({"version", unknown, "99.1.0 is corrected is not known", "INFO server", is("99.1.0")});
-    must_be_told({"version", critical, "Redis 5.0.7 is too old", "upgrade", is("5.0.7")});
-    must_be_told({"version", critical, "fencing needs 6.2", "upgrade", [](auto& f, auto& d) {
+    must_be_told({"version", ok, "Redis 8.2.3 is corrected; no end of life is announced", "", is("8.2.3")});
+    must_be_told({"version", ok, "Redis 8.10.0 is corrected; no end of life is announced", "", is("8.10.0")});
+    must_be_told({"version", unknown, "Redis 7.9.227 is no release that this version of redlock knows", "INFO server", is("7.9.227")});
+    must_be_told({"version", critical, "Redis 5.0.7 is too old", "apt-cache policy redis-server", is("5.0.7")});
+    must_be_told({"version", critical, "fencing needs 6.2", "apt-cache policy redis-server", [](auto& f, auto& d) {
                       set(f.info, "redis_version", "6.0.16");
                       d.used.fencing = true;
                   }});
-    must_be_told({"version", ok, "Valkey 8.1.3", "", [](auto& f, auto&) { set(f.info, "valkey_version", "8.1.3"); }});
-    BOOST_TEST((end_of_life("redis", "7.2") == end_of_life("redis", "7.2.5")));
-    BOOST_TEST(!end_of_life("redis", "7"));
-    BOOST_TEST(!end_of_life("redis", "8.1"));  // which is Valkey's
+    must_be_told({"version", ok, "Valkey 8.1.3 is corrected until 2028-03-31", "", [](auto& f, auto&) { set(f.info, "valkey_version", "8.1.3"); }});
+    must_be_told({"version", ok, "Valkey 9.1.3 is corrected until 2029-05-19", "", [](auto& f, auto&) { set(f.info, "valkey_version", "9.1.3"); }});
+    BOOST_TEST(!life_of("redis", "8.1").is_known);  // a release of Valkey
+    BOOST_TEST(!life_of("redis", "7.9").is_newer);
+}
+
+BOOST_AUTO_TEST_CASE(version_check_after_end_of_life_is_a_remark_and_strict_warns)
+{
+    auto nodes = healthy_set();
+    set(nodes.front().info, "redis_version", "7.0.15");
+    auto d = usual();
+
+    auto const usually = found(nodes, "version", d).front();
+    d.strict = true;
+    auto const strictly = found(nodes, "version", d).front();
+
+    BOOST_TEST((usually.level == level::ok && usually.is_remark && usually.mend.empty()));
+    BOOST_TEST(usually.why == "Redis 7.0.15 reached its end of life on 2024-07-29; a distribution may still correct it");
+    BOOST_TEST((strictly.level == level::warning && !strictly.is_remark));
+    BOOST_TEST(strictly.mend.starts_with("apt-cache policy redis-server  # on 10.0.0.1; "), strictly.mend);
+}
+
+BOOST_AUTO_TEST_CASE(version_check_of_a_newer_release_is_a_remark_also_if_strict)
+{
+    auto nodes = healthy_set();
+    set(nodes.front().info, "redis_version", "99.1.0");
+    auto d = usual();
+    d.strict = true;
+
+    auto const f = found(nodes, "version", d).front();
+
+    BOOST_TEST((f.level == level::ok && f.is_remark && f.mend.empty()));
+    BOOST_TEST(f.why == "Redis 99.1.0 is newer than this version of redlock knows");
 }
 
 BOOST_AUTO_TEST_CASE(how_busy_a_server_is)

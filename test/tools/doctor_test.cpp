@@ -27,12 +27,29 @@ BOOST_AUTO_TEST_SUITE(doctor)
 namespace {
 
 std::vector<std::string> const durable_log{"--appendonly", "yes", "--appendfsync", "always"};
-// What depends on the machine that runs the tests, and on the server that is installed there.
-std::string const of_this_machine = "same-host,version,round-trip,clock,slow-log";
+// These checks depend on the machine that runs the tests.
+std::string const of_this_machine = "same-host,round-trip,clock,slow-log";
+
+std::string table_of(std::vector<std::string> urls, std::vector<std::string> options = {})
+{
+    std::vector<std::string> arguments{"doctor", "--skip", of_this_machine};
+    for (auto const& url : urls)
+        arguments.insert(arguments.end(), {"-u", url});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return real_tool().run(arguments).out;
+}
+
+std::size_t count_of(std::string const& text, std::string const& part)
+{
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + part.size()))
+        ++count;
+    return count;
+}
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(three_durable_servers_are_well)
+BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
 {
     real_servers r(3, durable_log);
 
@@ -407,6 +424,60 @@ BOOST_AUTO_TEST_CASE(what_it_prints_is_a_table_or_json_with_a_summary_at_the_end
     for (auto const& line : lines)
         BOOST_TEST(line.at("schema").as_int64() == 1);
     BOOST_TEST(lines.back().contains("summary"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_table_has_findings_of_all_nodes_in_one_line)
+{
+    real_servers r(3);
+    auto const urls = std::vector{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const of_all = table_of(urls);
+    r[1].ask({"CONFIG", "SET", "appendonly", "yes"});
+    auto const of_two = table_of(urls);
+
+    BOOST_TEST(count_of(of_all, "appendonly is no") == 1u, of_all);
+    BOOST_TEST(of_all.find("\nWARN   all   durability ") != of_all.npos, of_all);
+    BOOST_TEST(count_of(of_all, "CONFIG SET appendonly yes") == 3u, of_all);
+    BOOST_TEST(of_two.find(fmt::format("\nWARN   {}, {}  durability ", urls[0], urls[2])) != of_two.npos, of_two);
+}
+
+BOOST_AUTO_TEST_CASE(doctor_table_begins_with_the_worst_and_counts_what_is_fine)
+{
+    real_servers r(3);
+    r[2].kill();
+    auto const urls = std::vector{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const table = table_of(urls);
+    auto const all = table_of(urls, {"-v"});
+    auto const quiet = table_of(urls, {"-q"});
+
+    auto const critical = table.find("\nCRIT "), warning = table.find("\nWARN "), fine = table.find(" checks are fine");
+    BOOST_TEST((critical < warning && warning < fine && fine != table.npos), table);
+    BOOST_TEST(table.find("reachable   it answers") == table.npos, table);
+    BOOST_TEST(count_of(all, "it answers") == 1u, all);
+    BOOST_TEST(all.find("checks are fine") == all.npos, all);
+    BOOST_TEST(quiet.find("checks are fine") == quiet.npos, quiet);
+}
+
+BOOST_AUTO_TEST_CASE(doctor_strict_warns_of_releases_after_their_end_of_life)
+{
+    local_server s;
+
+    auto const usually = look({s.url()}).of("version");
+    auto const strictly = look({s.url()}, {"--strict"}).of("version");
+
+    bool const has_ended = usually.why.find("reached its end of life") != usually.why.npos;
+    BOOST_TEST(usually.level == "OK");
+    BOOST_TEST(strictly.level == (has_ended ? "WARN" : "OK"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_skip_given_twice_leaves_out_both)
+{
+    auto const seen = look({"memory://a"}, {"--skip", "settings", "--skip", "nodes,votes"});
+
+    for (auto const* const what : {"settings", "nodes", "votes", "clock"})
+        BOOST_TEST(seen.all_of(what).empty(), what);
+    BOOST_TEST(seen.status == 0, seen.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_watch_looks_again_until_a_signal)

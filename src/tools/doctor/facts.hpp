@@ -31,6 +31,7 @@ struct demands {
     std::size_t keys_max = 100'000;       ///< how many keys of a server are looked at
     std::chrono::sys_seconds now{};
     bool compares_clocks = true;          ///< which takes a second
+    bool strict = false;                  ///< a release that has ended is a warning
 };
 
 /// What a server's clock showed, and ours.

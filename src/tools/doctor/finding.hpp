@@ -25,6 +25,7 @@ struct finding {
     std::string mend{};           ///< a line to run; empty: there is nothing to do
     boost::json::object values{}; ///< what was measured: numbers
     std::string node{};           ///< empty: about all of them
+    bool is_remark = false;       ///< it is OK, but an operator should read it
 };
 
 using findings = std::vector<finding>;

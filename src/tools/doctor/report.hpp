@@ -7,7 +7,11 @@
 
 namespace redlock::tools::doctor {
 
-/// Prints what was found, and a summary at the end. A quiet one leaves out what is well.
+/** Prints the findings and a summary at the end.
+
+    The table begins with the worst, has findings with the same words in one line, and counts the checks that are fine;
+    with `settings::verbose` it lists them. JSON has an entry for each node and check. `settings::quiet` leaves out OK.
+*/
 void print_report(findings const&, std::size_t nodes, settings const&);
 
 }  // namespace redlock::tools::doctor

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace redlock::tools::doctor {
 
@@ -23,17 +22,6 @@ std::pair<std::string, std::string> version_of(node_facts const& f)
 {
     auto const valkey = f.info.field("valkey_version");
     return valkey.empty() ? std::pair(std::string("redis"), f.info.field("redis_version")) : std::pair(std::string("valkey"), valkey);
-}
-
-// 602 of "6.2.14"; 0: it is no version.
-unsigned number_of(std::string_view version)
-{
-    unsigned major = 0, minor = 0;
-    auto const dot = version.find('.');
-    std::from_chars(version.data(), version.data() + version.size(), major);
-    if (dot != version.npos)
-        std::from_chars(version.data() + dot + 1, version.data() + version.size(), minor);
-    return major * 100 + minor;
 }
 
 findings role(node_facts const& f, demands const&)
@@ -79,22 +67,40 @@ findings sentinel(node_facts const& f, demands const&)
              .values = {{"sentinels", count}}}};
 }
 
+// A distribution offers newer packages only for its own release, so this line shows what there is and upgrades nothing.
+std::string show_newer(node_facts const& f, bool is_redis)
+{
+    return fmt::format("apt-cache policy {}-server  # on {}; if it offers no newer release, install one from https://{}",
+                       is_redis ? "redis" : "valkey", f.place.host.empty() ? "this host" : f.place.host,
+                       is_redis ? "packages.redis.io" : "valkey.io/download");
+}
+
 findings version(node_facts const& f, demands const& d)
 {
     auto const [server, number] = version_of(f);
-    auto const shown = fmt::format("{} {}", server == "redis" ? "Redis" : "Valkey", printable(number));
     bool const is_redis = server == "redis";
-    auto const upgrade = is_redis ? "apt-get install --only-upgrade redis-server" : "apt-get install --only-upgrade valkey-server";
-    if (is_redis && number_of(number) < 600)
-        return {{.level = level::critical, .why = shown + " is too old: locks need 6.0", .mend = upgrade}};
-    if (is_redis && d.used.fencing && number_of(number) < 602)
-        return {{.level = level::critical, .why = shown + " is too old: fencing needs 6.2", .mend = upgrade}};
-    auto const ends = end_of_life(server, number);
-    if (!ends)
-        return {{.level = level::unknown, .why = fmt::format("until when {} is corrected is not known here", shown), .mend = f.place.client() + " INFO server"}};
-    if (*ends <= d.now)
-        return {{.level = level::warning, .why = fmt::format("{} gets no corrections since {:%F}", shown, *ends), .mend = upgrade}};
-    return {{.why = fmt::format("{} is corrected until {:%F}", shown, *ends)}};
+    auto const project = is_redis ? "Redis" : "Valkey";
+    auto const shown = fmt::format("{} {}", project, printable(number));
+    auto const newer = show_newer(f, is_redis);
+    if (is_redis && release_number(number) < 600)
+        return {{.level = level::critical, .why = shown + " is too old: locks need 6.0", .mend = newer}};
+    if (is_redis && d.used.fencing && release_number(number) < 602)
+        return {{.level = level::critical, .why = shown + " is too old: fencing needs 6.2", .mend = newer}};
+    auto const life = life_of(server, number);
+    if (life.is_newer)
+        return {{.why = shown + " is newer than this version of redlock knows", .is_remark = true}};
+    if (!life.is_known)
+        return {{.level = level::unknown,
+                 .why = shown + " is no release that this version of redlock knows",
+                 .mend = f.place.client() + " INFO server"}};
+    if (!life.ends)
+        return {{.why = shown + " is corrected; no end of life is announced"}};
+    if (*life.ends > d.now)
+        return {{.why = fmt::format("{} is corrected until {:%F}", shown, *life.ends)}};
+    auto why = fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown, *life.ends);
+    if (d.strict)
+        return {{.level = level::warning, .why = std::move(why), .mend = newer}};
+    return {{.why = std::move(why), .is_remark = true}};
 }
 
 findings clients(node_facts const& f, demands const&)
