@@ -104,7 +104,6 @@ asio::awaitable<void> lock_scan::scan_on()
 void lock_scan::take(node& n, reply const& page)
 {
     if (page.what != reply::kind::list || page.elements.size() != 2) {
-        n.is_silent = page.what == reply::kind::silence;
         n.trouble = page.failed() ? page.text : "what it answers to SCAN is not understood";
         n.is_scanned = true;
         return;
@@ -125,25 +124,22 @@ bool lock_scan::is_lock(std::string_view key) const
 asio::awaitable<std::vector<lock_view>> lock_scan::look_at(std::vector<std::string> keys)
 {
     questions about;
+    std::size_t const questions_each = what_ == tells::waiting ? 3 : 2;
     for (auto const& key : keys) {
         about.push_back({"GETRANGE", key, "0", value_end});
         about.push_back({"PTTL", key});
         if (what_ == tells::waiting)
             about.push_back({"HLEN", core::wanted_key(key)});
     }
-    std::vector<questions> each(nodes_.size());
+    auto const told = co_await servers_.ask_all(std::move(about));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!nodes_[i].is_silent)
-            each[i] = about;
-    }
-    auto const told = co_await servers_.ask(std::move(each));
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!told[i].replies.empty() && told[i].replies.front().what == reply::kind::silence)
-            leave_out(i, told[i].replies.front().text);
+        auto const& first = told[i].replies.front();
+        if (first.what == reply::kind::silence && nodes_[i].trouble.empty())
+            nodes_[i] = {.is_scanned = true, .trouble = first.text};
     }
     std::vector<lock_view> locks;
     for (std::size_t k = 0; k < keys.size(); ++k) {
-        auto lock = view_of(keys[k], told, k * about.size() / keys.size());
+        auto lock = view_of(keys[k], told, k * questions_each);
         bool const is_trial = lock.has == lock_state::foreign && lock.key.starts_with(trial);  // of a manager that connects
         if (lock.is_there() && !is_trial)
             locks.push_back(std::move(lock));
@@ -157,10 +153,6 @@ lock_view lock_scan::view_of(std::string const& key, std::vector<answers> const&
     std::int64_t waiting = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         auto const& replies = told[i].replies;
-        if (replies.empty()) {
-            nodes.push_back({.name = servers_.name(i), .error = nodes_[i].trouble});
-            continue;
-        }
         nodes.push_back(tools::view_of(servers_.name(i), replies[at], replies[at + 1]));
         if (what_ == tells::waiting)  // each node knows those that it has denied, so the one that knows most is nearest
             waiting = std::max(waiting, replies[at + 2].number().value_or(0));

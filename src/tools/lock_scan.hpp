@@ -45,9 +45,6 @@ public:
     /// @param what  whether how many wait is asked, too
     lock_scan(servers&, std::string prefix, std::string_view glob, tells what = tells::holders);
 
-    /// Asks a server nothing: it has not answered before, and would be waited for each time.
-    void leave_out(std::size_t server, std::string why) { nodes_[server] = {.is_scanned = true, .is_silent = true, .trouble = std::move(why)}; }
-
     /// @return some locks; none: that was all
     asio::awaitable<std::vector<lock_view>> next();
 
@@ -61,7 +58,6 @@ private:
     struct node {
         std::string cursor = "0";
         bool is_scanned = false;
-        bool is_silent = false;
         std::string trouble{};
     };
 

@@ -241,6 +241,8 @@ int nodes(arguments given)
         line.refuse("name both sets: --from URL,… --to URL,…");
     auto const sets = join(o);
     s.locks.nodes = sets.urls;
+    // A node that is left out fails the move, so it gets longer to answer.
+    s.locks.node_timeout = std::max(s.locks.node_timeout, std::chrono::milliseconds(5000));
     return with_servers(s, "nodes", [&](servers& all) {
         check_difference(sets, o);
         return move_counters(all, sets.nodes, o, s);

@@ -3,6 +3,7 @@
 #include "redis/secrets.hpp"
 #include "redis/tls.hpp"
 #include "redis/url.hpp"
+#include "tools/output.hpp"
 
 #include <redlock/error.hpp>
 
@@ -64,11 +65,12 @@ bool leads_to_a_server(redis::url const& u)
 }  // namespace
 
 struct server::connection {
-    connection(asio::any_io_executor e, redis::url u, redlock::config const& c)
+    connection(asio::any_io_executor e, redis::url u, redlock::config const& c, ask_limits l)
         : executor(std::move(e)),
           where(std::move(u)),
           tls(where.transport == redis::transport::tls ? redis::tls_settings(where, c.tls) : redis::tls_settings()),
           connect_timeout(c.connect_timeout),
+          limits(l),
           name(where.name())
     {
     }
@@ -118,28 +120,35 @@ struct server::connection {
         *why = ec;
     }
 
-    // @return as many answers as there are commands; where there are none, silence to each
+    // @return as many answers as there are commands; if none comes, silence to each
     asio::awaitable<std::vector<reply>> exchange(boost::redis::request request, std::chrono::milliseconds limit)
     {
+        trouble.clear();
+        commands += static_cast<std::int64_t>(request.get_commands());
         std::vector<resp_node> nodes;
         // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
         auto const collect = [&nodes](auto event, boost::redis::resp3::node_view const& n, error_code&) {
             if (event == boost::redis::any_adapter::parse_event::node)
                 nodes.push_back({n.data_type, n.aggregate_size, n.depth, std::string(n.value)});
         };
-        auto const all = 3 * connect_timeout + limit;
-        auto [ec, size] = co_await socket->async_exec(request, boost::redis::any_adapter(boost::redis::any_adapter::impl_t(collect)),
-                                                      asio::cancel_after(all, asio::as_tuple(asio::deferred)));
+        boost::redis::any_adapter adapter{boost::redis::any_adapter::impl_t(collect)};
+        auto [ec, size] = co_await socket->async_exec(request, std::move(adapter),
+                                                      asio::cancel_after(limit, asio::as_tuple(asio::deferred)));
         if (ec) {
-            auto const told = *why ? why->message() : "it has not answered";
+            auto const told = *why ? why->message() : "it has not answered within " + in_words(limit);
+            if (!*why || !is_greeted)
+                trouble = told;
             close(ec);
             co_return std::vector<reply>(request.get_commands(), reply{reply::kind::silence, told, {}});
         }
         std::vector<reply> answers;
         for (std::span<resp_node const> rest(nodes); !rest.empty();) {
             answers.push_back(take(rest));
-            if (answers.back().failed())  // it may quote what we have said; elsewhere a short password may be a part of any word
-                answers.back().text = redis::without(std::move(answers.back().text), where.password);
+            auto& text = answers.back().text;
+            if (!answers.back().failed())
+                continue;
+            commands -= !text.starts_with("WRONGTYPE");  // the server has refused the command before it carried it out
+            text = redis::without(std::move(text), where.password);  // an error may quote our words
         }
         co_return answers;
     }
@@ -148,13 +157,17 @@ struct server::connection {
     redis::url const where;
     redis::tls_settings const tls;
     std::chrono::milliseconds const connect_timeout;
+    ask_limits const limits;
     std::string const name;
     std::shared_ptr<boost::redis::connection> socket;
     std::shared_ptr<error_code> why;  // the latest one has ended
+    bool is_greeted = false;          // on the latest one
+    std::string trouble;
+    std::int64_t commands = 0;
 };
 
-server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c)
-    : connection_(std::make_shared<connection>(std::move(e), redis::parse_url(url), c))
+server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c, ask_limits l)
+    : connection_(std::make_shared<connection>(std::move(e), redis::parse_url(url), c, l))
 {
 }
 
@@ -169,35 +182,47 @@ std::string const& server::name() const noexcept
     return connection_->name;
 }
 
-asio::awaitable<reply> server::ask(std::vector<std::string> words, std::chrono::milliseconds limit)
+std::string const& server::trouble() const noexcept
+{
+    return connection_->trouble;
+}
+
+std::int64_t server::commands() const noexcept
+{
+    return connection_->commands;
+}
+
+asio::awaitable<reply> server::ask(std::vector<std::string> words)
 {
     std::vector<std::vector<std::string>> question;
     question.push_back(std::move(words));
-    auto answers = co_await ask_all(std::move(question), limit);
+    auto answers = co_await ask_all(std::move(question));
     co_return std::move(answers.front());
 }
 
-asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions, std::chrono::milliseconds limit)
+asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions)
 {
     auto const c = connection_;
     if (!c->socket || *c->why) {
         c->open();
-        // By itself: a server that refuses the user would answer what follows as to the default one.
-        auto const greeted = co_await c->exchange(c->greeting(), limit);
+        c->is_greeted = false;
+        // The greeting goes alone: a server that refuses the user would answer the questions as to the default user.
+        auto const greeted = co_await c->exchange(c->greeting(), c->limits.connect);
         auto const refused = std::ranges::find_if(greeted, &reply::failed);
         if (refused != greeted.end()) {
             c->close(asio::error::access_denied);
             co_return std::vector<reply>(questions.size(), *refused);
         }
+        c->is_greeted = true;
     }
     boost::redis::request request;
     for (auto const& words : questions) {
         if (words.size() == 1)
             request.push(words.front());
-        else  // which leaves out a command that nothing follows
+        else  // push_range leaves out a command without arguments
             request.push_range(words.front(), words.begin() + 1, words.end());
     }
-    co_return co_await c->exchange(std::move(request), limit);
+    co_return co_await c->exchange(std::move(request), c->limits.answer);
 }
 
 bool is_server(std::string const& url)

@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,15 +17,21 @@ namespace redlock::tools {
 
 namespace asio = boost::asio;
 
-/** One Redis or Valkey server, for the questions of its operators: what locks do with it is the library's.
+/// How long a server may take.
+struct ask_limits {
+    std::chrono::milliseconds connect;  ///< to be connected to, and to answer the greeting
+    std::chrono::milliseconds answer;   ///< to answer questions that go on one trip
+};
 
-    It connects with the first question, and again with the next one when the connection has ended. On one thread.
+/** One Redis or Valkey server, for the questions of its operators. Locks use the library instead.
+
+    The first question connects. If the connection has ended, the next question connects again. One thread uses it.
 */
 class server {
 public:
     /// @param url  one of `config::nodes` that leads to a server: see @ref is_server
     /// @throws std::invalid_argument naming the file that cannot be used
-    server(asio::any_io_executor, std::string const& url, redlock::config const&);
+    server(asio::any_io_executor, std::string const& url, redlock::config const&, ask_limits);
     ~server();
     server(server const&) = delete;
     server& operator=(server const&) = delete;
@@ -32,11 +39,18 @@ public:
     /// Its address, without user and password.
     std::string const& name() const noexcept;
 
-    /// One question at a time. It takes at most three times `config::connect_timeout` and @p limit; twice that if it connects.
-    asio::awaitable<reply> ask(std::vector<std::string> words, std::chrono::milliseconds limit = std::chrono::seconds(5));
+    /// One question at a time.
+    asio::awaitable<reply> ask(std::vector<std::string> words);
 
-    /// Several at once, on one trip: as many answers.
-    asio::awaitable<std::vector<reply>> ask_all(std::vector<std::vector<std::string>> questions, std::chrono::milliseconds limit = std::chrono::seconds(5));
+    /// Several questions on one trip. @return as many answers
+    asio::awaitable<std::vector<reply>> ask_all(std::vector<std::vector<std::string>> questions);
+
+    /// Why the last question had no answer, if the server could not be connected to or did not answer in time. Empty:
+    /// it had one, or its connection has ended, and the next question opens another one.
+    std::string const& trouble() const noexcept;
+
+    /// How many of our commands the server has carried out. Commands without an answer count, refused ones do not.
+    std::int64_t commands() const noexcept;
 
 private:
     struct connection;

@@ -20,36 +20,50 @@ namespace redlock::tools {
 
 namespace {
 
-asio::awaitable<answers> ask_one(server& s, questions what, std::chrono::milliseconds limit)
-{
-    if (what.empty())
-        co_return answers();
-    auto const sent = std::chrono::steady_clock::now();
-    auto replies = co_await s.ask_all(std::move(what), limit);
-    co_return answers{std::move(replies), std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - sent)};
-}
+constexpr std::chrono::milliseconds answer_min(1000);  // node_timeout is for one vote; a page of SCAN may take longer
 
 }  // namespace
 
 servers::servers(asio::any_io_executor executor, settings const& s, std::string_view command)
 {
+    ask_limits const limits{s.locks.connect_timeout, std::max(s.locks.node_timeout, answer_min)};
     for (auto const& url : s.locks.nodes) {
         if (!is_server(url))
-            throw testbed::early_exit(wrong_configuration, fmt::format("redlock {}: asks Redis and Valkey servers themselves, and {} is none", command, name_of(url)));
+            throw testbed::early_exit(
+                wrong_configuration,
+                fmt::format("redlock {}: asks Redis and Valkey servers themselves, and {} is none", command,
+                            name_of(url)));
         try {
-            all_.push_back(std::make_unique<server>(executor, url, s.locks));
+            all_.push_back(std::make_unique<server>(executor, url, s.locks, limits));
         } catch (std::invalid_argument const& e) {
             throw testbed::early_exit(wrong_configuration, fmt::format("redlock {}: {}", command, e.what()));
         }
     }
+    include_all();
 }
 
-asio::awaitable<std::vector<answers>> servers::ask(std::vector<questions> each, std::chrono::milliseconds limit)
+asio::awaitable<answers> servers::ask_one(std::size_t i, questions what)
+{
+    if (what.empty())
+        co_return answers();
+    if (!left_out_[i].empty())
+        co_return answers{std::vector<reply>(what.size(), reply{reply::kind::silence, left_out_[i], {}})};
+    auto const sent = std::chrono::steady_clock::now();
+    auto replies = co_await all_[i]->ask_all(std::move(what));
+    left_out_[i] = all_[i]->trouble();
+    auto const took = std::chrono::steady_clock::now() - sent;
+    co_return answers{std::move(replies), std::chrono::duration_cast<std::chrono::microseconds>(took)};
+}
+
+asio::awaitable<std::vector<answers>> servers::ask(std::vector<questions> each)
 {
     auto const executor = co_await asio::this_coro::executor;
-    std::vector<decltype(asio::co_spawn(executor, ask_one(*all_.front(), questions(), limit), asio::deferred))> asked;
+    auto const start = [&](std::size_t i) {
+        return asio::co_spawn(executor, ask_one(i, std::move(each[i])), asio::deferred);
+    };
+    std::vector<decltype(start(0))> asked;
     for (std::size_t i = 0; i < all_.size(); ++i)
-        asked.push_back(asio::co_spawn(executor, ask_one(*all_[i], std::move(each[i]), limit), asio::deferred));
+        asked.push_back(start(i));
     auto [order, failures, all] = co_await asio::experimental::make_parallel_group(std::move(asked))
                                       .async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     for (auto const& failure : failures) {
@@ -59,9 +73,9 @@ asio::awaitable<std::vector<answers>> servers::ask(std::vector<questions> each, 
     co_return std::move(all);
 }
 
-asio::awaitable<std::vector<answers>> servers::ask_all(questions what, std::chrono::milliseconds limit)
+asio::awaitable<std::vector<answers>> servers::ask_all(questions what)
 {
-    return ask(std::vector<questions>(all_.size(), what), limit);
+    return ask(std::vector<questions>(all_.size(), what));
 }
 
 bool are_servers(settings const& s)

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,7 +18,7 @@ namespace redlock::tools {
 /// What is asked on one trip: commands, each with its words.
 using questions = std::vector<std::vector<std::string>>;
 
-/// To as many questions. Who was asked nothing has answered nothing.
+/// As many replies as there were questions.
 struct answers {
     std::vector<reply> replies{};
     std::chrono::microseconds took{0};  ///< the trip, and the connection if there was none
@@ -33,14 +34,29 @@ public:
     std::size_t size() const noexcept { return all_.size(); }
     std::string const& name(std::size_t i) const { return all_[i]->name(); }
 
-    /// Asks each server its own. @return what each has answered, when all have, or have failed to
-    asio::awaitable<std::vector<answers>> ask(std::vector<questions> each, std::chrono::milliseconds limit = std::chrono::seconds(5));
+    /// How many of our commands a server has carried out: see @ref server::commands.
+    std::int64_t commands(std::size_t i) const { return all_[i]->commands(); }
 
-    /// Asks all the same.
-    asio::awaitable<std::vector<answers>> ask_all(questions, std::chrono::milliseconds limit = std::chrono::seconds(5));
+    /** Asks each server its own questions, all at the same time.
+
+        Connecting to a server takes at most `config::connect_timeout`, and its answer `config::node_timeout`, at least
+        a second. A server that takes longer is left out: later questions to it have silence as answer at once.
+
+        @return the answers, when each server has answered or has failed to
+    */
+    asio::awaitable<std::vector<answers>> ask(std::vector<questions> each);
+
+    /// Asks all servers the same questions.
+    asio::awaitable<std::vector<answers>> ask_all(questions);
+
+    /// Asks servers again that were left out.
+    void include_all() { left_out_.assign(all_.size(), std::string()); }
 
 private:
+    asio::awaitable<answers> ask_one(std::size_t i, questions what);
+
     std::vector<std::unique_ptr<server>> all_;
+    std::vector<std::string> left_out_;  // why; empty: it is asked
 };
 
 /// Whether all nodes are Redis or Valkey servers.

@@ -24,34 +24,25 @@ std::optional<double> per_second(double count, steady_clock::duration passed)
     return seconds > 0 ? std::optional(count / seconds) : std::nullopt;
 }
 
-constexpr auto patience = std::chrono::seconds(1);  // what answers later is as good as away, to who looks at it again and again
-
-// What connects first would take longer than a round trip. Who may look at locks may ask for the ttl of a key, but not for PING.
+// The first question connects, so the second one measures the round trip. Users of `list` may ask PTTL, but not PING.
 asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string prefix)
 {
-    questions ttl;
+    questions ttl, statistics;
     ttl.push_back({"PTTL", std::move(prefix)});
-    auto const met = co_await all.ask_all(ttl, patience);
-    std::vector<questions> again(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (met[i].replies.front().what != reply::kind::silence)
-            again[i] = ttl;
-    }
-    auto const timed = co_await all.ask(again, patience);
-    for (auto& each : again) {
-        if (!each.empty())
-            each.front() = {"INFO", "stats"};
-    }
-    auto const told = co_await all.ask(again);
+    statistics.push_back({"INFO", "stats"});
+    co_await all.ask_all(ttl);
+    auto const timed = co_await all.ask_all(ttl);
     std::vector<node_sample> nodes;
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto& n = nodes.emplace_back(node_sample{.name = all.name(i), .round_trip = timed[i].took});
-        auto const& last = told[i].replies.empty() ? met[i] : timed[i];
-        n.is_silent = last.replies.front().what == reply::kind::silence;
-        if (last.replies.front().failed())
-            n.trouble = last.replies.front().text;
-        if (!told[i].replies.empty())
-            n.commands = reply{reply::kind::text, told[i].replies.front().field("total_commands_processed"), {}}.number();
+        n.own_commands = all.commands(i);  // INFO does not count itself
+        if (timed[i].replies.front().failed())
+            n.trouble = timed[i].replies.front().text;
+    }
+    auto const told = co_await all.ask_all(statistics);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const count = told[i].replies.front().field("total_commands_processed");
+        nodes[i].commands = reply{reply::kind::text, count, {}}.number();
     }
     co_return nodes;
 }
@@ -81,8 +72,11 @@ void compare(snapshot& now, snapshot const& before, std::size_t still_there)
     now.gone_per_second = per_second(static_cast<double>(before.holds.size() - still_there), passed);
     for (std::size_t i = 0; i < now.nodes.size(); ++i) {
         auto const &n = now.nodes[i].commands, &b = before.nodes[i].commands;
-        if (n && b && *n >= *b)  // otherwise it has begun anew
-            now.nodes[i].commands_per_second = per_second(static_cast<double>(*n - *b), passed);
+        if (!n || !b || *n < *b)  // a server that has restarted counts from 0
+            continue;
+        auto const ours = now.nodes[i].own_commands - before.nodes[i].own_commands;
+        auto const others = std::max<std::int64_t>(*n - *b - ours, 0);
+        now.nodes[i].commands_per_second = per_second(static_cast<double>(others), passed);
     }
 }
 
@@ -101,12 +95,9 @@ boost::json::value json_of_rate(std::optional<double> r)
 asio::awaitable<snapshot> take_snapshot(servers& all, view_range what, snapshot const* before)
 {
     snapshot s{.taken = steady_clock::now()};
+    all.include_all();
     s.nodes = co_await ask_nodes(all, what.prefix);
     lock_scan scan(all, what.prefix, what.glob, lock_scan::tells::waiting);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (s.nodes[i].is_silent)
-            scan.leave_out(i, s.nodes[i].trouble);
-    }
     std::size_t still_there = 0;
     for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next()) {
         for (auto& l : locks) {

@@ -20,11 +20,11 @@ namespace redlock::tools {
 struct node_sample {
     std::string name{};
     std::string trouble{};                       ///< empty: it has answered
-    bool is_silent = false;                      ///< it has not, not even that it refuses
     std::chrono::microseconds round_trip{0};
     std::size_t votes = 0;                       ///< how many of the locks that a majority has are there
-    std::optional<std::int64_t> commands{};      ///< that it has carried out, since it began; nothing: it does not say
-    std::optional<double> commands_per_second{};  ///< since the snapshot before
+    std::optional<std::int64_t> commands{};       ///< carried out since it started; nothing: it does not say
+    std::int64_t own_commands = 0;                ///< those of ours among them, since we connected first
+    std::optional<double> commands_per_second{};  ///< of others, since the snapshot before
 };
 
 /// How all locks were at a moment, as far as can be told when they are looked at one after the other.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <poll.h>
 #include <pty.h>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <sys/ioctl.h>
@@ -74,6 +75,15 @@ public:
         else
             BOOST_TEST_MESSAGE(shown);
         return found;
+    }
+
+    /// Whether the screen shows text of this pattern now, or within a minute.
+    bool shows(std::regex const& pattern)
+    {
+        return comes_true([&] {
+            read_on(10);
+            return std::regex_search(shown.substr(seen_), pattern);
+        });
     }
 
     /// What comes now is to be seen.

@@ -34,7 +34,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-constexpr auto greeting_time = 1s;
+constexpr auto greeting_time = 1s, answer_time = 5s;
 constexpr auto time_between_clocks = 1s;
 constexpr auto round_trips_time = 1s;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
@@ -140,7 +140,7 @@ asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d
 asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c, demands const& d)
 {
     std::vector<std::string> greeting{"HELLO", "3"};
-    f.hello = co_await s.ask(std::move(greeting), greeting_time);
+    f.hello = co_await s.ask(std::move(greeting));
     if (f.hello.failed())
         co_return;
     f.first_time = co_await read_clock(s, f);
@@ -168,7 +168,8 @@ asio::awaitable<node_facts> look_at(std::string url, redlock::config c, demands 
     }
     f.place = place_of(url, c.tls);
     d.used.database = f.place.database != 0;
-    server s(co_await asio::this_coro::executor, url, c);
+    // Name resolution, connecting and the TLS handshake may take connect_timeout each.
+    server s(co_await asio::this_coro::executor, url, c, {3 * c.connect_timeout + greeting_time, answer_time});
     f.addresses = co_await addresses_of(f.place, c.connect_timeout);
     if (f.place.has_tls)
         f.certificate = co_await certificate_of(url, c);

@@ -9,8 +9,8 @@ namespace redlock::tools::doctor {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::April, std::chrono::August, std::chrono::February, std::chrono::July, std::chrono::March, std::chrono::May,
-    std::chrono::November, std::chrono::October, std::chrono::September;
+using std::chrono::April, std::chrono::August, std::chrono::February, std::chrono::July, std::chrono::March,
+    std::chrono::May, std::chrono::November, std::chrono::October, std::chrono::September;
 using date = std::optional<std::chrono::year_month_day>;
 
 struct release {

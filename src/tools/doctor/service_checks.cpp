@@ -70,9 +70,9 @@ findings sentinel(node_facts const& f, demands const&)
 // A distribution offers newer packages only for its own release, so this line shows what there is and upgrades nothing.
 std::string show_newer(node_facts const& f, bool is_redis)
 {
-    return fmt::format("apt-cache policy {}-server  # on {}; if it offers no newer release, install one from https://{}",
-                       is_redis ? "redis" : "valkey", f.place.host.empty() ? "this host" : f.place.host,
-                       is_redis ? "packages.redis.io" : "valkey.io/download");
+    auto const host = f.place.host.empty() ? "this host" : f.place.host;
+    return fmt::format("apt-cache policy {}-server  # on {}; if this offers no newer release: https://{}",
+                       is_redis ? "redis" : "valkey", host, is_redis ? "packages.redis.io" : "valkey.io/download");
 }
 
 findings version(node_facts const& f, demands const& d)
@@ -97,7 +97,8 @@ findings version(node_facts const& f, demands const& d)
         return {{.why = shown + " is corrected; no end of life is announced"}};
     if (*life.ends > d.now)
         return {{.why = fmt::format("{} is corrected until {:%F}", shown, *life.ends)}};
-    auto why = fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown, *life.ends);
+    auto why = fmt::format("{} reached its end of life on {:%F}; a distribution may still correct it", shown,
+                           *life.ends);
     if (d.strict)
         return {{.level = level::warning, .why = std::move(why), .mend = newer}};
     return {{.why = std::move(why), .is_remark = true}};

@@ -324,6 +324,21 @@ BOOST_AUTO_TEST_CASE(a_majority_is_enough_and_less_is_not)
     BOOST_TEST(none.status == 69);
 }
 
+BOOST_AUTO_TEST_CASE(break_leaves_out_a_node_that_hangs_and_asks_it_once)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[2].pause();
+
+    auto const o = t.run({"break", "x", "--force", "--yes", "--connect-timeout", "1s"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(o.out == "lock:x: deleted on 2 of 3 nodes\n");
+    BOOST_TEST(has(o.err, "redlock break: " + t[2].url() + ": it has not answered within 1.0 s"), o.err);
+    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
+}
+
 BOOST_AUTO_TEST_CASE(who_may_not_is_told_so)
 {
     tool t(1);

@@ -219,6 +219,20 @@ BOOST_AUTO_TEST_CASE(one_node_that_is_away_is_told_and_hides_nothing)
     BOOST_TEST(t.run({"list", "-o", "json"}).json().at("nodes").at(0).at("complete") == false);
 }
 
+BOOST_AUTO_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[2].pause();
+
+    auto const o = t.run({"list", "-o", "jsonl", "--connect-timeout", "1s"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(locks_in(o).at("x").at("votes") == 2);
+    BOOST_TEST(has(o.err, t[2].url() + " has not told of all its locks: it has not answered within 1.0 s"), o.err);
+}
+
 BOOST_AUTO_TEST_CASE(trouble_that_nobody_can_hear_does_not_end_it)
 {
     tool t(3);
@@ -307,7 +321,9 @@ BOOST_AUTO_TEST_CASE(colours_are_for_terminals_that_want_them)
     t.set("lock:x", token_of("web"));
     auto const on_a_terminal = [&](std::vector<std::string> arguments, std::string const& no_color) {
         arguments.insert(arguments.begin(), REDLOCK_TOOL);
-        terminal screen(arguments, {"REDLOCK_URLS=" + t.urls, "NO_COLOR=" + no_color});
+        auto environment = t.environment();
+        environment.push_back("NO_COLOR=" + no_color);
+        terminal screen(arguments, environment);
         BOOST_TEST(screen.wait() == 0);
         return screen.shown;
     };

@@ -172,6 +172,20 @@ BOOST_AUTO_TEST_CASE(one_node_that_is_away_does_not_hide_the_holder)
     BOOST_TEST(!away.at("error").as_string().empty());
 }
 
+BOOST_AUTO_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[2].pause();
+
+    auto const o = t.run({"status", "x", "--connect-timeout", "1s"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.out, "lock:x is held by web on 2 of 3 nodes"), o.out);
+    BOOST_TEST(has(o.out, t[2].url() + "  unknown: it has not answered within 1.0 s"), o.out);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_are_away_could_make_the_majority)
 {
     tool t(3);

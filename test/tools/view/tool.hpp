@@ -49,8 +49,9 @@ public:
 
     std::vector<std::string> environment() const
     {
-        // Patient, as the machine may be busy; and nothing of whoever runs the tests.
-        return {"REDLOCK_URLS=" + urls, "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=3s", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR="};
+        // The timeouts are long, as the machine may be busy. The settings of the caller do not count.
+        return {"REDLOCK_URLS=" + urls, "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=3s",
+                "REDLOCK_CONNECT_TIMEOUT=5s", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR="};
     }
 
     /// @param redirections  of a shell, such as ">/dev/full", or "| head"

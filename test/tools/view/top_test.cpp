@@ -82,16 +82,47 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_away_are_shown_and_a_majority_of_them_is_a_s
     BOOST_TEST(t.run({"top"}).status == 69);
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_hangs_is_waited_for_once)
+BOOST_AUTO_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once)
 {
     tool t(3);
     t[2].pause();
-    auto const o = t.run({"top", "--connect-timeout", "100ms"});
+    auto const o = t.run({"top", "--connect-timeout", "1s"});
     t[2].resume();
 
     BOOST_TEST(o.status == 0);
-    BOOST_TEST(has(o.out, "down: it has not answered"), o.out);
-    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"));
+    BOOST_TEST(has(o.out, "down: it has not answered within 1.0 s"), o.out);
+    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
+}
+
+BOOST_AUTO_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look)
+{
+    tool t(1);
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--node-timeout", "1500ms"}, t.environment());
+    BOOST_TEST(screen.shows("  up  "));
+
+    t[0].pause();
+    BOOST_TEST(screen.shows("down: it has not answered within 1.5 s"));
+    t[0].resume();
+    BOOST_TEST(screen.shows("  up  "));
+
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own)
+{
+    tool t(1);
+    t.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'lock:' .. i, ARGV[1], 'PX', 3600000) end return 1", "0",
+           token_of("web")});
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
+    BOOST_TEST(screen.shows("2000/2000  -"));  // the first look has nothing to compare with
+
+    BOOST_TEST(screen.shows("2000/2000  0.0/s"));
+    t.ask({"EVAL", "for i = 1, 2000 do redis.call('GET', 'lock:' .. i) end return 1", "0"});
+    BOOST_TEST(screen.shows(std::regex("2000/2000  [1-9]")));
+
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_rights_of_a_list_are_enough)
