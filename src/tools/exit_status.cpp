@@ -8,7 +8,7 @@ namespace redlock::tools {
 
 namespace {
 
-bool is_refused(node_report const& n)
+bool refuses_user(node_report const& n)
 {
     return n.error == errc::authentication_failed || n.error == errc::permission_denied;
 }
@@ -36,7 +36,7 @@ exit_status status_of(error_code ec)
 exit_status status_of(attempt_report const& r)
 {
     auto const status = status_of(r.outcome);
-    return status == no_quorum && std::ranges::any_of(r.nodes, is_refused) ? no_permission : status;
+    return status == no_quorum && std::ranges::any_of(r.nodes, refuses_user) ? no_permission : status;
 }
 
 }  // namespace redlock::tools
