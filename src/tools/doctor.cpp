@@ -5,6 +5,7 @@
 #include "tools/commands.hpp"
 #include "tools/doctor/checks.hpp"
 #include "tools/doctor/gather.hpp"
+#include "tools/doctor/read_call.hpp"
 #include "tools/doctor/report.hpp"
 #include "tools/exit_status.hpp"
 
@@ -152,7 +153,7 @@ int doctor_command(arguments given)
     line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at so many keys of each server");
     line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor); its counters of fencing tokens stay unless it begins like that");
     complete_watch(given);
-    auto const s = line.read(std::move(given));
+    auto const s = line.read(given);
     check_names(line, how.skipped);
     d.compares_clocks = std::ranges::find(how.skipped, "clock") == how.skipped.end();
     d.max_ttl = s.locks.max_ttl;
@@ -160,6 +161,7 @@ int doctor_command(arguments given)
     d.drift_factor = s.locks.drift_factor;
     d.restart_guard = s.locks.restart_guard;
     d.prefix = s.locks.prefix;
+    d.call = doctor::read_call(line, given, s);
     return run(s, how);
 }
 

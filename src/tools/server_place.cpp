@@ -9,11 +9,37 @@
 
 namespace redlock::tools {
 
+namespace {
+
+constexpr char default_user[] = "default";
+
+}  // namespace
+
+std::string password_in(std::string const& file, bool ends_in_cr)
+{
+    return fmt::format("\"$(head -n 1 <{}{})\"", shell_word(file), ends_in_cr ? " | tr -d '\\r'" : "");
+}
+
 std::string server_place::client() const
 {
-    if (!socket.empty())
-        return "redis-cli -s " + shell_word(socket);
-    auto line = fmt::format("redis-cli -h {} -p {}", shell_word(host), port);
+    return client_of({user, password});
+}
+
+std::string server_place::admin_client() const
+{
+    if (administrator)
+        return client_of(*administrator);
+    return user == default_user ? client() : client_of({default_user, std::string(password_in_environment)});
+}
+
+// redis-cli takes the password from the environment: all users of a machine can read the arguments of a process.
+std::string server_place::client_of(server_user const& u) const
+{
+    auto line = u.password.empty() ? std::string() : fmt::format("REDISCLI_AUTH={} ", u.password);
+    line += socket.empty() ? fmt::format("redis-cli -h {} -p {}", shell_word(host), port) : "redis-cli -s " + shell_word(socket);
+    bool const is_named = u.name != default_user || user != default_user;
+    if (is_named && !u.password.empty())
+        line += " --user " + shell_word(u.name);
     if (!has_tls)
         return line;
     line += " --tls";
@@ -24,6 +50,28 @@ std::string server_place::client() const
     return line;
 }
 
+std::string server_place::url() const
+{
+    auto const whose = user.empty() || user == default_user ? "" : percent_encoded(user) + '@';
+    if (!socket.empty())
+        return fmt::format("unix://{}{}{}", whose, socket, database == 0 ? "" : fmt::format("?db={}", database));
+    return fmt::format("redis{}://{}{}{}", has_tls ? "s" : "", whose, host_and_port(), database == 0 ? "" : fmt::format("/{}", database));
+}
+
+std::string server_place::host_and_port() const
+{
+    return redis::to_string({host, port});
+}
+
+server_place server_place::at(std::string other_host, std::string other_port) const
+{
+    auto other = *this;
+    other.host = std::move(other_host);
+    other.port = std::move(other_port);
+    other.socket.clear();
+    return other;
+}
+
 server_place place_of(std::string const& url, tls_options const& tls)
 {
     auto const u = redis::parse_url(url);
@@ -31,10 +79,21 @@ server_place place_of(std::string const& url, tls_options const& tls)
     return {.host = is_socket ? "" : u.host,
             .port = is_socket ? "" : u.port,
             .socket = u.path,
-            .user = u.user.empty() ? "default" : u.user,
+            .user = u.user.empty() ? default_user : u.user,
             .database = u.database,
             .has_tls = u.transport == redis::transport::tls,
-            .tls = tls};
+            .tls = tls,
+            .password = u.password.empty() ? "" : std::string(password_in_environment)};
+}
+
+std::string percent_encoded(std::string_view text)
+{
+    std::string encoded;
+    for (unsigned char const c : text) {
+        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        encoded += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+    }
+    return encoded;
 }
 
 }  // namespace redlock::tools

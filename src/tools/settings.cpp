@@ -1,5 +1,7 @@
 #include "tools/settings.hpp"
 
+#include "tools/server_place.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -7,20 +9,6 @@
 #include <unistd.h>
 
 namespace redlock::tools {
-
-namespace {
-
-std::string percent_encoded(std::string_view text)
-{
-    std::string encoded;
-    for (unsigned char const c : text) {
-        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
-        encoded += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
-    }
-    return encoded;
-}
-
-}  // namespace
 
 bool settings::has_color(int descriptor) const
 {

@@ -40,11 +40,20 @@ std::vector<std::string_view> names_of_checks();
 /// @param skipped  names of checks that are left out
 findings judge(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
 
-/// That a question was refused, or not answered, and what to run instead.
-finding unread(node_facts const&, reply const& refusal, std::string_view what, std::string_view command);
+/// Whether a line that mends this node must be run by somebody who may change settings and users.
+bool needs_administrator(node_facts const&, demands const&);
 
-/// What gives the user of @p f a permission: a line to run.
+/// The finding that a question was refused or not answered, with the line to run instead.
+finding unread(node_facts const&, demands const&, reply const& refusal, std::string_view what, std::string_view command);
+
+/// The line that gives the user of @p f a permission.
 std::string allow(node_facts const& f, std::string_view rule);
+
+/// The line that changes a setting of the server: "timeout 0".
+std::string set_setting(node_facts const& f, std::string_view setting);
+
+/// The call of the doctor without the check @p what.
+std::string without_check(demands const&, std::string_view what);
 
 /// The words of a refusal because of an access list: NOPERM.
 bool is_forbidden(reply const&);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tools/doctor/call.hpp"
 #include "tools/permissions.hpp"
 #include "tools/reply.hpp"
 #include "tools/server_certificate.hpp"
@@ -32,6 +33,7 @@ struct demands {
     std::chrono::sys_seconds now{};
     bool compares_clocks = true;          ///< which takes a second
     bool strict = false;                  ///< a release that has ended is a warning
+    doctor::call call{};                  ///< for the lines that mend something
 };
 
 /// What a server's clock showed, and ours.
@@ -82,8 +84,10 @@ struct node_facts {
     server_place place{};
     std::vector<std::string> addresses{};  ///< of its host
     std::optional<server_certificate> certificate{};
+    bool is_other_transport = false;  ///< the port speaks TLS though the address names none, or the other way round
 
     reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
+    reply services{};                 ///< that a Sentinel watches
     std::vector<std::chrono::microseconds> round_trips{};
     std::optional<clock_reading> first_time{}, last_time{};
     std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names

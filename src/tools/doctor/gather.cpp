@@ -1,6 +1,7 @@
 #include "tools/doctor/gather.hpp"
 
 #include "runtime/as_result.hpp"
+#include "tools/doctor/checks.hpp"
 #include "tools/doctor/look_at_keys.hpp"
 #include "tools/doctor/probe.hpp"
 #include "tools/server.hpp"
@@ -39,6 +40,12 @@ constexpr auto time_between_clocks = 1s;
 constexpr auto round_trips_time = 1s;
 constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
 
+// Name resolution, connecting and the TLS handshake may take connect_timeout each.
+ask_limits limits_of(redlock::config const& c)
+{
+    return {3 * c.connect_timeout + greeting_time, answer_time};
+}
+
 template <class Clock>
 microseconds now()
 {
@@ -67,7 +74,7 @@ asio::awaitable<void> ask_what_it_is(server& s, node_facts& f)
 {
     std::vector<std::vector<std::string>> questions{
         {"INFO"}, {"SLOWLOG", "GET", "128"}, {"PUBSUB", "NUMSUB", "__sentinel__:hello"}, {"CONFIG", "GET", "*appendfsync*"}};
-    for (auto const* name : {"maxclients", "timeout", "slowlog-log-slower-than"})
+    for (auto const* name : {"maxclients", "timeout", "slowlog-log-slower-than", "tls-*-file"})
         questions.push_back({"CONFIG", "GET", name});
     auto answers = co_await s.ask_all(std::move(questions));
     f.info = std::move(answers[0]);
@@ -146,6 +153,10 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     f.first_time = co_await read_clock(s, f);
     asio::steady_timer second_look(co_await asio::this_coro::executor, time_between_clocks);
     co_await ask_what_it_is(s, f);
+    if (f.hello.field("mode") == "sentinel") {
+        std::vector<std::string> question{"SENTINEL", "MASTERS"};
+        f.services = co_await s.ask(std::move(question));
+    }
     std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
     f.clients = co_await s.ask(std::move(settings_of_clients));
     co_await measure_round_trips(s, f, d.prefix + d.probe);
@@ -159,7 +170,47 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     f.last_time = co_await read_clock(s, f);
 }
 
-asio::awaitable<node_facts> look_at(std::string url, redlock::config c, demands d)
+asio::awaitable<bool> may_change_users(server& s, std::string user)
+{
+    std::vector<std::string> question{"ACL", "GETUSER", std::move(user)};
+    auto const answer = co_await s.ask(std::move(question));
+    co_return !answer.failed();
+}
+
+// The user of the address, or the default user if it needs no password. It is asked for only if there is something to mend, as a refusal leaves a
+// line in ACL LOG.
+asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place, redlock::config const& c)
+{
+    if (co_await may_change_users(s, place.user))
+        co_return server_user{place.user, place.password};
+    if (place.password.empty())
+        co_return std::nullopt;
+    server anonymous(co_await asio::this_coro::executor, s.name(), c, limits_of(c));
+    if (co_await may_change_users(anonymous, server_user().name))
+        co_return server_user();
+    co_return std::nullopt;
+}
+
+// Without the password, which must not be sent over a connection that others can read.
+asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::config const& c)
+{
+    if (!place.socket.empty())
+        co_return false;
+    auto other = place;
+    other.has_tls = !place.has_tls;
+    other.user = server_user().name;
+    redlock::config untouched;
+    untouched.connect_timeout = c.connect_timeout;
+    if (other.has_tls)
+        co_return (co_await certificate_of(other.url(), untouched)).unread.empty();
+    server plain(co_await asio::this_coro::executor, other.url(), untouched, limits_of(untouched));
+    std::vector<std::string> question;
+    question.emplace_back("PING");
+    auto const answer = co_await plain.ask(std::move(question));
+    co_return answer.what != reply::kind::silence;
+}
+
+asio::awaitable<node_facts> look_at(std::string url, std::string password, redlock::config c, demands d)
 {
     node_facts f{.name = name_of(url), .is_server = is_server(url)};
     if (!f.is_server) {
@@ -167,13 +218,18 @@ asio::awaitable<node_facts> look_at(std::string url, redlock::config c, demands 
         co_return f;
     }
     f.place = place_of(url, c.tls);
+    if (!password.empty())
+        f.place.password = std::move(password);
     d.used.database = f.place.database != 0;
-    // Name resolution, connecting and the TLS handshake may take connect_timeout each.
-    server s(co_await asio::this_coro::executor, url, c, {3 * c.connect_timeout + greeting_time, answer_time});
+    server s(co_await asio::this_coro::executor, url, c, limits_of(c));
     f.addresses = co_await addresses_of(f.place, c.connect_timeout);
     if (f.place.has_tls)
         f.certificate = co_await certificate_of(url, c);
     co_await look_at_server(s, f, url, c, d);
+    if (f.hello.what == reply::kind::silence)
+        f.is_other_transport = co_await speaks_other_transport(f.place, c);
+    else if (needs_administrator(f, d))
+        f.place.administrator = co_await find_administrator(s, f.place, c);
     co_return f;
 }
 
@@ -182,10 +238,10 @@ asio::awaitable<node_facts> look_at(std::string url, redlock::config c, demands 
 asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands d)
 {
     auto const executor = co_await asio::this_coro::executor;
-    auto const start = [&](std::string const& url) { return asio::co_spawn(executor, look_at(url, c, d), asio::deferred); };
-    std::vector<decltype(start(std::string()))> looks;
-    for (auto const& url : c.nodes)
-        looks.push_back(start(url));
+    auto const start = [&](std::size_t i) { return asio::co_spawn(executor, look_at(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred); };
+    std::vector<decltype(start(0))> looks;
+    for (std::size_t i = 0; i < c.nodes.size(); ++i)
+        looks.push_back(start(i));
     auto [order, thrown, facts] =
         co_await asio::experimental::make_parallel_group(std::move(looks)).async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     for (auto const& e : thrown) {

@@ -25,20 +25,19 @@ findings eviction(node_facts const& f, demands const&)
     auto const limit = f.number("maxmemory"), used = f.number("used_memory"), evicted = f.number("evicted_keys");
     auto const policy = printable(f.info.field("maxmemory_policy"));
     bool const evicts = policy != "noeviction";
-    auto const never = f.place.client() + " CONFIG SET maxmemory-policy noeviction";
     finding found{.values = {{"maxmemory_bytes", limit}, {"used_memory_bytes", used}, {"evicted_keys", evicted}}};
     if (evicts && limit > 0) {
         found.level = level::critical;
-        found.why = fmt::format("with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so it is refused", policy, in_bytes(static_cast<double>(limit)));
-        found.mend = never;
+        found.why = fmt::format("with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so the library refuses it", policy, in_bytes(static_cast<double>(limit)));
+        found.mend = set_setting(f, "maxmemory-policy noeviction");
     } else if (evicted > 0) {
         found.level = level::warning;
         found.why = fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none", counted(evicted, "key"));
-        found.mend = f.place.client() + " CONFIG RESETSTAT";
+        found.mend = f.place.admin_client() + " CONFIG RESETSTAT";
     } else if (limit > 0 && used * 10 > limit * 9) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks", in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
-        found.mend = fmt::format("{} CONFIG SET maxmemory {}", f.place.client(), limit * 2);
+        found.mend = set_setting(f, fmt::format("maxmemory {}", limit * 2));
     } else {
         found.why = evicts ? "it has no maxmemory, so it evicts nothing" : "maxmemory-policy is noeviction, and nothing was evicted";
     }
@@ -49,10 +48,11 @@ findings eviction(node_facts const& f, demands const&)
 findings durability(node_facts const& f, demands const& d)
 {
     if (f.settings.failed())
-        return {unread(f, f.settings, "durability", "config|get")};
+        return {unread(f, d, f.settings, "durability", "config|get")};
     auto const state = durability_of(f);
     auto const after = fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
-    auto const set = f.place.client() + " CONFIG SET ";
+    // A server without a configuration file cannot rewrite it.
+    auto const keep = f.info.field("config_file").empty() ? std::string() : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
     if (state.lacks == durability_state::lack::nothing)
         return {{.why = "it has a durable log, and votes at once after a restart"}};
     finding found{.level = level::warning};
@@ -62,30 +62,31 @@ findings durability(node_facts const& f, demands const& d)
     case durability_state::lack::log:
         found.why = "appendonly is no: " + after;
         // In this order: docs/fencing.md.
-        found.mend = set + "appendfsync always && " + set + "no-appendfsync-on-rewrite no && " + set + "appendonly yes  # CONFIG REWRITE only when its first rewrite is done";
+        found.mend = fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE", set_setting(f, "appendfsync always"),
+                                 set_setting(f, "no-appendfsync-on-rewrite no"), set_setting(f, "appendonly yes"));
         break;
     case durability_state::lack::written:
         found.level = level::critical;
         found.why = "the last write to its log has failed: " + after;
-        found.mend = "df -h  # on its host: make room, or look at the server's own log";
+        found.mend = "df -h  # on its host: make room if the disk is full, else read the log of the server";
         break;
     case durability_state::lack::synced:
         found.why = fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after);
-        found.mend = set + "appendfsync always && " + f.place.client() + " CONFIG REWRITE";
+        found.mend = set_setting(f, "appendfsync always") + keep;
         break;
     case durability_state::lack::synced_on_rewrite:
         found.why = "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after;
-        found.mend = set + "no-appendfsync-on-rewrite no && " + f.place.client() + " CONFIG REWRITE";
+        found.mend = set_setting(f, "no-appendfsync-on-rewrite no") + keep;
         break;
     case durability_state::lack::complete:
         found.why = "its log is being rewritten: if it was switched on just now, and the server is killed before that is done, " + after;
-        found.mend = f.place.client() + " INFO persistence  # until aof_rewrite_in_progress is 0";
+        found.mend = f.place.client() + " INFO persistence  # repeat it until aof_rewrite_in_progress is 0";
         break;
     }
     return {std::move(found)};
 }
 
-// For a shell. What cannot be copied from a terminal goes to the prompt of the client, which reads bytes by their numbers.
+// A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as numbers.
 std::string line_for(std::string const& client, std::vector<std::string> const& words)
 {
     std::string line = client, prompt;
@@ -120,25 +121,25 @@ findings keys(node_facts const& f, demands const& d)
 {
     auto const& k = f.keys;
     if (k.refusal.failed())
-        return {unread(f, k.refusal, "keys", k.refused)};
+        return {unread(f, d, k.refusal, "keys", k.refused)};
     findings all;
-    auto const in_database = f.place.database == 0 ? f.place.client() : fmt::format("{} -n {}", f.place.client(), f.place.database);
+    auto const in_database = [&](std::string const& client) { return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database); };
     if (k.endless.count > 0)
         all.push_back({.level = level::warning,
-                       .why = fmt::format("{} without an end, which nobody gives back: {}; {}", counted(static_cast<std::int64_t>(k.endless.count), "key"), listed(k.endless, false),
+                       .why = fmt::format("{} without an expiry, which nobody releases: {}; {}", counted(static_cast<std::int64_t>(k.endless.count), "key"), listed(k.endless, false),
                                           looked_at(f, d)),
-                       .mend = line_for(in_database, {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
+                       .mend = line_for(in_database(f.place.client()), {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
                        .values = {{"endless_keys", k.endless.count}}});
     if (k.foreign.count > 0) {
         auto const& key = k.foreign.first.front().first;
         all.push_back({.level = level::warning,
-                       .why = fmt::format("{} of another type than those of locks, which nobody ever gets: {}; {}", counted(static_cast<std::int64_t>(k.foreign.count), "key"),
+                       .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}", counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
-                       .mend = line_for(in_database, {"RENAMENX", key, "no-" + key}) + "  # or lock with another --prefix",
+                       .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key}) + "  # or choose another --prefix",
                        .values = {{"foreign_keys", k.foreign.count}}});
     }
     if (all.empty())
-        all.push_back({.why = fmt::format("all of them are those of locks, and have an end: {}", looked_at(f, d)), .values = {{"keys", k.found}}});
+        all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)), .values = {{"keys", k.found}}});
     return all;
 }
 
@@ -146,11 +147,11 @@ findings counters(node_facts const& f, demands const& d)
 {
     auto const& k = f.keys;
     if (k.refusal.failed())
-        return {unread(f, k.refusal, "counters", k.refused)};
+        return {unread(f, d, k.refusal, "counters", k.refused)};
     if (k.counters == 0)
         return {{.why = fmt::format("there are no fencing counters; {}", looked_at(f, d)), .values = {{"counters", 0}}}};
     if (k.unmeasured.failed())
-        return {unread(f, k.unmeasured, "counters", "memory|usage")};
+        return {unread(f, d, k.unmeasured, "counters", "memory|usage")};
     auto const each = k.measured == 0 ? 0.0 : static_cast<double>(k.measured_bytes) / static_cast<double>(k.measured);
     auto const bytes = each * static_cast<double>(k.counters);
     auto const limit = static_cast<double>(f.number("maxmemory"));
@@ -159,7 +160,7 @@ findings counters(node_facts const& f, demands const& d)
     if (limit > 0 && bytes * 2 > limit) {
         found.level = level::warning;
         found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
-        found.mend = fmt::format("{} CONFIG SET maxmemory {}  # and fence fewer names: docs/fencing.md", f.place.client(), f.number("maxmemory") * 2);
+        found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2)) + "  # and fence fewer names: docs/fencing.md";
     }
     return {std::move(found)};
 }

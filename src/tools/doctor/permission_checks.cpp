@@ -19,7 +19,7 @@ bool is_about_keys(reply const& r)
     return r.text.find(" key") != std::string::npos;
 }
 
-// What is refused, one by one: of a script a server does not say which of its commands.
+// The refused commands, one by one: if a script is refused, a server does not say which of its commands.
 findings refused_commands(node_facts const& f, demands const& d)
 {
     findings all;
@@ -48,6 +48,18 @@ std::string not_tried(uses const& u)
     return words.empty() ? "" : fmt::format(" (what is asked for by {} was not tried)", fmt::join(words, ", "));
 }
 
+// The line that prints what the user must be allowed.
+std::string print_rules(node_facts const& f, demands const& d)
+{
+    auto line = d.prefix == demands().prefix ? std::string("redlock acl") : fmt::format("redlock --prefix {} acl", shell_word(d.prefix));
+    line += " --user " + shell_word(f.place.user);
+    for (auto const& [is_used, option] : {std::pair(d.used.fencing, "--fencing"), {d.used.waiting, "--waiting"}, {d.used.shared, "--shared"}, {d.used.sets, "--sets"}, {f.place.database != 0, "--select"}}) {
+        if (is_used)
+            line += fmt::format(" {}", option);
+    }
+    return line;
+}
+
 findings permissions_of(node_facts const& f, demands const& d)
 {
     auto all = refused_commands(f, d);
@@ -57,22 +69,22 @@ findings permissions_of(node_facts const& f, demands const& d)
     if (failed && p.is_taken)
         all.push_back({.level = level::unknown,
                        .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix), printable(d.probe)),
-                       .mend = "redlock doctor --probe NAME  # another one"});
+                       .mend = d.call.with("--probe", d.probe + "-2").line()});
     else if (failed && all.empty())
         all.push_back({.level = level::critical,
                        .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
-                       .mend = p.error == errc::permission_denied ? fmt::format("redlock acl --user {}  # what it must be allowed", shell_word(f.place.user)) : "redlock -v doctor  # what the library tells meanwhile"});
+                       .mend = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
     else if (!failed && all.empty())
         all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
     return all;
 }
 
-// Of what is no server we know nothing else.
-findings settings(node_facts const& f, demands const&)
+// Only the votes of another kind of store are known.
+findings settings(node_facts const& f, demands const& d)
 {
     if (f.is_server)
         return {};
-    return {{.level = level::unknown, .why = "what is behind this address was not looked at: its settings, clocks, versions and keys", .mend = "redlock doctor --skip settings"}};
+    return {{.level = level::unknown, .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at", .mend = without_check(d, "settings")}};
 }
 
 constexpr std::array all_of_permission{

@@ -23,7 +23,39 @@ std::string host_of(node_facts const& f)
     return f.place.host.empty() ? "this host" : f.place.host;
 }
 
-findings reachable(node_facts const& f, demands const&)
+bool is_out_of_date(server_certificate const& c, demands const& d)
+{
+    return c.ends <= d.now || c.begins > d.now;
+}
+
+// A restart makes a server read its certificate again. Nobody can change a setting over TLS meanwhile: redis-cli does not trust the server either.
+std::string mend_certificate(node_facts const& f, demands const& d)
+{
+    auto const& c = *f.certificate;
+    if (is_out_of_date(c, d))
+        return fmt::format("systemctl restart redis-server  # on {}, with a new certificate in its tls-cert-file and tls-key-file", host_of(f));
+    if (!c.complaint.empty())
+        return d.call.with("--ca-file", std::string(some_file)).line() + "  # FILE: the authority that has signed its certificate";
+    auto const file = [&](char const* name, char const* otherwise) {
+        auto const path = f.settings.field(name);
+        return path.empty() ? std::string(otherwise) : shell_word(path);
+    };
+    return set_setting(f, fmt::format("tls-cert-file {} tls-key-file {}", file("tls-cert-file", "CERTIFICATE"), file("tls-key-file", "KEY")))
+         + "  # when these files hold a new certificate and its key";
+}
+
+// The library asks for the same.
+finding other_transport(node_facts const& f, demands const& d)
+{
+    auto other = f.place;
+    other.has_tls = !f.place.has_tls;
+    return {.level = level::critical,
+            .why = f.place.has_tls ? fmt::format("it does not speak TLS on this port ({}): without TLS its URL begins with redis://", printable(f.hello.text))
+                                   : fmt::format("it wants TLS on this port ({}): then its URL begins with rediss://", printable(f.hello.text)),
+            .mend = d.call.with_node(f.name, other.url()).line()};
+}
+
+findings reachable(node_facts const& f, demands const& d)
 {
     if (!f.is_server) {
         bool const answers = f.probe.failed_at.empty() || f.probe.is_taken;
@@ -32,39 +64,66 @@ findings reachable(node_facts const& f, demands const&)
     }
     if (f.hello.what != reply::kind::silence)
         return {{.why = "it answers"}};
+    if (f.is_other_transport)
+        return {other_transport(f, d)};
+    bool const is_untrusted = f.certificate && (!f.certificate->complaint.empty() || is_out_of_date(*f.certificate, d));
     return {{.level = level::critical,
              .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)),
-             .mend = fmt::format("systemctl restart redis-server  # on {}", host_of(f))}};
+             .mend = is_untrusted ? mend_certificate(f, d) : fmt::format("systemctl restart redis-server  # on {}", host_of(f))}};
 }
 
-findings login(node_facts const& f, demands const&)
+// A server that has as many clients as it may refuses this one, too: it gets in when another leaves.
+std::string raise_maxclients(node_facts const& f)
+{
+    auto const client = f.place.admin_client();
+    return fmt::format("until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && {0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; "
+                       "do sleep 1; done  # it gets in when a client leaves: close idle ones",
+                       client);
+}
+
+// In protected mode a server without a password lets in its own host only.
+std::string set_password(node_facts const& f)
+{
+    return fmt::format("head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass  # on {2}; {0}: its first line is the new password", some_file, f.place.port, host_of(f));
+}
+
+std::string mend_login(node_facts const& f, demands const& d)
+{
+    auto const& words = f.hello.text;
+    auto const says = [&](char const* text) { return words.find(text) != words.npos; };
+    if (is_forbidden(f.hello))
+        return allow(f, says("select") ? "+select" : "+hello");
+    if (says("max number of clients"))
+        return raise_maxclients(f);
+    if (words.starts_with("DENIED"))
+        return set_password(f);
+    if (says("DB index"))
+        return f.place.admin_client() + " CONFIG GET databases  # the number in the URL must be lower";
+    return d.call.with("--password-file", std::string(some_file)).line() + "  # FILE: its first line is the password";
+}
+
+findings login(node_facts const& f, demands const& d)
 {
     if (f.hello.what == reply::kind::silence)
         return {};
     if (!f.hello.failed())
-        return {{.why = fmt::format("the user {} is let in", printable(f.place.user))}};
-    auto const& words = f.hello.text;
-    std::string mend = "redlock --password-file FILE doctor  # whose first line is the password";
-    if (is_forbidden(f.hello))
-        mend = allow(f, words.find("select") == words.npos ? "+hello" : "+select");
-    else if (words.find("max number of clients") != words.npos)
-        mend = f.place.client() + " CONFIG SET maxclients 10000";
-    else if (words.starts_with("DENIED"))
-        mend = fmt::format("redis-cli -p {} ACL SETUSER default on '>PASSWORD'  # on {}", f.place.port, host_of(f));
-    return {{.level = level::critical, .why = fmt::format("the user {} is not let in: {}", printable(f.place.user), printable(words)), .mend = std::move(mend)}};
+        return {{.why = fmt::format("the server lets in the user {}", printable(f.place.user))}};
+    return {{.level = level::critical,
+             .why = fmt::format("the server does not let in the user {}: {}", printable(f.place.user), printable(f.hello.text)),
+             .mend = mend_login(f, d)}};
 }
 
 findings certificate(node_facts const& f, demands const& d)
 {
-    if (!f.certificate)
+    if (!f.certificate || f.is_other_transport)
         return {};
     auto const& c = *f.certificate;
-    auto const look = fmt::format("openssl s_client -connect {}:{} </dev/null", f.place.host, f.place.port);
     if (!c.unread.empty())
-        return {{.level = level::unknown, .why = fmt::format("its certificate could not be read: {}", printable(c.unread)), .mend = look}};
+        return {{.level = level::unknown,
+                 .why = fmt::format("its certificate could not be read: {}", printable(c.unread)),
+                 .mend = fmt::format("openssl s_client -connect {} </dev/null", f.place.host_and_port())}};
     auto const left = std::chrono::floor<days>(c.ends - d.now);
     auto const is_over = c.ends <= d.now, is_early = c.begins > d.now;
-    auto const replace = fmt::format("{} CONFIG SET tls-cert-file FILE tls-key-file FILE  # a new certificate and its key", f.place.client());
     finding found{.values = {{"days_left", left.count()}}};
     found.level = is_over || is_early || !c.complaint.empty() || left < renew_at_once ? level::critical
                 : left < renew_before                                                 ? level::warning
@@ -77,10 +136,8 @@ findings certificate(node_facts const& f, demands const& d)
         found.why = fmt::format("its certificate is not trusted, so no client connects: {}", c.complaint);
     else
         found.why = fmt::format("its certificate ends in {}, on {:%F}", counted(left.count(), "day"), c.ends);
-    if (!c.complaint.empty() && !is_over && !is_early)
-        found.mend = "redlock --ca-file FILE doctor  # the authority that has signed it; " + look;
-    else if (found.level != level::ok)
-        found.mend = replace;
+    if (found.level != level::ok)
+        found.mend = mend_certificate(f, d);
     return {std::move(found)};
 }
 

@@ -24,33 +24,65 @@ std::pair<std::string, std::string> version_of(node_facts const& f)
     return valkey.empty() ? std::pair(std::string("redis"), f.info.field("redis_version")) : std::pair(std::string("valkey"), valkey);
 }
 
-findings role(node_facts const& f, demands const&)
+// The call with the primary in the place of its replica, or without the replica if the primary is a node already.
+std::string name_primary(node_facts const& f, demands const& d, std::string const& host, std::string const& port)
+{
+    auto const primary = f.place.at(host, port);
+    auto name = primary;
+    name.user.clear();
+    name.database = 0;
+    return (d.call.has_node(name.url()) ? d.call.without_node(f.name) : d.call.with_node(f.name, primary.url())).line();
+}
+
+finding replica_of_its_primary(node_facts const& f, demands const& d)
+{
+    auto const host = f.info.field("master_host"), port = f.info.field("master_port");
+    if (host.empty())
+        return {.level = level::critical,
+                .why = "it is a replica, and a replica does not vote: name its primary",
+                .mend = f.place.admin_client() + " INFO replication  # master_host and master_port are the primary"};
+    return {.level = level::critical,
+            .why = fmt::format("it is a replica of {}:{}, and a replica does not vote: name the primary in its place", printable(host), port),
+            .mend = name_primary(f, d, host, port)};
+}
+
+// The credentials of a Sentinel are not those of the servers that it names.
+std::string through_sentinel(node_facts const& f, demands const& d)
+{
+    auto const service = f.services.elements.empty() ? std::string("NAME") : f.services.elements.front().field("name");
+    return d.call.with_node(f.name, fmt::format("redis{}-sentinel://{}/{}", f.place.has_tls ? "s" : "", f.place.host_and_port(), service)).line();
+}
+
+std::string through_cluster(node_facts const& f, demands const& d)
+{
+    auto const whose = f.place.user == "default" ? std::string() : percent_encoded(f.place.user) + '@';
+    return d.call.with_node(f.name, fmt::format("redis{}-cluster://{}{}", f.place.has_tls ? "s" : "", whose, f.place.host_and_port())).line();
+}
+
+findings role(node_facts const& f, demands const& d)
 {
     auto const mode = f.hello.field("mode"), role = f.hello.field("role");
     if (mode == "sentinel")
         return {{.level = level::critical,
-                 .why = "this is a Sentinel, which keeps no locks: name the master that it watches",
-                 .mend = fmt::format("redlock -u redis-sentinel://{}:{}/NAME doctor", f.place.host, f.place.port)}};
+                 .why = "this is a Sentinel, which keeps no locks: name the service that it watches",
+                 .mend = through_sentinel(f, d)}};
     if (mode == "cluster")
         return {{.level = level::critical,
-                 .why = "it is a member of a cluster, which keeps some of the keys only: name the cluster, which is one node, or independent servers",
-                 .mend = fmt::format("redlock -u redis-cluster://{}:{} doctor", f.place.host, f.place.port)}};
+                 .why = "it is a member of a cluster and keeps only some of the keys: name the cluster, which is one node, or independent servers",
+                 .mend = through_cluster(f, d)}};
     if (role != "master")
-        return {{.level = level::critical,
-                 .why = fmt::format("it is a replica of {}:{}, which does not vote: name that one, or make this one independent", printable(f.info.field("master_host")),
-                                    f.info.field("master_port")),
-                 .mend = f.place.client() + " REPLICAOF NO ONE"}};
-    return {{.why = "it is a master on its own"}};
+        return {replica_of_its_primary(f, d)};
+    return {{.why = "it is a primary on its own"}};
 }
 
-findings replicas(node_facts const& f, demands const&)
+findings replicas(node_facts const& f, demands const& d)
 {
     auto const count = f.number("connected_slaves");
     if (count == 0)
         return {{.why = "no replicas are attached"}};
     return {{.level = level::warning,
-             .why = fmt::format("{} attached: one that is made the master may not have got a lock yet", count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
-             .mend = fmt::format("redis-cli -h REPLICA REPLICAOF NO ONE  # {} INFO replication names them", f.place.client()),
+             .why = fmt::format("{} attached: a replica that becomes the primary may miss a lock that is held", count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
+             .mend = fmt::format("{} INFO replication  # lists them: promote none within {} (max_ttl) after the last lock", f.place.client(), in_words(d.max_ttl)),
              .values = {{"replicas", count}}}};
 }
 
@@ -61,9 +93,9 @@ findings sentinel(node_facts const& f, demands const&)
     if (count == 0)
         return {{.why = "no Sentinel watches it"}};
     return {{.level = f.number("connected_slaves") > 0 ? level::critical : level::warning,
-             .why = fmt::format("{} it: after a fail-over the new master may not have got a lock; name the service, which is quarantined then",
+             .why = fmt::format("{} it: after a failover the new primary may miss a lock that is held; name the service, which is quarantined then",
                                 count == 1 ? "a Sentinel watches" : fmt::format("{} Sentinels watch", count)),
-             .mend = "redlock -u redis-sentinel://SENTINEL/NAME doctor",
+             .mend = f.place.admin_client() + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
              .values = {{"sentinels", count}}}};
 }
 
@@ -109,14 +141,14 @@ findings clients(node_facts const& f, demands const&)
     auto const limit = std::max(f.number("maxclients"), f.setting("maxclients").value_or(0));
     auto const used = f.number("connected_clients"), rejected = f.number("rejected_connections");
     if (limit == 0)
-        return {{.level = level::unknown, .why = "how many clients it takes is not told", .mend = f.place.client() + " CONFIG GET maxclients"}};
+        return {{.level = level::unknown, .why = "its limit of clients is not known", .mend = f.place.admin_client() + " CONFIG GET maxclients"}};
     finding found{.values = {{"clients", used}, {"maxclients", limit}, {"rejected", rejected}}};
     found.level = used * 20 > limit * 19 ? level::critical : used * 5 > limit * 4 || rejected > 0 ? level::warning : level::ok;
     found.why = fmt::format("{} of {} clients are connected", used, limit);
     if (rejected > 0)
         found.why += fmt::format(", and {} refused since its start", rejected == 1 ? "one was" : fmt::format("{} were", rejected));
     if (found.level != level::ok)
-        found.mend = used * 5 > limit * 4 ? fmt::format("{} CONFIG SET maxclients {}", f.place.client(), limit * 2) : f.place.client() + " CONFIG RESETSTAT";
+        found.mend = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2)) : f.place.admin_client() + " CONFIG RESETSTAT";
     return {std::move(found)};
 }
 
@@ -125,10 +157,10 @@ findings timeout(node_facts const& f, demands const&)
 {
     auto const seconds = f.setting("timeout").value_or(0);
     if (seconds == 0 || seconds >= 5)
-        return {{.why = seconds == 0 ? "it closes no idle connections" : fmt::format("it closes connections that are idle for {} s, which those of locks never are", seconds)}};
+        return {{.why = seconds == 0 ? "it closes no idle connections" : fmt::format("it closes connections that are idle for {} s; those of locks are never idle so long", seconds)}};
     return {{.level = level::warning,
              .why = fmt::format("it closes connections that are idle for {} s: those of locks may have to be opened again and again", seconds),
-             .mend = f.place.client() + " CONFIG SET timeout 0"}};
+             .mend = set_setting(f, "timeout 0")}};
 }
 
 findings slow_log(node_facts const& f, demands const& d)
@@ -138,7 +170,7 @@ findings slow_log(node_facts const& f, demands const& d)
     if (threshold < 0 || threshold > limit)
         return {{.level = level::unknown,
                  .why = fmt::format("commands that take longer than node_timeout ({}) do not come into its slow log", in_words(d.node_timeout)),
-                 .mend = fmt::format("{} CONFIG SET slowlog-log-slower-than {}", f.place.client(), std::min<std::int64_t>(limit, 10'000))}};
+                 .mend = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
     auto const since = (f.last_time ? f.last_time->theirs : std::chrono::microseconds(d.now.time_since_epoch())) - 1h;
     std::int64_t count = 0, slowest = 0;
     std::string command;
@@ -157,7 +189,7 @@ findings slow_log(node_facts const& f, demands const& d)
         found.level = level::warning;
         found.why = fmt::format("{} within the last hour {} longer than node_timeout ({}), during which nobody votes; the slowest, {}, {} ms", counted(count, "command"),
                                 count == 1 ? "has taken" : "have taken", in_words(d.node_timeout), command, slowest / 1000);
-        found.mend = f.place.client() + " SLOWLOG GET 128  # and do without these, or raise node_timeout";
+        found.mend = f.place.client() + " SLOWLOG GET 128  # avoid these commands, or raise node_timeout";
     }
     return {std::move(found)};
 }

@@ -22,18 +22,21 @@ namespace {
 using nodes = std::vector<node_facts>;
 using sys_ms = std::chrono::sys_time<std::chrono::milliseconds>;
 
-findings number_of_nodes(nodes const& all, demands const&)
+// The reader names the host.
+constexpr char another_node[] = "redis://HOST";
+
+findings number_of_nodes(nodes const& all, demands const& d)
 {
     auto const n = all.size();
     finding found{.values = {{"nodes", n}}};
     if (n == 1) {
         found.level = level::warning;
-        found.why = "with one node a lock is as good as that server's memory, and there is none while it is down";
-        found.mend = "redlock -u redis://A -u redis://B -u redis://C doctor  # three servers that do not fail together";
+        found.why = "with one node a lock is as good as that server's memory, and nobody gets a lock while it is down";
+        found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line() + "  # three servers that do not fail together";
     } else if (n % 2 == 0) {
         found.level = level::warning;
-        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one costs and gives nothing", n, (n - 1) / 2, n - 1);
-        found.mend = fmt::format("redlock{} doctor  # one more", n == 2 ? " -u redis://A -u redis://B -u redis://C" : " -u URL…");
+        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n, (n - 1) / 2, n - 1);
+        found.mend = d.call.with_another_node(another_node).line() + "  # one more";
     } else {
         found.why = fmt::format("of {} nodes {} may fail", n, (n - 1) / 2);
     }
@@ -56,22 +59,40 @@ std::map<std::string, std::vector<std::string>> grouped(nodes const& all, Name n
     return groups;
 }
 
-findings same_server(nodes const& all, demands const&)
+// The first node stays: @p change makes another call for each of the others.
+template <class Change>
+call for_all_but_first(call c, std::vector<std::string> const& names, Change change)
+{
+    for (auto const& name : names) {
+        if (name != names.front())
+            c = change(c, name);
+    }
+    return c;
+}
+
+// A server whose run_id is not known.
+std::string ask_for_run_id(nodes const& all)
+{
+    auto const& f = *std::ranges::find_if(all, [](auto const& n) { return n.is_server && n.info.field("run_id").empty(); });
+    return is_forbidden(f.info) ? allow(f, "+info") : f.place.client() + " INFO server  # run_id";
+}
+
+findings same_server(nodes const& all, demands const& d)
 {
     findings found;
     for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
         found.push_back({.level = level::critical,
-                         .why = fmt::format("{} are one server, which has one vote: the others are refused", fmt::join(names, " and ")),
-                         .mend = fmt::format("redlock -u {} …  # once, and other servers", names.front())});
+                         .why = fmt::format("{} are one server, which has one vote: the library refuses the others", fmt::join(names, " and ")),
+                         .mend = for_all_but_first(d.call, names, [](auto const& c, auto const& name) { return c.without_node(name); }).line() + "  # and other servers"});
     bool const are_known = std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
     if (found.empty() && !are_known && all.size() > 1)
-        found.push_back({.level = level::unknown, .why = "whether two addresses lead to one server is known only of those that tell INFO", .mend = "redis-cli -h HOST INFO server  # run_id"});
+        found.push_back({.level = level::unknown, .why = "two addresses may lead to one server: not all servers have answered INFO", .mend = ask_for_run_id(all)});
     else if (found.empty())
         found.push_back({.why = "all addresses lead to different servers"});
     return found;
 }
 
-findings same_host(nodes const& all, demands const&)
+findings same_host(nodes const& all, demands const& d)
 {
     findings found;
     std::vector<std::vector<std::string>> told;
@@ -80,16 +101,22 @@ findings same_host(nodes const& all, demands const&)
             continue;
         told.push_back(names);
         found.push_back({.level = level::warning,
-                         .why = fmt::format("{} are on one host ({}), and fail together", fmt::join(names, " and "), address),
-                         .mend = "redlock -u redis://OTHER-HOST …  # a host for each"});
+                         .why = fmt::format("{} are on one host ({}) and fail together", fmt::join(names, " and "), address),
+                         .mend = for_all_but_first(d.call, names, [](auto const& c, auto const& name) { return c.with_node(name, another_node); }).line() + "  # a host for each"});
     }
     if (found.empty())
-        found.push_back({.why = "each has a host of its own, as far as addresses tell"});
+        found.push_back({.why = "by their addresses, each has a host of its own"});
     return found;
 }
 
-// The settings that the library leaves on each server, by the line: what two clients have differently, the servers tell.
-findings same_settings(nodes const& all, demands const&)
+std::string ask_for_settings(nodes const& all, demands const& d)
+{
+    auto const f = std::ranges::find_if(all, [](auto const& n) { return is_forbidden(n.clients); });
+    return f == all.end() ? d.call.line() : allow(*f, "+get");
+}
+
+// The library leaves the settings of each client on the servers, one in a line.
+findings same_settings(nodes const& all, demands const& d)
 {
     std::vector<std::string> lines;
     bool are_known = false;
@@ -108,18 +135,18 @@ findings same_settings(nodes const& all, demands const&)
         if (values.size() > 1)
             found.push_back({.level = is_usual ? level::ok : level::warning,
                              .why = fmt::format("clients within the last hour had different settings: {} was {}", name, fmt::join(values, " and ")),
-                             .mend = "redlock doctor  # an hour after all clients were given one value: docs/guarantees.md"});
+                             .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
     }
     if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
         return {};  // other stores keep no settings
     if (found.empty() && !are_known)
-        found.push_back({.level = level::unknown, .why = "the settings of the clients could not be read", .mend = "redlock acl --doctor"});
+        found.push_back({.level = level::unknown, .why = "the settings of the clients could not be read", .mend = ask_for_settings(all, d)});
     else if (found.empty())
         found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour" : "all clients within the last hour had the same settings"});
     return found;
 }
 
-findings votes(nodes const& all, demands const&)
+findings votes(nodes const& all, demands const& d)
 {
     auto const majority = core::majority(all.size());
     auto const granted = static_cast<std::size_t>(std::ranges::count_if(all, [](auto const& f) { return std::ranges::find(f.probe.done, "acquired") != f.probe.done.end(); }));
@@ -127,9 +154,9 @@ findings votes(nodes const& all, demands const&)
     found.level = granted < majority ? level::critical : granted < all.size() ? level::warning : level::ok;
     found.why = fmt::format("{} of {} nodes have granted a lock, and {} are needed", granted, all.size(), majority);
     if (granted < majority)
-        found.mend = "redlock doctor  # what is said above of the others";
+        found.mend = d.call.line() + "  # when the other findings are mended";
     else if (granted < all.size())
-        found.mend = fmt::format("redlock doctor  # {} more may fail: what is said above of the others", granted - majority);
+        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), granted - majority);
     return {std::move(found)};
 }
 
@@ -172,17 +199,17 @@ findings guard(nodes const& all, demands const& d)
         found.level = level::critical;
         found.why = fmt::format("{} of {} nodes have restarted and do not vote: no lock for {} s (--restart-guard {})", young, all.size(), until.count(),
                                 d.restart_guard == restart_guard::strict ? "strict" : "automatic");
-        found.mend = fmt::format("sleep {}  # and give the nodes a durable log", until.count());
+        found.mend = fmt::format("sleep {} && {}  # and give the nodes a durable log", until.count(), d.call.line());
     } else if (young > 0) {
         found.level = level::warning;
         found.why = fmt::format("{} of {} nodes have restarted and do not vote yet; the others are enough", young, all.size());
-        found.mend = "redlock doctor --watch 10s";
+        found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
     } else if (strictly_young > 0) {
         found.level = until_strictly.count() > 0 ? level::warning : level::ok;
         found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
                                 "nodes are new",
                                 strictly_young, all.size(), until_strictly.count());
-        found.mend = "redlock --restart-guard strict doctor  # and give the nodes a durable log";
+        found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
     } else {
         found.why = fmt::format("all vote; {} of {} would at once after a restart, the others after {} (max_ttl)", durable, all.size(), in_words(d.max_ttl));
     }

@@ -1,0 +1,82 @@
+#include "tools/doctor/read_call.hpp"
+
+#include "redis/url.hpp"
+#include "testbed/node_urls.hpp"
+#include "tools/server.hpp"
+#include "tools/server_place.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace redlock::tools::doctor {
+
+namespace {
+
+// These do not change what is found.
+constexpr std::array<std::string_view, 9> left_out{"url", "owner", "output", "color", "verbose", "quiet", "watch", "help", "version"};
+
+// Without its password, and with the user as it was written.
+std::string url_without_password(std::string const& url)
+{
+    if (url.find('@') == url.npos && url.find("password") == url.npos)
+        return url;
+    if (is_server(url))
+        return place_of(url).url();
+    auto const u = redis::parse_url(url);
+    if (!u.wrong.empty())
+        return "URL";  // another store: how it holds a password is not known here
+    auto name = u.name();
+    if (!u.user.empty())
+        name.insert(name.find("://") + 3, percent_encoded(u.user) + '@');
+    return u.database == 0 ? name : name + "?db=" + std::to_string(u.database);
+}
+
+// As is the first line of a file that was written on Windows.
+bool ends_in_cr(std::string const& path)
+{
+    std::ifstream file(path);
+    std::string first;
+    return std::getline(file, first) && first.ends_with('\r');
+}
+
+bool is_in(std::string const& url, arguments const& given)
+{
+    return std::ranges::any_of(given, [&](auto const& word) { return word.find(url) != word.npos; });
+}
+
+}  // namespace
+
+call read_call(command_line const& line, arguments const& given, settings const& s)
+{
+    call c;
+    for (auto const* o : line.get_options()) {
+        auto const name = o->get_lnames().empty() ? std::string() : o->get_lnames().front();
+        if (o->count() == 0 || name.empty() || std::ranges::find(left_out, name) != left_out.end())
+            continue;
+        auto& group = o->get_group() == global_group ? c.of_all : c.own;
+        group.emplace_back("--" + name, o->get_expected_max() == 0 ? std::string() : o->results().back());
+    }
+    auto named = line.get_option("--url")->results();
+    c.names_nodes = std::ranges::any_of(named, [&](auto const& url) { return is_in(url, given); });
+    c.has_nodes_in_file = std::ranges::any_of(named, [&](auto const& url) { return !is_in(url, given); });
+    if (auto const* const in_environment = std::getenv("REDLOCK_URLS"); named.empty() && in_environment)
+        named = testbed::split_urls(in_environment);
+    auto const& files = line.get_option("--password-file")->results();
+    for (std::size_t i = 0; i < s.locks.nodes.size(); ++i) {
+        auto const& url = s.locks.nodes[i];
+        bool const is_from_file = !files.empty() && i < named.size() && named[i] != url;
+        c.nodes.push_back({.name = name_of(url),
+                           .url = url_without_password(url),
+                           .password = is_from_file ? password_in(files.back(), ends_in_cr(files.back())) : "",
+                           .has_password = !is_from_file && !redis::parse_url(url).password.empty()});
+    }
+    return c;
+}
+
+}  // namespace redlock::tools::doctor
