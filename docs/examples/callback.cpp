@@ -1,4 +1,4 @@
-// The same without coroutines: every asynchronous function takes a callback as well.
+// Callbacks instead of coroutines: every asynchronous function takes both.
 
 #include <redlock.hpp>
 
@@ -31,7 +31,7 @@ private:
     {
         if (ec)
             return finish(ec);
-        held_ = std::move(held);  // destroying a lock gives it back, so keep it
+        held_ = std::move(held);  // keep the handle: destroying it releases the lock
         std::cout << "selling\n";
         held_.async_release([this](redlock::error_code released) { finish(released); });
     }

@@ -1,4 +1,4 @@
-// One of many: several processes run the same program, and one of them at a time is the scheduler.
+// Leader election: several processes run the same program, and one of them at a time is the scheduler.
 
 #include <redlock.hpp>
 
@@ -25,7 +25,7 @@ void show(std::string const& process, redlock::election_event const& e)
 }
 //]
 
-int jobs_done = 0;  // by all processes together
+int jobs_done = 0;  // by all processes
 
 bool has_disk(std::string const& process)
 {
@@ -39,9 +39,9 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
         asio::steady_timer next(co_await asio::this_coro::executor);
         for (int turns = 0; jobs_done < 10; ++turns) {
             if (!has_disk(process))
-                throw std::runtime_error("no disk");  // somebody else takes over
+                throw std::runtime_error("no disk");  // another process takes over
             if (turns == 3)
-                co_return redlock::elected::step_down;  // enough for now
+                co_return redlock::elected::step_down;  // lets another process lead
             std::cout << process << " does job " << ++jobs_done << " as " << leadership.fencing_token() << '\n';
             next.expires_after(10ms);
             co_await next.async_wait();  // throws operation_aborted when the lock is lost
@@ -55,7 +55,7 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
 //]
 
 //[nightly
-// Every process calls this at two o'clock, by its own clock. @return whether it was the one that did the work.
+// Every process calls this at two o'clock, by its own clock. @return whether this process did the work.
 asio::awaitable<bool> nightly(redlock::lock_manager& locks)
 {
     bool mine = false;
@@ -63,14 +63,14 @@ asio::awaitable<bool> nightly(redlock::lock_manager& locks)
         mine = true;  // ... the work itself
         co_return redlock::elected::done;
     };
-    // Nobody waits; and for a minute after it began nobody whose clock is behind does it again.
+    // No process waits. The lock is kept for a minute, so a process whose clock is behind does not repeat the work.
     redlock::elect_options const once{
         .lock = {.ttl = 1min, .renew = redlock::renewal::automatic}, .at_least = 1min};
     try {
         co_await redlock::elect(locks, "nightly-report", once, report);
     } catch (redlock::lock_error const& e) {
         if (e.code() != redlock::errc::contended)
-            throw;  // somebody else does it, or has done it
+            throw;  // contended: another process does the work, or has done it
     }
     co_return mine;
 }
@@ -92,8 +92,9 @@ int main(int argc, char** argv)
         ++ended;
     };
     for (auto const& [locks, process] : {std::pair(&a, "a"), std::pair(&b, "b")})
-        asio::co_spawn(context, run(*locks, process), [](std::exception_ptr e) { e ? std::rethrow_exception(e) : void(); });
+        asio::co_spawn(context, run(*locks, process),
+                       [](std::exception_ptr e) { e ? std::rethrow_exception(e) : void(); });
     context.run();
-    // Where a real server keeps the report's lock from an earlier run, nobody writes it again.
+    // A real server may still keep the lock of the report from an earlier run. Then nobody writes the report.
     return ended == 2 && jobs_done == 10 && (reports == 1 || argc > 1) ? 0 : 1;
 }

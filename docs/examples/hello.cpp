@@ -1,4 +1,4 @@
-// Acquires a lock, uses it and gives it back.
+// Acquires a lock, uses it and releases it.
 //   hello                                   three nodes in this process
 //   hello redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
 
@@ -32,7 +32,7 @@ asio::awaitable<void> sell_one(redlock::lock_manager& locks)
 asio::awaitable<void> run(redlock::lock_manager& locks)
 {
     co_await sell_one(locks);
-    co_await locks.async_shutdown();  // open connections are work: without it, io_context::run does not return
+    co_await locks.async_shutdown();  // closes the connections; without it, io_context::run does not return
 }
 
 int main(int argc, char** argv)

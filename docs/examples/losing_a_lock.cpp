@@ -1,4 +1,4 @@
-// A lock can be lost. Its holder is told before the validity is over.
+// A lock is lost. The manager tells its holder before the validity ends.
 
 #include <redlock.hpp>
 
@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using redlock::memory_server;
 
-// Two of the three nodes in memory. On real servers this does nothing; there the lock is lost because of max_hold.
+// Changes two of the three memory nodes. On real servers it does nothing; there the lock is lost because of max_hold.
 void set_majority(memory_server& a, memory_server& b, memory_server::fault f) { a.set_fault(f), b.set_fault(f); }
 
 //[lost
@@ -45,7 +45,7 @@ asio::awaitable<void> work_for_too_long(redlock::lock_manager& locks)
         co_await timer.async_wait();  // throws operation_aborted when the lock is lost
     };
     try {
-        co_await locks.with_lock("job", {.ttl = 500ms}, work);  // no renewal: it runs out
+        co_await locks.with_lock("job", {.ttl = 500ms}, work);  // no renewal: the lock expires
     } catch (redlock::system_error const& e) {
         if (e.code() != redlock::errc::lost)
             throw;

@@ -1,4 +1,4 @@
-// Readers and a writer: any number of reports at once, and no price changes while one of them is read.
+// A read/write lock: any number of reports at a time, and no price changes while a report is read.
 
 #include <redlock.hpp>
 
@@ -41,7 +41,7 @@ asio::awaitable<int> report(redlock::lock_manager& locks, price_list& list)
         --list.readers;
         co_return sum;
     };
-    // Others may read at the same time, here and elsewhere.
+    // Other reports may run at the same time, in this process and in others.
     co_return co_await locks.with_lock("prices", {.ttl = 5s, .wait = 30s, .mode = redlock::mode::shared}, read);
 }
 
@@ -54,7 +54,7 @@ asio::awaitable<int> raise_all(redlock::lock_manager& locks, price_list& list)
         }
         co_return 0;
     };
-    // Waits for those who read now; who comes later to read waits for this.
+    // Waits for the reports that run now. Reports that begin later wait for this.
     co_return co_await locks.with_lock("prices", {.ttl = 5s, .wait = 30s}, write);
 }
 //]
@@ -65,12 +65,12 @@ asio::awaitable<bool> correct(redlock::lock_manager& locks, price_list& list)
     auto lock = co_await locks.async_acquire("prices", {.ttl = 5s, .wait = 30s, .mode = redlock::mode::shared});
     if (list.prices["tea"] > 0)
         co_return true;
-    // What was read is still true: nobody has written since.
+    // If the upgrade succeeds, no writer has changed the price since it was read.
     auto const [ec] = co_await lock.async_upgrade(asio::as_tuple);
     if (ec)
-        co_return false;  // others read, too: give way, and begin anew
+        co_return false;  // others read, too: release the lock and start again
     list.prices["tea"] = 100;
-    co_await lock.async_downgrade();  // others may read what is being checked
+    co_await lock.async_downgrade();  // others may read again
     co_return list.prices["tea"] > 0;
 }
 //]
@@ -87,10 +87,11 @@ int main(int argc, char** argv)
     int served = 0, torn = 0;
     for (int i = 0; i < 40; ++i) {
         auto& locks = i % 2 == 0 ? here : elsewhere;
-        asio::co_spawn(context, i % 8 == 7 ? raise_all(locks, list) : report(locks, list), [&](std::exception_ptr failure, int sum) {
+        auto work = i % 8 == 7 ? raise_all(locks, list) : report(locks, list);
+        asio::co_spawn(context, std::move(work), [&](std::exception_ptr failure, int sum) {
             if (failure)
                 std::rethrow_exception(failure);
-            torn += sum % 30 != 0;  // all prices of a report are of one moment
+            torn += sum % 30 != 0;  // no report sees some prices before a change and some after it
             if (++served == 40) {
                 here.async_shutdown([](redlock::error_code) {});
                 elsewhere.async_shutdown([](redlock::error_code) {});
@@ -110,6 +111,7 @@ int main(int argc, char** argv)
     });
     context.restart();
     context.run();
-    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn << " torn reports, " << (corrected ? "" : "not ") << "corrected\n";
+    std::cout << served << " served, up to " << list.most_readers << " reading at once, " << torn
+              << " torn reports, " << (corrected ? "" : "not ") << "corrected\n";
     return corrected && torn == 0 && served == 40 && list.most_readers > 1 ? 0 : 1;
 }

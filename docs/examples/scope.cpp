@@ -1,4 +1,4 @@
-// Layers that do not know each other: each takes the locks that it needs, and one request does not wait for itself.
+// Re-entrant locks: each layer acquires the locks that it needs, and a request does not wait for itself.
 
 #include <redlock.hpp>
 
@@ -16,7 +16,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Stands for a database: what it does takes time, and others may come in between.
+// Stands for a database: reading takes time, and other orders may run in between.
 struct shop {
     std::map<std::string, int> stock{{"lamp", 3}, {"table", 2}};
     int sold = 0;
@@ -30,7 +30,7 @@ struct shop {
 };
 
 //[scope
-// Knows nothing of orders. Whoever calls it may hold the item already, or not.
+// Knows nothing of orders. The caller may already hold the lock of the item.
 asio::awaitable<bool> take_one(redlock::lock_scope owner, shop& db, std::string item)
 {
     auto const take = [&](redlock::lock&) -> asio::awaitable<bool> {
@@ -44,11 +44,11 @@ asio::awaitable<bool> take_one(redlock::lock_scope owner, shop& db, std::string 
 
 asio::awaitable<bool> order_both(redlock::lock_manager& locks, shop& db)
 {
-    redlock::lock_scope const owner(locks);  // one request: it is passed on to whoever works for it
+    redlock::lock_scope const owner(locks);  // one request; pass the scope to all that works for it
     auto const order = [&](redlock::lock&) -> asio::awaitable<bool> {
         if (co_await db.read("lamp") == 0 || co_await db.read("table") == 0)
             co_return false;
-        bool const lamp = co_await take_one(owner, db, "lamp");    // has its lock already, and does not wait
+        bool const lamp = co_await take_one(owner, db, "lamp");    // the scope holds the lock already: no wait
         bool const table = co_await take_one(owner, db, "table");
         db.sold += lamp && table;
         co_return lamp && table;

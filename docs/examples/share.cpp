@@ -1,4 +1,4 @@
-// One lock, several parts of the work: each has a handle of its own, and the last one gives the lock back.
+// One lock, several parts of the work: each part has a handle, and the last handle releases the lock.
 
 #include <redlock.hpp>
 
@@ -25,7 +25,7 @@ asio::awaitable<void> write_part(redlock::lock part, std::string name)
     co_await work.async_wait();
     std::cout << name << " written under " << part.resource() << "\n";
     ++parts_written;
-}  // here its handle goes; with the last one the lock is given back
+}  // destroys the handle of this part; the last handle releases the lock
 
 asio::awaitable<void> write_report(redlock::lock_manager& locks)
 {
@@ -48,7 +48,7 @@ int main(int argc, char** argv)
     asio::co_spawn(context, write_report(locks), [&](std::exception_ptr failure) {
         if (failure)
             std::rethrow_exception(failure);
-        locks.async_shutdown([](redlock::error_code) {});  // waits until the last handle has gone
+        locks.async_shutdown([](redlock::error_code) {});  // waits until the last handle is destroyed
     });
     context.run();
     return parts_written == 3 && locks.stats().released == 1 ? 0 : 1;

@@ -1,4 +1,4 @@
-// A semaphore: a relay takes three connections, whatever sends through it.
+// A semaphore: at most three mails at a time go through a relay.
 
 #include <redlock.hpp>
 
@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 struct relay {
-    std::map<std::string, int> connections;  // by their names: how many use each of them now
+    std::map<std::string, int> connections;  // how many mails use each of them now, by name
     int in_use = 0, most_in_use = 0, sent = 0, refused = 0;
 
     asio::awaitable<void> send_over(std::string connection)
@@ -37,9 +37,9 @@ struct relay {
 asio::awaitable<void> send_mail(redlock::lock_manager& locks, relay& r)
 {
     auto send = [&](redlock::lock& permit) -> asio::awaitable<void> {
-        co_await r.send_over(permit.resource());  // "relay:3": which of them it is
+        co_await r.send_over(permit.resource());  // the name of the permit, such as "relay:3"
     };
-    // At most three at a time, of all processes; the others wait, and one of them is woken when a permit is given back.
+    // At most three mails at a time, over all processes. The others wait until a permit is released.
     co_await locks.with_any_lock(redlock::slots("relay", 3), {.ttl = 5s, .wait = 30s}, send);
 }
 //]
@@ -65,6 +65,7 @@ int main(int argc, char** argv)
         });
     }
     context.run();
-    std::cout << r.sent << " mails sent, over up to " << r.most_in_use << " connections at once, " << r.refused << " refused\n";
+    std::cout << r.sent << " mails sent, over up to " << r.most_in_use << " connections at once, " << r.refused
+              << " refused\n";
     return r.sent == 30 && r.refused == 0 && r.most_in_use == 3 ? 0 : 1;
 }

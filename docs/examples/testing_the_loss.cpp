@@ -1,4 +1,4 @@
-// How to test what happens when a lock is lost, kept for long, or cannot be had because servers have restarted: in no time.
+// How to test a loss, a long hold and a quarantine with a clock that the test sets, in no time.
 
 #include <redlock.hpp>
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using redlock::memory_server;
 
 //[code_under_test
-// Imports what has arrived, for as long as it is the only one to do so.
+// Imports data while it holds the lock.
 struct importer {
     asio::awaitable<void> run(redlock::lock_manager& locks)
     {
@@ -67,16 +67,16 @@ int main()
         f.a->set_fault(memory_server::fault::unreachable);
         f.b->set_fault(memory_server::fault::unreachable);
         f.clock->advance(f.context, 5s);
-        expect("importing", f.one.state);  // renewals fail, and are tried again
+        expect("importing", f.one.state);  // renewals fail, and the manager tries again
         f.clock->advance(f.context, 5s);
-        expect("stopped", f.one.state);  // before the validity was over
+        expect("stopped", f.one.state);  // before the validity ends
     }
     {
         fixture f;
         f.begin();
         f.a->erase("lock:import");
         f.clock->advance(f.context, 5s);
-        expect("importing", f.one.state);  // two of three still have it, and a renewal has set it again: config::heal
+        expect("importing", f.one.state);  // two nodes still had the key; a renewal has set it again (config::heal)
         f.a->set("lock:import", "somebody else", 1min);
         f.b->set("lock:import", "somebody else", 1min);
         f.clock->advance(f.context, 5s);
@@ -85,7 +85,7 @@ int main()
     {
         fixture f;
         f.begin();
-        f.a->restart(), f.b->restart();  // a majority has forgotten: it does not vote for max_ttl, a minute
+        f.a->restart(), f.b->restart();  // a majority has lost its keys: it does not vote for max_ttl, a minute
         f.clock->advance(f.context, 20s);
         expect("stopped", f.one.state);
         f.begin();
@@ -99,7 +99,7 @@ int main()
         redlock::lock held;
         f.locks.async_acquire("report", [&](redlock::error_code, redlock::lock l) { held = std::move(l); });
         f.clock->advance(f.context, 0s);
-        redlock::testing::lose(held);  // for whatever reason
+        redlock::testing::lose(held);  // stands for any reason
         f.clock->advance(f.context, 0s);
         expect("lost", held.held() ? "held" : "lost");
     }

@@ -1,4 +1,4 @@
-// A lock that outlives its process: one acquires it, another one goes on with it and gives it back.
+// A lock that outlives its process: one process acquires it, another one resumes and releases it.
 
 #include <redlock.hpp>
 
@@ -12,11 +12,11 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[leave
-// Returns what is to be kept until then: a file that others may not read, a job's arguments.
+// Returns the secret of the lock. Keep it, for example, in a file that others cannot read.
 asio::awaitable<std::string> begin_import(redlock::lock_manager& locks)
 {
     auto held = co_await locks.async_acquire("import", {.ttl = 30s});
-    redlock::lock_ticket const ticket = held.detach();  // not given back, and not renewed any more: it is there for 30 s
+    redlock::lock_ticket const ticket = held.detach();  // the lock stays until its ttl is over; nobody renews it
     co_return ticket.token;
 }
 //]
@@ -25,7 +25,8 @@ asio::awaitable<std::string> begin_import(redlock::lock_manager& locks)
 asio::awaitable<void> finish_import(redlock::lock_manager& locks, std::string token)
 {
     redlock::lock_ticket const ticket{.resources = "import", .token = token};
-    auto held = co_await locks.async_resume(ticket, {.ttl = 30s, .renew = redlock::renewal::automatic});  // throws errc::lost if it is over
+    redlock::acquire_options const options{.ttl = 30s, .renew = redlock::renewal::automatic};
+    auto held = co_await locks.async_resume(ticket, options);  // throws errc::lost if the lock has expired
     std::cout << "going on with " << held.resource() << "\n";
     co_await held.async_release();
 }
@@ -33,7 +34,7 @@ asio::awaitable<void> finish_import(redlock::lock_manager& locks, std::string to
 asio::awaitable<void> give_up_import(redlock::lock_manager& locks, std::string token)
 {
     redlock::lock_ticket const ticket{.resources = "import", .token = token};
-    co_await locks.async_release(ticket);  // throws errc::not_held if it is over
+    co_await locks.async_release(ticket);  // throws errc::not_held if the lock has expired
 }
 //]
 
@@ -44,7 +45,7 @@ asio::awaitable<bool> is_over(redlock::lock_manager& locks, std::string token)
     co_return ec == redlock::errc::lost;
 }
 
-// What stands for a process: it has a manager of its own, and nothing of it is left.
+// Stands for a process: it has its own manager, and nothing of it is left when it returns.
 template <class F>
 auto in_a_process(std::vector<std::string> const& nodes, F f)
 {
@@ -63,7 +64,9 @@ int main(int argc, char** argv)
     std::vector<std::string> nodes(argv + 1, argv + argc);
     if (nodes.empty())
         nodes = {"memory://a", "memory://b", "memory://c"};
-    auto const a = redlock::memory_server::at("a"), b = redlock::memory_server::at("b"), c = redlock::memory_server::at("c");  // outlive all managers
+    // The nodes exist for longer than any of the managers.
+    auto const a = redlock::memory_server::at("a"), b = redlock::memory_server::at("b"),
+               c = redlock::memory_server::at("c");
 
     auto token = in_a_process(nodes, begin_import);
     in_a_process(nodes, [&](auto& locks) { return finish_import(locks, token); });

@@ -1,4 +1,4 @@
-// How an acquisition ends that does not win: by its own wait, by cancellation, by silent nodes.
+// How an acquisition fails: its wait is over, it is cancelled, or too few nodes answer.
 
 #include <redlock.hpp>
 
@@ -40,7 +40,7 @@ asio::awaitable<void> wait_until_cancelled(redlock::lock_manager& locks)
     asio::steady_timer closing_time(co_await asio::this_coro::executor, 100ms);
     auto first = co_await (locks.async_acquire("stock", patient, asio::use_awaitable)
                            || closing_time.async_wait(asio::use_awaitable));
-    surprises += first.index() != 1;  // it is closing time; the acquisition was cancelled
+    surprises += first.index() != 1;  // the timer was first, so the acquisition was cancelled
 }
 //]
 

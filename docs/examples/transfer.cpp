@@ -1,4 +1,4 @@
-// Two accounts, one transfer: several resources are locked at once. Forty transfers in all directions, and no deadlock.
+// Several resources under one lock: forty transfers between accounts, in all directions, without a deadlock.
 
 #include <redlock.hpp>
 
@@ -16,7 +16,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Stands for a database: reading and writing takes time, and others may come in between.
+// Stands for a database: reading and writing take time, and other transfers may run in between.
 struct bank {
     std::map<std::string, int> balance{{"alice", 100}, {"bob", 100}, {"carol", 100}};
 
@@ -47,7 +47,7 @@ asio::awaitable<bool> transfer(redlock::lock_manager& locks, bank& db, std::stri
         co_await db.write(to, target + amount);
         co_return true;
     };
-    // Both accounts or none, in one round trip. Whoever transfers the other way names the same two, in any order.
+    // Locks both accounts or none, usually in one round trip. The order of the names does not matter.
     co_return co_await locks.with_lock({"account:" + from, "account:" + to}, {.ttl = 5s, .wait = 30s}, move);
 }
 //]
@@ -64,13 +64,14 @@ int main(int argc, char** argv)
     std::string const names[] = {"alice", "bob", "carol"};
     int done = 0, served = 0;
     for (int i = 0; i < 40; ++i)
-        asio::co_spawn(context, transfer(locks, db, names[i % 3], names[(i + 1 + i % 2) % 3], 7 + i), [&](std::exception_ptr failure, bool moved) {
-            if (failure)
-                std::rethrow_exception(failure);
-            done += moved;
-            if (++served == 40)
-                locks.async_shutdown([](redlock::error_code) {});
-        });
+        asio::co_spawn(context, transfer(locks, db, names[i % 3], names[(i + 1 + i % 2) % 3], 7 + i),
+                       [&](std::exception_ptr failure, bool moved) {
+                           if (failure)
+                               std::rethrow_exception(failure);
+                           done += moved;
+                           if (++served == 40)
+                               locks.async_shutdown([](redlock::error_code) {});
+                       });
     context.run();
 
     int sum = 0;

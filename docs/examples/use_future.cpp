@@ -1,4 +1,4 @@
-// For a thread that blocks: the manager works on a thread of its own, results come as futures.
+// For a thread that blocks: the manager runs on its own thread, and operations return futures.
 
 #include <redlock.hpp>
 
@@ -18,11 +18,11 @@ using namespace std::chrono_literals;
 bool write_report(redlock::lock_manager& locks)
 {
     try {
-        redlock::lock held =
-            locks.async_acquire("nightly-report", {.ttl = 1s, .renew = redlock::renewal::automatic}, asio::use_future).get();
-        while (held.held()) {  // before each step that must not be done by two
+        redlock::acquire_options const options{.ttl = 1s, .renew = redlock::renewal::automatic};
+        redlock::lock held = locks.async_acquire("nightly-report", options, asio::use_future).get();
+        while (held.held()) {  // checked before each step
             std::this_thread::sleep_for(100ms);  // one step of the work
-            if (locks.stats().renewals >= 2)  // long enough for this example
+            if (locks.stats().renewals >= 2)  // ends this example
                 break;
         }
         held.async_release(asio::use_future).get();
@@ -30,7 +30,7 @@ bool write_report(redlock::lock_manager& locks)
     } catch (redlock::system_error const& e) {
         if (e.code() != redlock::errc::contended)
             throw;
-        return false;  // somebody else is writing it
+        return false;  // another process writes it
     }
 }
 //]

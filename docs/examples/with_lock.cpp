@@ -15,7 +15,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-// Stands for a database: reading and writing takes time, and others may come in between.
+// Stands for a database: reading and writing take time, and other buyers may run in between.
 struct shop {
     int stock = 5;
 
