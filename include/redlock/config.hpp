@@ -20,112 +20,130 @@ namespace testing {
 class manual_clock;
 }
 
-/// How much a log line matters.
+/// The severity of a log line.
 enum class log_level : std::uint8_t { debug, info, warning, error };
 
 /// "debug", "info", "warning" or "error".
 REDLOCK_API char const* to_string(log_level) noexcept;
 
-/// For the first hour: `config::log = redlock::log_to_stderr` prints all lines but those of the level debug to the standard error
-/// stream. Any thread.
+/// A logger to begin with: `config::log = redlock::log_to_stderr` prints all lines except debug lines to the standard
+/// error stream. May be called from any thread.
 REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
-/// TLS for the nodes whose URL begins with `rediss://` or `valkeys://`.
+/// TLS for the nodes whose URL asks for it: `rediss://`, `rediss-sentinel://`, `rediss-cluster://`, the same with
+/// `valkeys`, and `etcds://`.
 struct tls_options {
-    std::string ca_file{};         ///< Certificate authorities, PEM. Empty: those of the system.
-    std::string certificate_file{};  ///< Client certificate chain, PEM. Empty: none is shown.
-    std::string private_key_file{};  ///< Its key, PEM. Empty only without a client certificate.
-    /// Whether the server's certificate and host name are verified. Switch it off for experiments only.
+    std::string ca_file{};           ///< Certificate authorities, PEM. Empty: those of the system.
+    std::string certificate_file{};  ///< Client certificate chain, PEM. Empty: the client shows no certificate.
+    std::string private_key_file{};  ///< Its key, PEM. Set both files, or neither.
+    /// Whether to verify the server's certificate and host name. Switch it off for experiments only.
     bool verify = true;
 };
 
-/** What a @ref lock_manager works with. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
+/** The settings of a @ref lock_manager. An aggregate with defaults: `{.nodes = {"redis://10.0.0.1", …}}`.
 
-    It is checked in the manager's constructor, which throws `std::invalid_argument` naming the field,
+    The manager's constructor checks them. If one is wrong, it throws `std::invalid_argument`, which names the field,
     the value and the limit.
 */
 struct config {
-    /** The lock servers, 1 to 99, independent of each other: no replicas, no two names of one server.
+    /** The lock servers, 1 to 99. They must be independent: no replicas of each other, no two names of one server.
 
-        `redis://[user:password@]host[:port][/db]` (`valkey://` means the same), `rediss://…` and
-        `valkeys://…` with TLS, `unix://[user:password@]/path[?db=n]`, `memory://name` (in this process, for tests),
-        or plain `host[:port]`; `redis-sentinel://[user:password@]sentinel[:port][,…]/name[?db=n&sentinel_password=…]`, the master
-        that Sentinels name (`rediss-sentinel://` with TLS), which is one node; `redis-cluster://[user:password@]host[:port][,…]`, a
-        whole cluster (`rediss-cluster://` with TLS), which is one node, too; or what @ref stores know. Reserved characters in user and password are percent-encoded.
-        The port is 6379 if not given. One node is the plain single-instance lock; an odd number
-        tolerates most: 3 nodes one failure, 5 nodes two.
+        - `redis://[user:password@]host[:port][/db]` (or `valkey://`): a server
+        - `rediss://…` (or `valkeys://`): a server, with TLS
+        - `unix://[user:password@]/path[?db=n]`: a server, by its Unix socket
+        - `host[:port]`: as `redis://host[:port]`
+        - `redis-sentinel://[user:password@]sentinel[:port][,…]/name[?db=n&sentinel_password=…]`: the primary that
+          Sentinel names; one node, before and after a failover (`rediss-sentinel://` with TLS)
+        - `redis-cluster://[user:password@]host[:port][,…]`: a whole cluster, as one node (`rediss-cluster://` with TLS)
+        - `memory://name`: a server in this process, for tests
+        - other addresses: see @ref stores
+
+        The port is 6379 if not given. Percent-encode reserved characters in user and password.
+
+        One node is the plain single-instance lock. Use an odd number: 3 nodes tolerate one failure, 5 nodes two.
     */
     std::vector<std::string> nodes{};
 
-    /// What other addresses in @ref nodes mean. Kinds can be mixed.
+    /// Stores for other addresses in @ref nodes, such as PostgreSQL or etcd. One manager can mix kinds of nodes.
     std::vector<store> stores{};
 
-    /// A lock's key on the servers is prefix + resource, so that other Redlock clients can share it.
+    /// A lock's key on the servers is prefix + resource, so other Redlock clients can share it. At most 256 bytes,
+    /// without the marks that resources must not contain.
     std::string prefix = "lock:";
 
-    /// Label that operators see in a lock's value, at most 256 bytes. Empty: "host:pid".
+    /// A label in the lock's value, for operators; at most 256 bytes. Empty: "host:pid".
     std::string owner{};
 
-    /// How long one node's vote is waited for, 1 ms to a minute. Well above the round-trip time,
-    /// well below the ttl.
+    /// How long a round waits for the vote of one node: 1 ms to a minute, and below @ref max_ttl. Choose it well above
+    /// the round-trip time, and well below the ttl.
     std::chrono::milliseconds node_timeout{50};
 
-    /// For name resolution, for connecting and for the TLS handshake; each. 1 ms to a minute. After three times this (four
-    /// with TLS) the server must have answered for the first time. Of a name with several addresses, the next is tried when one
-    /// fails, or after 250 ms (RFC 8305), each for this long; then the one that answered is connected to. So a name with n
-    /// addresses has once more this, and n - 1 times 250 ms.
+    /// The time limit for name resolution, for connecting and for the TLS handshake, each: 1 ms to a minute. After
+    /// three times this (four times with TLS) the server must have sent its first answer.
+    ///
+    /// If a name has several addresses, the manager tries the next one when one fails, or after 250 ms (RFC 8305). It
+    /// tries each for this long, and then connects to the one that has answered. So a name with n addresses needs up to
+    /// one more `connect_timeout`, plus (n - 1) * 250 ms.
     std::chrono::milliseconds connect_timeout{1000};
 
-    /// Clock drift between client and servers, 0 to 0.5: a lock's validity is shortened by
-    /// ttl * drift_factor + 2 ms (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
-    /// The default covers clocks under NTP. A chrony daemon that slews by up to 8.3 % needs 0.09.
+    /// The allowed clock drift between clients and servers, 0 to 0.5. The validity of a lock is shortened by
+    /// ttl * drift_factor + 2 ms (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). The default is
+    /// enough for clocks under NTP. A chrony daemon that slews by up to 8.3 % needs 0.09.
     double drift_factor = 0.01;
 
-    /// No lock is asked for longer than this: 20 ms to one day.
+    /// The longest ttl of a lock, and the age at which a restarted node votes again (@ref restart_guard): 20 ms to one
+    /// day. It must be the same for all clients.
     std::chrono::milliseconds max_ttl{60'000};
 
-    /// While other processes wait for the same lock: how many of this process may have it one after the other, 0 to a million.
-    /// Then the others come first. Who waited here before it was known that others do comes first, up to this number.
-    /// Zero: after each lock the others come first.
+    /// How many times in a row this manager hands a lock to its own waiters while other processes wait for it: 0 to a
+    /// million. Only waiters count that waited here when the manager learned of the others. Then the others come first.
+    /// Zero: the others come first after each lock.
     ///
-    /// Likewise, while an acquisition of several resources waits for some of them: how many of this manager that want one of the others may
-    /// come before it.
+    /// It has two other uses. An acquisition of several resources that waits for some of them is passed by up to so
+    /// many that want one of the others. And so many later readers can join a shared lock: see `acquire_options::mode`.
     std::size_t max_handovers = 16;
 
-    /** Fencing tokens: `lock::fencing_token` is then a number that grows with every acquisition of a resource, over all
-        clients that follow docs/protocol.md. Each node keeps a counter for each resource for ever, in a key of its own.
-        Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but draw no tokens. */
+    /** Whether locks have fencing tokens: `lock::fencing_token` is then a number that increases with every acquisition
+        of the resource by any client that follows docs/protocol.md. Each node keeps a counter for each resource
+        forever, in a key of its own. Needs Redis 6.2 or newer, or Valkey. Clients without fencing share the locks, but
+        draw no tokens. */
     bool fencing = false;
 
-    /** With fencing: how many nodes must grant, a majority to all of them. 0: a majority. With more, tokens grow even if
-        up to `2 * fence_quorum - nodes - 1` nodes have forgotten their counters, whatever the clocks say. */
+    /** How many nodes must grant a lock, with fencing: from a majority to all nodes. Zero: a majority. If it is more
+        than a majority, tokens increase even if up to `2 * fence_quorum - nodes - 1` nodes have forgotten their
+        counters, whatever the clocks say. Without @ref fencing it must be zero. */
     std::size_t fence_quorum = 0;
 
-    /// What is done about restarted nodes, with fencing and without.
+    /// The treatment of nodes that have restarted, with fencing and without.
     redlock::restart_guard restart_guard = redlock::restart_guard::automatic;
 
-    /// Whether nodes may be used whose `maxmemory-policy` could evict a lock. They are refused otherwise.
+    /// Whether to use nodes whose `maxmemory-policy` could evict a lock. If false, the manager refuses them.
     bool allow_eviction = false;
 
-    /// Whether the manager keeps a life marker on Redis servers that stand alone: a key of its own, read once a second. If a server loses its
-    /// keys while it runs (FLUSHALL, another data set), the marker is lost, too, and the server is treated like one that has restarted.
+    /// Whether the manager keeps a life marker on standalone Redis servers: a key of its own, read once a second. If a
+    /// server loses its keys while it runs (FLUSHALL, another data set), it loses the marker, too. The manager then
+    /// treats it like a server that has restarted.
     bool life_marker = true;
 
-    /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. They count from the next renewal on.
+    /// Whether automatic renewal sets a lock's key again on nodes that have forgotten it. Such a node counts from the
+    /// next renewal on.
     bool heal = true;
 
     tls_options tls{};
 
-    /// Called with each log line, on the manager's own strand: it must neither block nor throw.
-    /// Lines never hold passwords or lock tokens. It is called until the shutdown has completed, which a destroyed
-    /// manager does in the background. Whatever happens, it is called at most 200 times in a second that begins with a line, of which
-    /// 100 are of the level debug; what was left out is counted. Empty: nothing is logged. To begin with: @ref log_to_stderr.
+    /// The log function, called with each line on the manager's own strand. It must not block or throw. Lines never
+    /// contain passwords or lock tokens.
+    ///
+    /// It is called until the shutdown has completed, also when the destructor of the manager has started it in the
+    /// background. It is called at most 200 times in one second, at most 100 of them with debug lines; the rest is only
+    /// counted. That second begins with a line. Empty: no log. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
 
-    /// Is told of what happens, thing by thing, for metrics, traces and logs of your own; see there. Null: nobody is, and nothing is spent on it.
+    /// Receives events, for metrics, traces and logs; see @ref observer. Null: no events, and no cost.
     std::shared_ptr<redlock::observer> observer{};
 
-    /// Of a test: the time by which the manager goes, and its nodes, which must all be `memory://` or objects. See redlock/testing.hpp.
+    /// For tests: the manual clock of the manager and of its nodes, which must all be `memory://` or objects. See
+    /// redlock/testing.hpp. Null: the system's clock.
     std::shared_ptr<testing::manual_clock> test_clock{};
 };
 

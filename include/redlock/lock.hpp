@@ -41,7 +41,7 @@ struct access;
 
 }  // namespace detail
 
-/// What a lock is apart from its operations; see @ref basic_lock.
+/// The part of a lock without operations; see @ref basic_lock.
 class REDLOCK_API lock_handle {
 public:
     lock_handle() noexcept = default;
@@ -49,45 +49,53 @@ public:
     lock_handle& operator=(lock_handle&& other) noexcept;
     ~lock_handle();
 
-    /// Whether there is no lock: never acquired, or moved away. One that was released, was lost or has run out is not empty.
+    /// True if there is no lock: it was never acquired, or was moved from. A lock that was released, lost or has
+    /// expired is not empty.
     bool empty() const noexcept { return !stake_; }
 
-    /** Whether the lock is held, as far as this process knows: not released, not lost, validity not over. False in a fork of the
-        process that acquired it.
+    /** True while the lock is held, as far as this process knows: not released, not lost, and still valid. False in a
+        fork of the process that acquired it.
 
-        Read from the clock at each call. Even so the answer is old by the time it is used: what must never
-        be touched by two needs fencing, see docs/guarantees.md.
+        Each call reads the clock. The answer may still be outdated when you use it: the process may be paused in
+        between. If two concurrent writers would corrupt the resource, use fencing tokens, see docs/guarantees.md.
     */
     bool held() const noexcept;
 
-    /// The same as @ref held.
+    /// As @ref held.
     explicit operator bool() const noexcept { return held(); }
 
-    /// When the servers may begin to forget the lock: start of the acquisition or of the last extension
-    /// + ttl - (ttl * drift_factor + 2 ms), but not after `acquire_options::max_hold`. The lock counts as lost a little earlier.
-    /// The clock's epoch if empty.
+    /// The earliest time at which servers may forget the lock: start of the acquisition or of the last extension + ttl
+    /// - (ttl * drift_factor + 2 ms). It is never later than `acquire_options::max_hold` allows. The lock counts as
+    /// lost a little earlier: see @ref basic_lock::async_wait_lost. For an empty lock: the clock's epoch.
     clock::time_point valid_until() const noexcept;
 
-    /// Time left until @ref valid_until; zero if not held.
+    /// The time left until @ref valid_until. Zero: the lock is not held.
     clock::duration remaining() const noexcept;
 
-    /// What was locked, the first of several. Empty if the lock is.
+    /// The name that was locked; of several names, the first. Empty if the lock is empty.
     std::string const& resource() const noexcept;
 
-    /// All that was locked, in the order of their bytes, each once. It lives as long as the lock is not empty, or another.
+    /// All names that were locked, sorted by their bytes, each once. Valid until the handle becomes empty or is
+    /// assigned to.
     std::span<std::string const> resources() const noexcept;
 
-    /// Whom it keeps out now; exclusive if empty. One that is shared becomes exclusive by an upgrade, and shared again by a downgrade.
+    /// The present mode; exclusive for an empty lock. An upgrade changes shared to exclusive, a downgrade changes it
+    /// back.
     redlock::mode mode() const noexcept;
 
-    /// The value of the keys on the servers, or, of one that is shared, in the list beside the key: 128 random bits in hexadecimal, ':', and the owner's label.
-    /// Whoever knows it can release the lock, so it does not belong into logs.
+    /// The lock's secret value on the servers: 128 random bits in hexadecimal, ':', and the owner's label. An exclusive
+    /// lock's key holds it; the tokens of readers are in a list beside the key. Anybody who knows the token can release
+    /// the lock, so do not log it.
     std::string const& token() const noexcept;
 
-    /** A number that grows with every acquisition of the resource, by whomever; below 2^53. Renewal keeps it, and so does
-        release. Give it to whatever the lock protects, and let that refuse smaller ones: docs/fencing.md. Of several resources it is
-        one number, which grows for each of them. Who shares the lock gets the number that is the latest: not smaller than that of anybody
-        who had it alone before, and smaller than that of whoever has it alone later; others who share it may have the same. 0: `config::fencing` is off, or the lock is empty, or the ticket that it was resumed from had none. */
+    /** The fencing token: a number below 2^53 that increases with every acquisition of the resource by any client.
+        Renewal and release keep it. Pass it to the resource that the lock protects, and let that refuse smaller
+        numbers: docs/fencing.md.
+
+        - A lock on several resources has one number, which increases for each of them.
+        - A reader gets the latest number. It is not smaller than the number of any writer before, and smaller than that
+          of any writer afterwards. Other readers may have the same number.
+        - Zero: `config::fencing` is off, or the lock is empty, or it was resumed from a ticket without a number. */
     std::uint64_t fencing_token() const noexcept;
 
 private:
@@ -99,7 +107,7 @@ private:
 
 namespace detail {
 
-// What the library itself needs of its handles, and nobody else.
+// The library's own access to its handles; for nothing else.
 struct access {
     static lock_handle make_handle(std::shared_ptr<stake> s) noexcept { return lock_handle(std::move(s)); }
     static std::shared_ptr<stake> const& stake_of(lock_handle const& l) noexcept { return l.stake_; }
@@ -118,18 +126,20 @@ struct access {
 
 }  // namespace detail
 
-/** A held lock. Move-only; empty when default-constructed or moved from.
+/** A lock that is held. Move-only; empty when default-constructed or moved from.
 
-    Destroying a lock, or assigning to it, gives back what it held: in the background, without waiting.
-    It may outlive its manager, and then stays valid as long as it would without a renewal.
+    Destroying a lock, or assigning to it, releases it in the background, without waiting. A lock may live longer than
+    its manager: it then stays valid as long as it would without renewal.
 
-    Handlers without an executor of their own run on the manager's. An empty lock has none: they are called from within the call.
+    Handlers without an associated executor run on the manager's executor. An empty lock has no executor: its operations
+    call the handler before they return.
 
-    @tparam Executor says what the default completion token is: that of the manager. `lock` is what everybody else needs.
+    @tparam Executor The manager's executor, which determines the default completion token. If you need no default
+    token, use `lock`.
 
     @par Thread safety
-    The observers may be called from any thread, while operations run and while the execution context is destroyed; so may the
-    destructor. Moving and assigning need the usual care.
+    The const functions and the destructor may be called from any thread, also while operations run and while the
+    execution context is destroyed. Moving and assigning need the usual synchronization.
 */
 template <class Executor>
 class [[nodiscard]] basic_lock : public lock_handle {
@@ -137,7 +147,7 @@ public:
     using executor_type = Executor;
     using default_completion_token = asio::default_completion_token_t<Executor>;
 
-    /// The same with another default completion token.
+    /// The lock type with another default completion token.
     template <class Other>
     struct rebind_executor {
         using other = basic_lock<Other>;
@@ -147,25 +157,28 @@ public:
     basic_lock(basic_lock&&) noexcept = default;
     basic_lock& operator=(basic_lock&&) noexcept = default;
 
-    /// From one with another default completion token.
+    /// Converts from a lock with another default completion token.
     basic_lock(lock_handle&& other) noexcept : lock_handle(std::move(other)) {}
 
-    /** One more handle on the same lock, for another part of the same work. Handles of one lock do not exclude each other.
+    /** Makes one more handle on this lock, for another part of the same work. Handles of one lock do not exclude each
+        other.
 
-        They have the same token, the same validity and the same loss; an extension is one for all. Each is given back by itself:
-        then it is not @ref held any more and its operations, those that are under way among them, end as those of a lock that was
-        released, while the others keep the lock. With the last one the lock is given back.
+        All handles have the same token, the same validity and the same loss; an extension counts for all. Each handle
+        is released separately. A released handle is not @ref held any more, and its operations end as those of a
+        released lock. The other handles keep the lock; releasing the last one releases it on the servers.
 
-        No node is asked: it is there at once. Any thread.
+        No node is asked. May be called from any thread.
 
-        @return an empty lock if this one is empty or was given back; of one that was lost, a handle that is not held
+        @return an empty lock, if this one is empty or was released. If the lock was lost: a handle that is not held.
         @throws std::bad_alloc
     */
     basic_lock share() const { return detail::access::make_handle(detail::another(detail::access::stake_of(*this))); }
 
-    /** Sets the time to live to @p ttl from now, on a majority of the nodes; it never becomes shorter. The lock is still lost
-        when `acquire_options::max_hold` is over. It takes at most `config::node_timeout`; where the lock is upgraded or downgraded
-        meanwhile, the nodes are asked once more.
+    /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
+        it.
+
+        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most `config::node_timeout`.
+        If the lock is upgraded or downgraded meanwhile, it asks the nodes once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;
@@ -177,12 +190,13 @@ public:
         @par Errors
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
-        - @ref errc::not_held : released before it could be extended, or empty.
-        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above `config::node_timeout`.
-        - `asio::error::operation_aborted` : cancelled, or the manager's shutdown has completed.
+        - @ref errc::not_held : the lock was released before it could be extended, or is empty.
+        - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above
+          `config::node_timeout`.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
-        Terminal and partial: completes at once; the servers may have extended the lock all the same.
+        Terminal and partial: completes at once. The servers may have extended the lock nevertheless.
     */
     template <class CompletionToken = default_completion_token>
     auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = default_completion_token())
@@ -193,67 +207,79 @@ public:
         return initiate<CompletionToken>(start, token);
     }
 
-    /** Has a lock that is shared for itself alone, without a moment in which nobody holds it. Tries once, unless it is @ref mode::upgradeable: two
-        that wait to be the last who reads would wait for each other.
+    /** Upgrades a shared lock: the reader becomes the only holder. Nobody else holds the lock exclusively in between.
 
-        Then it is as any exclusive lock: @ref mode says so, renewals keep it so, and with `config::fencing` it has a new, higher
-        @ref fencing_token. Its validity counts from the start of the upgrade: @ref valid_until may come earlier than it was.
+        An upgrade is tried once, unless the lock is @ref mode::upgradeable. (Two readers that waited for each other to
+        leave would deadlock.) Afterwards @ref mode is exclusive, and renewals keep it so. With `config::fencing` the
+        lock has a new, higher @ref fencing_token. Its validity counts from the start of the upgrade, so @ref
+        valid_until may become earlier.
 
-        Once in its life: after a downgrade it is not upgraded again. Release it, and acquire another. It ends with its handle; handles that
-        joined one that is @ref mode::upgradeable are so, too.
+        A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
+        the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.
 
         @par Completes
-        - without an error: nobody else holds it, in either mode;
-        - with an error: it is shared as before, unless the error says otherwise. Some nodes may keep others from it all the same: try
-          again, downgrade it, or release it.
+        - without an error: nobody else holds the lock, in either mode;
+        - with an error: the lock is shared as before, unless the error says otherwise. Some nodes may already refuse
+          other readers: try again, downgrade the lock, or release it.
 
         @par Completion signature
         `void(error_code)`
 
         @par Errors
-        - @ref errc::contended : others share it, too; or it has several handles, as those have that joined what the manager shares.
+        - @ref errc::contended : other readers hold the lock, or it has several handles. (It also has them if readers of
+          the same manager have joined it.)
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
-        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as of an acquisition; also one that waits ends with them.
-        - @ref errc::not_held : released before or meanwhile, or empty.
-        - @ref errc::invalid_argument : it was not acquired shared, has been upgraded before, is being upgraded, or was resumed; or @p wait is
-          negative, or not zero though the lock is not upgradeable; or to wait could deadlock, because the handle's
-          `lock_scope` holds a name that comes later in the order of names, or has acquired one meanwhile. The message
-          of a @ref lock_error names both locks.
+        - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for an acquisition. They end
+          the call even if @p wait is not over.
+        - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
+        - @ref errc::invalid_argument : see below. The message of a @ref lock_error names both locks.
         - @ref errc::unsupported : a node cannot do it. Nothing was sent.
-        - `asio::error::operation_aborted` : cancelled, downgraded meanwhile, or the manager is being stopped.
+        - `asio::error::operation_aborted` : the call was cancelled, the lock was downgraded meanwhile, or the manager
+          is being stopped.
+
+        These upgrades are refused with @ref errc::invalid_argument :
+        - The lock was not acquired shared, was upgraded before, is being upgraded, or was resumed.
+        - @p wait is negative, or it is not zero and the lock is not upgradeable.
+        - Waiting could deadlock: the `lock_scope` of the handle holds a name that comes later in the order of names, or
+          has acquired one meanwhile.
 
         @par Cancellation
-        Terminal and partial: completes at once. Total: while it waits, at once; otherwise this round is the last. It is shared as
-        before; see above of what some nodes may do.
+        Terminal and partial: completes at once. Total: completes at once while the call waits; otherwise this round is
+        the last. The lock is shared as before; some nodes may refuse other readers, see above.
 
-        @param wait For how long to ask again until the others have gone: zero tries once, @ref wait_forever until cancelled. Nobody comes to read
-        meanwhile; if it is over, others may be kept out until the lock is over, and a second. Every other handle on
-        the lock counts as one of the others, also if it came from the same `lock_scope`. Do not wait while you keep
-        one: you would wait for yourself.
+        @param wait How long to wait until the other readers have gone. Zero: try once. @ref wait_forever : until
+        cancelled. No new readers are granted meanwhile. After the wait is over, new readers may be refused until the
+        lock is over, and for one second more. Each other handle on the lock counts as another reader, also a handle of
+        the same `lock_scope`. If you keep such a handle, do not wait: you would wait for yourself.
     */
     template <class CompletionToken = default_completion_token>
     auto async_upgrade(std::chrono::milliseconds wait, CompletionToken&& token = default_completion_token())
     {
-        auto start = [wait](auto const& stake, detail::mode_handler handler) { detail::start_upgrade(stake, wait, std::move(handler)); };
-        using error = std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::reported_error, error_code>;
-        return detail::initiate<void(error)>::template on<detail::mode_handler, CompletionToken>(detail::access::stake_of(*this), start, token);
+        auto start = [wait](auto const& stake, detail::mode_handler handler) {
+            detail::start_upgrade(stake, wait, std::move(handler));
+        };
+        using error =
+            std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::reported_error, error_code>;
+        return detail::initiate<void(error)>::template on<detail::mode_handler, CompletionToken>(
+            detail::access::stake_of(*this), start, token);
     }
 
-    /// The same, tried once.
+    /// Upgrades as above, tried once.
     template <asio::completion_token_for<void(error_code)> CompletionToken = default_completion_token>
     auto async_upgrade(CompletionToken&& token = default_completion_token())
     {
         return async_upgrade<CompletionToken>(std::chrono::milliseconds(0), std::forward<CompletionToken>(token));
     }
 
-    /** Shares again what has been upgraded: others may share it, too.
+    /** Downgrades an upgraded lock: it is shared again, and other readers can acquire it.
 
-        It counts as shared from the call on, whatever becomes of the operation: @ref mode says so. It keeps its @ref fencing_token,
-        its @ref valid_until, and its place: nobody has it alone in between.
+        The lock counts as shared from the call on, whatever the outcome: see @ref mode. It keeps its @ref
+        fencing_token, its
+        @ref valid_until, and its place: nobody holds the lock exclusively in between.
 
         @par Completes
-        - without an error: a majority of the nodes lets others share it;
-        - with an error: others may be kept out still, until it is called again or the lock is released.
+        - without an error: a majority of the nodes grants the lock to other readers;
+        - with an error: nodes may still refuse other readers, until you call this again or release the lock.
 
         @par Completion signature
         `void(error_code)`
@@ -261,35 +287,39 @@ public:
         @par Errors
         - @ref errc::no_quorum : too few nodes answered. Try again.
         - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
-        - @ref errc::not_held : released before, or empty.
-        - @ref errc::invalid_argument : it was not acquired shared.
+        - @ref errc::not_held : the lock was released before, or is empty.
+        - @ref errc::invalid_argument : the lock was not acquired shared.
         - @ref errc::unsupported : a node cannot do it.
-        - `asio::error::operation_aborted` : cancelled, or the manager's shutdown has completed.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager's shutdown has completed.
 
         @par Cancellation
-        Terminal and partial: completes at once; the servers may share it all the same.
+        Terminal and partial: completes at once. The servers may have downgraded the lock nevertheless.
     */
     template <class CompletionToken = default_completion_token>
     auto async_downgrade(CompletionToken&& token = default_completion_token())
     {
-        auto start = [](auto const& stake, detail::mode_handler handler) { detail::start_downgrade(stake, std::move(handler)); };
-        return detail::initiate<void(error_code)>::template on<detail::mode_handler, CompletionToken>(detail::access::stake_of(*this), start, token);
+        auto start = [](auto const& stake, detail::mode_handler handler) {
+            detail::start_downgrade(stake, std::move(handler));
+        };
+        return detail::initiate<void(error_code)>::template on<detail::mode_handler, CompletionToken>(
+            detail::access::stake_of(*this), start, token);
     }
 
-    /** Gives the lock back: deletes the key, where it is still ours, on every node that may have it.
+    /** Releases the lock: deletes its key on every node that may have it, if the key still has this lock's token.
 
-        @ref held is false from the call on. Completes when a majority of the nodes is free; the others are
-        released in the background, which goes on until they confirm or the key must have expired by itself. As long as there are
-        other handles on the lock (@ref share) no node is asked, and it completes at once.
+        @ref held is false from the call on. The call completes when a majority of the nodes is free. The manager
+        releases the other nodes in the background, until they confirm or the key must have expired. While the lock has
+        other handles (@ref share), no node is asked, and the call completes at once.
 
         @par Completion signature
         `void(error_code)`
 
         @par Errors
-        - @ref errc::not_held : released before, lost, expired, or deleted on the servers by somebody else.
-          The work that it protected may not have been alone.
+        - @ref errc::not_held : the lock was released before, was lost, has expired, or somebody else deleted its keys.
+          The protected work may not have been alone.
         - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
-        - `asio::error::operation_aborted` : cancelled, or the manager was stopped. The release goes on in the background.
+        - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The release goes on in
+          the background.
 
         @par Cancellation
         Terminal and partial: completes at once.
@@ -303,29 +333,33 @@ public:
         return initiate<CompletionToken>(start, token);
     }
 
-    /** Gives up the handle, and not the lock: its keys stay on the servers until their ttl is over, and nobody renews them any more. Whoever
-        has the ticket may go on with it, in another process, or release it: `lock_manager::async_resume`, `lock_manager::async_release`.
+    /** Gives up the handle but keeps the lock: its keys stay on the servers until their TTL is over, without renewal.
 
-        @ref held is false from the call on, and operations of this handle that are under way end as those of a lock that was released.
-        The end of the manager leaves the keys alone. A lock that has several handles is not detached, because the last of them would
-        give it back. No node is asked: it is there at once. Any thread.
+        A process that has the ticket can resume the lock, or release it: `lock_manager::async_resume`,
+        `lock_manager::async_release`.
 
-        @return what another process needs; an empty one with an error. With an error the handle is what it was.
+        @ref held is false from the call on. Operations of this handle that are under way end as those of a released
+        lock. The manager's shutdown does not delete the keys. A lock that has several handles cannot be detached,
+        because the last of them would release it. No node is asked. May be called from any thread.
+
+        @return the ticket for another process; an empty one with an error. With an error, the handle keeps its state.
 
         @par Errors
-        - @ref errc::not_held : empty, or released before.
+        - @ref errc::not_held : the lock is empty, or was released before.
         - @ref errc::lost : the lock was lost, or its validity is over. Stop the work.
-        - @ref errc::contended : it has several handles, as those have that joined what the manager shares. Or it is a lock on several
-          resources, and a node has not confirmed yet what it had to give back while it waited for them. Release it.
-        - @ref errc::invalid_argument : it is @ref mode::upgradeable, or has been upgraded; or it is a handle of a scope on several locks, or on
-          a part of one.
-        - @ref errc::unsupported : the locks of a node end with the manager's session (`node_limits::ends_with_session`).
+        - @ref errc::contended : the lock has several handles, also if readers of the same manager have joined it. Or it
+          is a lock on several resources, and a node has not yet confirmed what the manager had to give back while it
+          waited for them. Release the lock.
+        - @ref errc::invalid_argument : the lock is @ref mode::upgradeable, or was upgraded; or it is a scope's handle
+          on several locks, or on a part of one.
+        - @ref errc::unsupported : the locks of a node end with the manager's session
+          (`node_limits::ends_with_session`).
 
-        @throws std::bad_alloc the handle is what it was
+        @throws std::bad_alloc the handle keeps its state
     */
     lock_ticket detach(error_code& ec) { return detail::detach(detail::access::stake_of(*this), ec); }
 
-    /// The same, with errors as exceptions.
+    /// Detaches as above, but throws errors.
     /// @throws system_error
     lock_ticket detach()
     {
@@ -338,21 +372,22 @@ public:
 
     /** Waits until the lock is lost.
 
-        Completes before @ref valid_until, by a margin of min(max(ttl/20, 50 ms), ttl/5), from a timer that
-        waits for no reply; or as soon as a majority of the nodes says that the lock is gone. Any number of
+        The call completes before @ref valid_until, by a margin of min(max(ttl/20, 50 ms), ttl/5), from a timer that
+        waits for no reply. It completes earlier if so many nodes deny the lock that no majority is left. Any number of
         waits may be pending.
 
         @par Completion signature
         `void(error_code)`, never without an error
 
         @par Errors
-        - @ref errc::lost : stop the work now.
+        - @ref errc::lost : the lock was lost. Stop the work now.
         - @ref errc::not_held : the lock is empty.
-        - `asio::error::operation_aborted` : released, cancelled, or the manager is being stopped. In the last case the lock is still
-          @ref held, but not renewed any more: stop the work and release it. The manager's shutdown waits for that.
+        - `asio::error::operation_aborted` : the lock was released, the call was cancelled, or the manager is being
+          stopped. In the last case the lock is still @ref held, but is not renewed any more: stop the work and release
+          it. The manager's shutdown waits for that.
 
         @par Cancellation
-        All types: completes at once, without a trace.
+        All types: completes at once, without an effect on the lock.
     */
     template <class CompletionToken = default_completion_token>
     auto async_wait_lost(CompletionToken&& token = default_completion_token())

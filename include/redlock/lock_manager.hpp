@@ -173,8 +173,8 @@ public:
         @p resources are copied. `acquire_options::report` must live until completion.
 
         @param resources 1 to 256 names, each of 1 to 512 bytes. The same bytes mean the same lock on every client, in
-        every language. A name must not contain `:=fence`, `:=gone`, `:=turn`, `:=wanted`, `:=shared` or `:=upgrade`,
-        which mark other keys.
+        every language. A name must not contain a mark of other keys: `:=fence`, `:=gone`, `:=life`, `:=session`,
+        `:=settings`, `:=shared`, `:=tenure`, `:=turn`, `:=upgrade`, `:=wanted`.
         @param options See @ref acquire_options.
         @param token Any completion token.
     */
