@@ -12,71 +12,77 @@ namespace redlock {
 using boost::system::error_code;
 using boost::system::system_error;
 
-/** What an operation, or one node's vote in it, can fail with.
+/** The errors of an operation, or of the vote of one node.
 
-    The first group is the outcome of operations. The second appears per node only, in
-    @ref attempt_report and @ref stats. Cancellation is `boost::asio::error::operation_aborted`.
-    Values are stable: never renumbered, never used again.
+    The first group is the outcome of operations. The second group appears per node only, in @ref attempt_report and
+    @ref stats. A cancelled operation completes with `boost::asio::error::operation_aborted`. The values are stable:
+    they are never renumbered or used again.
 */
 enum class errc {
     /// Somebody else holds the lock. Wait longer (`acquire_options::wait`), or give way.
     contended = 1,
-    /// Too few nodes answered for a majority. Look at the nodes, not at the lock; try again later.
+    /// Too few nodes answered for a majority. Look at the nodes, not at the lock. Try again later.
     no_quorum = 2,
-    /// A majority granted the lock, but so late that it was hardly valid any more; it was given back.
-    /// Use a longer ttl, or find out what is slow.
+    /// A majority granted the lock, but too late: hardly any validity was left. The manager released it. Use a longer
+    /// ttl, or find what is slow.
     validity_exhausted = 3,
-    /// The lock was held and could not be kept. Stop the work it protects.
+    /// The lock was held and could not be kept. Stop the work that it protects.
     lost = 4,
-    /// The lock is not held: never acquired, already released, expired, or deleted on the servers.
+    /// The lock is not held: it was never acquired, was released before, has expired, or was deleted on the servers.
+    /// After a release, the work may not have been alone.
     not_held = 5,
-    /// A majority cannot be had because restarted nodes do not vote yet (`config::restart_guard`). As the vote of one node:
-    /// it would have granted. `attempt_report::quarantine` says for how long; give the nodes a durable log to do without.
+    /// There is no majority, because restarted nodes do not vote yet (`config::restart_guard`). As the vote of one
+    /// node: it would have granted the lock. `attempt_report::quarantine` says how long to wait. Nodes with a durable
+    /// log vote at once.
     quarantined = 6,
-    /// An argument is outside its range. `attempt_report::message` names the field, the value and the limit.
+    /// An argument is out of range. `attempt_report::message` names the field, the value and the limit. Correct it.
     invalid_argument = 7,
-    /// A node cannot do what is asked for. `attempt_report::message` names the node and what it is. Nothing was sent.
+    /// A node cannot do what was asked for. Nothing was sent. `attempt_report::message` names the node and what it
+    /// cannot do.
     unsupported = 8,
 
-    /// No answer within `config::node_timeout`. The answer may still come; what it leaves behind is released.
+    /// The node did not answer within `config::node_timeout`. If the answer comes late, the manager releases what it
+    /// leaves behind. Look at load and network; the timeout may be too short.
     node_timeout = 20,
-    /// No connection to the node, so nothing was sent.
+    /// There is no connection to the node, so nothing was sent. Look at address, port and firewall.
     node_unreachable = 21,
-    /// The connection broke while an answer was due.
+    /// The connection broke while an answer was due. Look at the network and the server.
     connection_lost = 22,
-    /// The node was switched off, or the manager was shut down, before the request was sent.
+    /// The node was closed, or the manager was shut down, before the request was sent.
     node_closed = 23,
-    /// The server wants a password, or refused the one it got. Check user and password in the node's URL.
+    /// The server requires a password, or refused the one that it got. Correct user and password in the node's URL.
     authentication_failed = 24,
-    /// The user has too few rights on the server. `node_report::message` says which; see docs/guarantees.md,
+    /// The user lacks a permission on the server. `node_report::message` names it; see docs/guarantees.md and
     /// docs/stores.md.
     permission_denied = 25,
-    /// The server is starting up, loading its data or shutting down (LOADING). It votes again by itself.
+    /// The server is starting up, loading its data or shutting down (LOADING). Wait: it votes again by itself.
     node_loading = 26,
     /// The server is a replica or otherwise read-only (READONLY, MASTERDOWN). Name the primary instead.
     node_read_only = 27,
-    /// The server is busy, with a script (BUSY) or a transaction that stands in the way.
+    /// The server is busy with a script (BUSY), or another transaction blocks it. Wait: it votes again by itself.
     node_busy = 28,
-    /// The server is at its memory limit (OOM).
+    /// The server is at its memory limit (OOM). Look at its memory and configuration.
     node_out_of_memory = 29,
-    /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, too many
+    /// The server refuses writes: because of its configuration (MISCONF, NOREPLICAS), a full disk, or too many
     /// connections.
     node_refuses_writes = 30,
-    /// The server is part of a cluster and the key lives elsewhere (MOVED, ASK, TRYAGAIN, CLUSTERDOWN).
+    /// The server is part of a cluster, and another member has the key (MOVED, ASK, TRYAGAIN, CLUSTERDOWN). Name
+    /// standalone servers, or the whole cluster with `redis-cluster://`.
     wrong_cluster_node = 31,
-    /// The key holds something that is no lock (WRONGTYPE). Choose another prefix or resource.
+    /// The key holds something else than a lock (WRONGTYPE). Choose another prefix or resource.
     wrong_type = 32,
     /// The server forgot a script twice in a row (NOSCRIPT).
     script_missing = 33,
-    /// The server cannot do what locks need: its version, or how it is set up. `node_report::message` has the reason.
+    /// The server cannot do what locks need: its version is too old, or its setup does not fit. `node_report::message`
+    /// has the reason.
     unsupported_server = 34,
-    /// The peer's bytes are not the protocol of such a server, or an answer has an unexpected shape.
+    /// The bytes are not the protocol of such a server, or an answer has an unexpected form. Check the address.
     unexpected_reply = 35,
-    /// The node is the same server as another node of this configuration; one server has one vote.
+    /// The node is the same server as another node of this configuration; one server has one vote. Name another server.
     duplicate_node = 36,
-    /// Any other error reply; `node_report::message` has the server's words.
+    /// Any other error reply. `node_report::message` has the server's words.
     server_error = 37,
-    /// The server could evict a lock when its memory is full. Set its `maxmemory-policy` to noeviction, or
+    /// The server could evict a lock when its memory is full. Set its `maxmemory-policy` to noeviction, or set
     /// `config::allow_eviction`.
     node_may_evict = 38,
 };

@@ -64,9 +64,12 @@ public:
     /// As @ref held.
     explicit operator bool() const noexcept { return held(); }
 
-    /// The earliest time at which servers may forget the lock: start of the acquisition or of the last extension + ttl
-    /// - (ttl * drift_factor + 2 ms). It is never later than `acquire_options::max_hold` allows. The lock counts as
-    /// lost a little earlier: see @ref basic_lock::async_wait_lost. For an empty lock: the clock's epoch.
+    /// The earliest time at which servers may forget the lock, but not later than `acquire_options::max_hold` allows:
+    ///
+    ///     start of the acquisition or of the last extension + ttl - (ttl * drift_factor + 2 ms)
+    ///
+    /// If the nodes promise less than the ttl (@ref node_reply::good_for), that takes the place of the ttl. The lock
+    /// counts as lost a little earlier: see @ref basic_lock::async_wait_lost. For an empty lock: the clock's epoch.
     clock::time_point valid_until() const noexcept;
 
     /// The time left until @ref valid_until. Zero: the lock is not held.

@@ -9,53 +9,66 @@
 
 namespace redlock {
 
-/// For `acquire_options::wait`: try until acquired or cancelled.
+/// For `acquire_options::wait`: wait until the lock is acquired, or the call is cancelled.
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();
 
-/// Whether a lock is extended by the manager while it is held.
+/// Whether the manager extends a lock while it is held.
 enum class renewal : std::uint8_t {
-    none,       ///< It runs out after its ttl, unless `lock::async_extend` is called.
-    automatic,  ///< It is extended at about a third of its ttl until released, lost or `max_hold` is over.
+    none,       ///< The lock expires after its ttl, unless `lock::async_extend` is called.
+    automatic,  ///< The manager extends it at about a third of its ttl, until released, lost or `max_hold` is over.
 };
 
-/// How to acquire. An aggregate: `{.ttl = 5s, .wait = 2s}`. Checked before anything is sent.
+/// How to acquire a lock. An aggregate: `{.ttl = 5s, .wait = 2s}`. The manager checks it before it sends anything.
 struct acquire_options {
-    /// For how long the servers keep the lock if nobody extends it: 20 ms to `config::max_ttl`,
-    /// and longer than `config::node_timeout`.
+    /// The time to live (TTL): how long the servers keep the lock if nobody extends it. From 20 ms to
+    /// `config::max_ttl`, and longer than `config::node_timeout`.
     std::chrono::milliseconds ttl{10'000};
 
-    /// For how long new rounds are started, counted from the call. Zero: one round, win or fail at once.
-    /// The operation takes at most `wait` plus `config::node_timeout`. As long as the manager has never been connected to a
-    /// majority, `config::connect_timeout` and another `node_timeout` come on top. With `config::fencing` the last round may
-    /// need a second one to draw its token, and is repeated at once where another client was ahead, at most once for each node
-    /// beyond the quorum and once more: in all 2 * (nodes - quorum + 2) * `node_timeout` after `wait`. Up to 100 years, or
-    /// @ref wait_forever: until cancelled.
+    /** How long the manager starts new rounds, counted from the call: 0 to 100 years, or @ref wait_forever. Zero: one
+        round, which wins or fails at once.
+
+        The operation takes at most `wait`, plus
+        - `config::node_timeout` for the last round;
+        - `config::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a majority;
+        - with `config::fencing`, in place of the first: 2 * (nodes - quorum + 2) * `node_timeout`. The last round may
+          need a second one to draw its token. Where another client was ahead, it is repeated at once: at most once for
+          each node beyond the quorum, and once more. */
     std::chrono::milliseconds wait{0};
 
+    /// Whether the manager renews the lock.
     redlock::renewal renew = renewal::none;
 
-    /// The lock is lost this long after the acquisition began, however often it was extended: 20 ms to 100 years. Zero: no limit.
+    /// The lock is lost this long after the start of the acquisition, even if it was extended: 20 ms to 100 years.
+    /// Zero: no limit.
     std::chrono::milliseconds max_hold{0};
 
-    /// With @ref mode::shared others may hold the lock at the same time, if they share it, too. One resource only. Those who wait in one
-    /// manager come in phases: all who wait to share it together, then all who wait by then to have it alone one after the other, and so
-    /// on; who comes when a phase of its kind has begun and others wait comes in the next one. So neither starves. Who comes to share it
-    /// passes nobody who waits in another manager to have it alone, unless somebody had it alone meanwhile.
-    ///
-    /// What the manager shares already is given to all who waited for it by then, and to up to `config::max_handovers` who come later,
-    /// without asking the nodes, if at least half of their `ttl` is left of it, and `renew` is the same; not to those with a `max_hold`. What was
-    /// downgraded or resumed is given to nobody else: it cannot be upgraded.
-    /// They have the same token, and the same loss.
-    ///
-    /// @ref mode::upgradeable is a reader, too, and has a second lock besides, which one has at a time: the right to wait for `lock::async_upgrade`. It takes
-    /// two rounds, counts as two in @ref stats, and does not join. It takes at most twice what `wait` adds to itself.
+    /** Exclusive, or shared between readers (a read/write lock).
+
+        @ref mode::shared : any number of readers hold the lock at the same time, and no writer. One resource only.
+        Neither readers nor writers starve:
+        - In one manager, waiters are granted in phases: all readers that wait, then all writers that wait by then, one
+          after the other, and so on. A reader or writer that comes when a phase of its kind has begun joins the next
+          phase of its kind, if others wait.
+        - A reader does not pass a writer that waits in another manager, unless a writer held the lock meanwhile.
+
+        A reader may join a lock that the manager already shares, without asking the nodes. It then has the same token
+        and the same loss. All readers that waited by then may join, and up to `config::max_handovers` later ones.
+        Conditions:
+        - at least half of the reader's `ttl` is left, and its `renew` is the same;
+        - neither has a `max_hold`;
+        - the lock is not being upgraded, and was not upgraded, downgraded or resumed: the reader could not upgrade it.
+
+        @ref mode::upgradeable : a reader that also holds a second lock, the right to wait in `lock::async_upgrade`. One
+        reader at a time has it. Acquiring it takes two rounds, counts as two acquisitions in @ref stats, and joins no
+        other reader. It takes at most twice the time that is added to `wait`. */
     redlock::mode mode = mode::exclusive;
 
-    /// As what it counts in `stats::groups`, such as "checkout": a kind of work, not a resource. At most 64 bytes, which must live until
-    /// completion. The first 15 that a manager hears of count by themselves, all others together as "other". Empty: as none.
+    /// The group in whose statistics the acquisition counts (`stats::groups`), such as "checkout": a kind of work, not
+    /// a resource. At most 64 bytes, which must live until completion. A manager counts the first 15 groups separately,
+    /// and all others together as "other". Empty: no group.
     std::string_view group{};
 
-    /// Filled just before completion when not null; must live until then.
+    /// If not null, filled just before completion. It must live until then.
     attempt_report* report = nullptr;
 };
 
