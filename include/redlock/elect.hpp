@@ -21,31 +21,40 @@
 
 namespace redlock {
 
-/// What the body of @ref elect returns.
+/// The result of the body of @ref elect.
 enum class elected : std::uint8_t {
-    done,       ///< There is nothing left to lead: `elect` returns.
-    step_down,  ///< Somebody else may lead: the lock is given back, and `elect_options::pause_min` later this one stands again.
+    done,       ///< The work is complete: `elect` returns.
+    /// Another process may lead. This one releases the lock, and stands again after `elect_options::pause_min`.
+    step_down,
 };
 
-/// What has happened to one who stands in an election: for dashboards, alerts and logs.
+/// An event of a candidate in an election: for dashboards, alerts and logs.
 struct election_event {
     enum class kind : std::uint8_t {
-        standing,           ///< It asks for the lock, or waits for whoever has it.
-        waiting_for_nodes,  ///< Nobody can be elected now: too few nodes answer, vote, or answer in time. `error` and `message` say which.
-        elected,            ///< It leads: the body begins now. Exactly one of those below follows, when the body has ended.
-        stepped_down,       ///< The body returned `elected::step_down`. The lock was given back.
-        lost,               ///< The lock was lost; `message` says why. What the body returned, or threw, does not count. It stands again at once.
-        failed,             ///< The body threw `exception`. The lock was given back.
+        standing,           ///< The candidate asks for the lock, or waits for the leader.
+        /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which.
+        waiting_for_nodes,
+        /// The candidate leads: the body begins now. When it has ended, exactly one of the events below follows.
+        elected,
+        stepped_down,       ///< The body returned `elected::step_down`. The lock was released.
+        /// The lock was lost; `message` tells why. The result or exception of the body does not count. The candidate
+        /// stands again at once.
+        lost,
+        failed,             ///< The body threw `exception`. The lock was released.
         ended,              ///< The last event: `elect` returns, or throws what `error` and `message` say.
     };
 
     kind what{};
-    std::string name{};                  ///< Of the election.
-    std::uint64_t fencing_token = 0;     ///< Of whom it is told that it leads, or led until now. 0: `config::fencing` is off, or it did not.
-    error_code error{};                  ///< Of `waiting_for_nodes`, `lost` and `ended`. `ended` without one: the body returned `elected::done`.
-    std::exception_ptr exception{};      ///< What the body threw, unless that was a mere `operation_aborted` because it was cancelled.
-    std::string message{};               ///< For people: what `error` means here, with the reason of each node that matters.
-    std::chrono::milliseconds pause{0};  ///< Of `stepped_down` and `failed`: for how long it does not stand.
+    std::string name{};                  ///< The name of the election.
+    /// The token of the term that this event is about. Zero: no term, or `config::fencing` is off.
+    std::uint64_t fencing_token = 0;
+    /// Set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has no error, the body returned `elected::done`.
+    error_code error{};
+    /// The exception of the body. Null also if that was only `operation_aborted` after a cancellation.
+    std::exception_ptr exception{};
+    /// For people: what `error` means here, with the reason of each node that matters.
+    std::string message{};
+    std::chrono::milliseconds pause{0};  ///< For `stepped_down` and `failed`: how long the candidate does not stand.
 };
 
 /// "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
@@ -53,37 +62,44 @@ REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
 /// How to stand in an election. An aggregate; checked before anything is sent.
 struct elect_options {
-    /** How the lock is acquired, each time. Whoever sets a part of it sets all of it: `{.ttl = 5s}` alone neither waits nor renews.
+    /** How to acquire the lock for each term. If you set one member, set all: `{.ttl = 5s}` alone neither waits nor
+        renews.
 
-        - `ttl`: for so long nobody leads after a leader has died.
-        - `wait`: for how long to wait for somebody else to end. @ref wait_forever: until elected. Otherwise `elect` throws
-          `errc::contended` then; with 0, if somebody leads already. Time without enough nodes does not count.
-        - `renew`: @ref renewal::none ends a term when its ttl is over, as a loss.
-        - `max_hold`: the longest term. It, too, ends as a loss.
+        - `ttl`: after the crash of a leader, nobody leads for up to this long.
+        - `wait`: how long to wait for another leader to end. @ref wait_forever: until elected. Otherwise `elect` throws
+          `errc::contended` when it is over. Zero: `elect` throws if another process leads now. Time without enough
+          nodes does not count.
+        - `renew`: with @ref renewal::none, a term ends when its ttl is over, as a loss.
+        - `max_hold`: the longest term. It also ends as a loss.
+        - `mode`: exclusive only.
         - `report`: of the latest acquisition. It must live until `elect` has ended. */
     acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
 
-    /// After a body that threw, it does not stand for a while, so that another process takes over: for a time that is drawn between
-    /// half and all of twice this after the first failure, of four times this after the second, and so on. Never shorter than this.
-    /// 1 ms to `pause_max`.
+    /// The pause after a body that threw, so that another process can take over: 1 ms to `pause_max`. It is drawn at
+    /// random: from 1 to 2 times this after the first failure, from 2 to 4 times after the second, and so on.
     std::chrono::milliseconds pause_min{1'000};
 
-    /// Never longer than this: 1 ms to a day.
+    /// The longest pause: 1 ms to a day.
     std::chrono::milliseconds pause_max{60'000};
 
-    /// A body that ran for so long before it threw has not failed again, but for the first time: 0 to 100 years. Zero: each time is the
-    /// first.
+    /// If a body has run at least this long before it threw, the failure counts as the first: 0 to 100 years. Zero:
+    /// every failure is the first.
     std::chrono::milliseconds stable{60'000};
 
-    /** After `elected::done` the lock is kept until this long after its acquisition began, 0 to `lock.ttl`: for jobs that every process
-        starts at the same time of day, by clocks that do not agree. `elect` returns at once; the manager deletes the key when the time
-        has come, and does not renew it. If the process or the manager ends before, the key runs out by itself: therefore not longer than
-        the ttl. Whoever fails, steps down or is cancelled has not done the work, and gives the lock back at once. On nodes that promise
-        less than the ttl (`node_reply::good_for`) it is kept for what they promise. Zero: not kept. */
+    /** After `elected::done`, how long to keep the lock, counted from the start of its acquisition: 0 to `lock.ttl`.
+        Zero: it is released at once.
+
+        Use it for a job that every process starts at the same time of day, by clocks that do not agree. `elect` returns
+        at once. The manager deletes the key when the time has come, and does not renew it. If the process or the
+        manager ends before, the key expires by itself: therefore the limit is the ttl.
+
+        A process that fails, steps down or is cancelled has not done the work, and releases the lock at once. If nodes
+        promise less than the ttl (`node_reply::good_for`), the lock is kept for that time only. */
     std::chrono::milliseconds at_least{0};
 
-    /** Told of each event, on the strand on which the body runs: one after the other, never beside a step of the body, never after
-        `elect` has ended. It must not block. What it throws is dropped. Empty: nobody is told. */
+    /** Receives each event, on the strand on which the body runs. Calls do not overlap each other or a step of the
+        body, and none comes after `elect` has ended. It must not block. Its exceptions are dropped. Empty: no events.
+        */
     std::function<void(election_event)> observe{};
 };
 
@@ -91,62 +107,69 @@ namespace detail {
 
 using leader_body = std::function<asio::awaitable<elected>(lock&)>;
 
-REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std::string name, elect_options, leader_body);
+REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std::string name, elect_options,
+                                            leader_body);
 
 }  // namespace detail
 
-/** Leader election: runs @p body on one process at a time, of all that call this with the same name.
+/** Leader election: runs @p body on one process at a time, among all that call this with the same name.
 
-    It acquires the lock @p name, and runs @p body under it as `lock_manager::with_lock` does: on a strand of the caller's executor,
-    cancelled when the lock is lost, before its validity is over. Then, by how the body has ended:
+    `elect` acquires the lock @p name, and runs @p body under it as `lock_manager::with_lock` does: on a strand of the
+    caller's executor, and cancelled when the lock is lost, before its validity is over. The next step depends on the
+    body:
 
-    | the body                        | then                                                                                    |
-    |---------------------------------|-----------------------------------------------------------------------------------------|
-    | returned `elected::done`        | `elect` returns; the lock is given back, or kept (`elect_options::at_least`)            |
-    | returned `elected::step_down`   | the lock is given back; it stands again after `elect_options::pause_min`                |
-    | threw                           | the lock is given back; it stands again after a pause that grows, so that others take over |
-    | was cancelled: the lock is lost | it stands again at once; whatever the body returned or threw                            |
+    - It returned `elected::done`: `elect` returns. The lock is released, or kept (`elect_options::at_least`).
+    - It returned `elected::step_down`: the lock is released. The candidate stands again after
+      `elect_options::pause_min`.
+    - It threw: the lock is released. The candidate stands again after a growing pause, so that others can take over.
+    - It was cancelled because the lock is lost: the candidate stands again at once. The body's result does not count.
 
-    @p body is called again for each term, never before the one before has ended. That too few nodes answer, or vote, is no reason to
-    end: it is told to `elect_options::observe`, and waited for.
+    @p body is called again for each term, but never before its previous call has ended. If too few nodes answer or
+    vote, `elect` does not end: it tells `elect_options::observe`, and waits.
 
-    **Two bodies may run at once for as long as a process stands still** (stopped, swapped out, a paused virtual machine): the old leader
-    does not know yet that it is not. With `config::fencing`, pass `lock::fencing_token()` along with all that the leader writes, and let
-    the resource refuse smaller ones: docs/fencing.md.
+    **While a process is paused, two bodies may run at once** (a stopped process, swapping, a paused virtual machine):
+    the old leader does not know yet that it has lost the lock. With `config::fencing`, pass `lock::fencing_token()`
+    along with every write of the leader, and let the resource refuse smaller tokens: docs/fencing.md.
+
+    @par Completes
+    without a result, when the body returned `elected::done`
 
     @par Throws
     A @ref lock_error with
-    - @ref errc::invalid_argument : the name or an option is out of range; nothing was sent. The message names it.
-    - @ref errc::unsupported : a node cannot do what is asked for.
-    - @ref errc::contended : somebody else has led for all of `lock.wait`, which is not @ref wait_forever.
-    - `asio::error::operation_aborted` : cancelled, or the manager was stopped; the message says which.
+    - @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The message names it.
+    - @ref errc::unsupported : a node cannot do what was asked for.
+    - @ref errc::contended : another process has led for all of `lock.wait`, which is not @ref wait_forever.
+    - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The message tells which.
 
     @par Cancellation
-    As far as the caller's coroutine lets it through (`asio::this_coro::reset_cancellation_state`; terminal by default):
-    | progress           | total, partial                                                   | terminal              |
-    |--------------------|------------------------------------------------------------------|-----------------------|
-    | standing           | as `lock_manager::async_acquire`                                 | aborted at once       |
-    | the body runs      | its last term; the body is told if its coroutine lets it through | the body is cancelled |
-    | pause after a term | aborted at once                                                  | aborted at once       |
+    The types that the caller's coroutine lets through (`asio::this_coro::reset_cancellation_state`; terminal by
+    default):
+    - While it stands: total and partial as in `lock_manager::async_acquire`; terminal aborts at once.
+    - While the body runs: total and partial make this term the last, and reach the body if its coroutine lets them
+      through. Terminal cancels the body.
+    - During a pause after a term: all types abort at once.
 
-    `elect` ends when the body has ended: without an error if that returned `elected::done` all the same. The lock is given back in the
-    background.
+    After a cancellation, `elect` ends when the body has ended: without an error if the body returned `elected::done`
+    nevertheless. The lock is released in the background.
 
     @par Lifetime
-    @p body is moved into the operation. The manager may be destroyed meanwhile, which ends it.
+    @p body is moved into the operation. The manager may be destroyed meanwhile, which ends the operation.
 
-    @param locks the manager; all pauses go by its clock.
-    @param name as a resource of @ref lock_manager::async_acquire; `async_inspect` tells who leads.
+    @par Thread safety
+    That of @ref lock_manager. The body and the observer run on one strand.
+
+    @param locks The manager. All pauses are measured by its clock.
+    @param name A name as for @ref lock_manager::async_acquire. `async_inspect` tells which process leads.
     @param options See @ref elect_options.
-    @param body called with `lock&`, returns `asio::awaitable<elected>`. It may extend the lock, but neither releases it nor moves it
-    away: that counts as a failure.
+    @param body Called with `lock&`; returns `asio::awaitable<elected>`. It may extend the lock, but must not release or
+    move it: that counts as a failure.
 */
 template <class F>
 asio::awaitable<void> elect(lock_manager& locks, std::string name, elect_options options, F body)
 {
     static_assert(std::move_constructible<F> && std::is_invocable_r_v<asio::awaitable<elected>, F&, lock&>,
                   "the body takes lock& and returns an asio::awaitable<redlock::elected>");
-    // No coroutine itself: one begins when it is awaited, and the manager may be gone by then.
+    // Not itself a coroutine: a coroutine begins when it is awaited, and the manager may be gone by then.
     return detail::stand_for(detail::access::state_of(locks), std::move(name), std::move(options),
                              [body = std::make_shared<F>(std::move(body))](lock& l) { return (*body)(l); });
 }

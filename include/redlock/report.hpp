@@ -12,80 +12,92 @@
 
 namespace redlock {
 
-/// What one node said to one request.
+/// The answer of one node to one request.
 enum class vote : std::uint8_t {
     granted,  ///< Yes: the key is set, extended or deleted.
-    denied,   ///< No: the key belongs to somebody else, or is not there.
-    unknown,  ///< No answer, or an error. Unknown is not denied: whatever was perhaps written is released.
+    denied,   ///< No: the key has another holder, or does not exist.
+    unknown,  ///< No answer, or an error; not a denial. The manager releases what the node may have set.
 };
 
 /// "granted", "denied" or "unknown".
 REDLOCK_API char const* to_string(vote) noexcept;
 
-/// One node's part in the last round of an operation.
+/// The part of one node in the last round of an operation.
 struct node_report {
     std::string name{};                      ///< The node's address, without user and password.
     redlock::vote vote = vote::unknown;
-    /// Why the vote is unknown. Unknown without an error: the round was decided before this node answered.
+    /// Why the vote is unknown. An unknown vote without an error: the round was decided before this node answered.
     error_code error{};
     std::string message{};                   ///< The server's own words for an error, without secrets.
     std::chrono::microseconds round_trip{0}; ///< From the start of the round to the answer. Zero: no answer.
 };
 
-/** How an acquisition went. Point `acquire_options::report` at one.
+/** The course of an acquisition. Point `acquire_options::report` at one.
 
     It is written once, just before the operation completes, and must live until then.
 */
 struct attempt_report {
     std::vector<node_report> nodes{};        ///< In the order of `config::nodes`. Empty when nothing was sent.
-    error_code outcome{};                    ///< What the operation completed with.
+    error_code outcome{};                    ///< The error with which the operation completed.
     std::string message{};                   ///< For people: the outcome and its reason.
-    std::size_t rounds = 0;                  ///< How often the nodes were asked for the lock.
-    std::size_t second_rounds = 0;           ///< How often, after that, to raise their counters: too few took our fencing token.
-    std::chrono::milliseconds quarantine{0}; ///< With `errc::quarantined`: until enough nodes vote again. Zero: others are away.
-    /// With `errc::contended`, after a wait: when the lock runs out, or changes hands, if nobody extends it. Zero: not known.
+    std::size_t rounds = 0;                  ///< How many times the nodes were asked for the lock.
+    /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
+    /// token.
+    std::size_t second_rounds = 0;
+    /// With `errc::quarantined`: the time until enough nodes vote again. Zero: other nodes are missing, too.
+    std::chrono::milliseconds quarantine{0};
+    /// With `errc::contended`, after a wait: the time until the lock expires or changes hands, if nobody extends it.
+    /// Zero: not known.
     std::chrono::milliseconds remaining{0};
-    std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, waiting included.
+    std::chrono::microseconds elapsed{0};    ///< From the call to the outcome, including the wait.
 };
 
-/** When to try again after an attempt that has failed: for who does something else meanwhile. Who can wait, waits
-    (`acquire_options::wait`): that is fair, and woken when the lock goes. docs/later.md has recipes for what comes back.
+/** When to try again after a failed attempt, if the caller does something else meanwhile.
 
-    What the nodes told: with @ref errc::contended `remaining`, with @ref errc::quarantined `quarantine`. Otherwise a pause: one second,
-    doubled with each further attempt. Either is raised to a second, and cut to a minute, because locks are given back before they
-    run out. Up to a quarter is added at random, so that those who failed together do not come back together.
+    If the caller can wait, use `acquire_options::wait`: that is fair, and reacts when the lock is released.
+    docs/later.md has recipes for work that comes back later.
 
-    @return from 1 s to 75 s. Zero: the same call will never succeed (@ref errc::invalid_argument, @ref errc::unsupported); correct it.
+    The result starts from what the nodes told: `remaining` with @ref errc::contended, `quarantine` with @ref
+    errc::quarantined. If they told nothing, it starts from one second, doubled with each further attempt (exponential
+    back-off). This is raised to at least a second and cut to at most a minute, because locks are often released before
+    they expire. Up to a quarter is added at random (jitter), so that callers that failed together do not come back
+    together.
 
-    @throws std::exception the system has no random numbers
+    @return 1 s to 75 s. Zero: the same call will never succeed (@ref errc::invalid_argument, @ref errc::unsupported).
+    Correct it.
+
+    @throws std::exception if the system has no random numbers
 
     @par Thread safety
     Safe. Forked processes draw different numbers, too.
 
-    @param report any outcome. Of an acquisition that succeeded, or a report that was never filled, nothing is told: it is the pause, for
-           work that failed later.
-    @param attempt how many have failed by now, this one included, from 1; 0 counts as 1. From the seventh on the pause is a minute.
+    @param report Any report. After a success, or if it was never filled, the result is the pause of a failed attempt:
+    use that for work that failed under the lock.
+    @param attempt How many attempts have failed, including this one, from 1; 0 counts as 1. From the seventh on, the
+    pause is a minute.
 */
 REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, std::size_t attempt = 1);
 
-/// What one node knows about a resource.
+/// The knowledge of one node about a resource.
 struct node_lock_info {
     std::string name{};                      ///< The node's address, without user and password.
-    error_code error{};                      ///< Why nothing is known.
+    error_code error{};                      ///< Why the node told nothing.
     bool locked = false;
     redlock::mode mode = mode::exclusive;    ///< See @ref lock_info::mode.
     std::string owner{};                     ///< See @ref lock_info::owner.
     std::chrono::milliseconds remaining{0};  ///< Time to live of the key. Negative: the key never expires.
 };
 
-/// Who holds a resource, as told by `lock_manager::async_inspect`. A snapshot: old the moment it is made.
+/// The holder of a resource, from `lock_manager::async_inspect`. A snapshot, which may be outdated at once.
 struct lock_info {
     std::string resource{};
-    bool locked = false;                     ///< A majority of the nodes names the same holder, or says that it is shared.
-    redlock::mode mode = mode::exclusive;    ///< Whether it is shared: by one or by many, and nobody says by whom.
-    /// The holder's `config::owner`; empty when the key was written by a client that leaves no label.
+    /// A majority of the nodes names the same holder, or says that it is shared.
+    bool locked = false;
+    /// Exclusive or shared. For a shared lock, neither the number nor the names of the readers are known.
+    redlock::mode mode = mode::exclusive;
+    /// The holder's `config::owner`. Empty: the client that wrote the key leaves no label.
     std::string owner{};
-    std::chrono::milliseconds remaining{0};  ///< For how long a majority will go on naming the holder.
+    std::chrono::milliseconds remaining{0};  ///< How long a majority will continue to name the holder.
     std::vector<node_lock_info> nodes{};     ///< In the order of `config::nodes`.
 };
 
