@@ -26,17 +26,20 @@ REDLOCK_API std::shared_ptr<scope_state> make_scope(std::shared_ptr<manager_stat
 
 }  // namespace detail
 
-/** One owner of locks, a request or a job, whose parts may ask for the same lock again: **neither handles of one lock nor branches of
-    one scope exclude each other.**
+/** One owner of re-entrant locks, such as a request or a job.
 
-    Whoever has the scope is that owner: it is passed along, and never found by thread or coroutine. A copy is the same scope. It
-    knows which locks were acquired in it, and keeps none: a lock is given back with the last of its handles, those of @ref
-    lock::share included, wherever they were moved; then the scope does not hold it any more. The scope's own end gives nothing back.
+    Locks are re-entrant within a scope: its parts may ask for the same lock again. **Neither handles of one lock nor
+    branches of one scope exclude each other.** Pass the scope down the call stack; it is never found by thread or
+    coroutine. A copy is the same scope.
 
-    @tparam Executor see @ref basic_lock_manager. `lock_scope` is what everybody else needs.
+    The scope knows which locks were acquired in it, but does not keep them. A lock is released with the last of its
+    handles (including those of @ref lock::share), wherever they were moved. Then the scope does not hold it any more.
+    Destroying the scope releases nothing.
+
+    @tparam Executor See @ref basic_lock_manager. If you need no default token, use `lock_scope`.
 
     @par Lifetime
-    The manager may be destroyed or moved meanwhile; handles and operations outlive the scope.
+    The manager may be destroyed or moved meanwhile. Handles and operations may live longer than the scope.
 
     @par Thread safety
     Safe on distinct and on shared objects, except for assigning.
@@ -48,13 +51,13 @@ public:
     using lock_type = basic_lock<Executor>;
     using default_completion_token = asio::default_completion_token_t<Executor>;
 
-    /// The same with another executor type.
+    /// The scope type with another executor.
     template <class Other>
     struct rebind_executor {
         using other = basic_lock_scope<Other>;
     };
 
-    /// A new owner, which holds nothing.
+    /// Makes a new owner, which holds nothing.
     explicit basic_lock_scope(basic_lock_manager<Executor>& locks)
         : source_(detail::access::state_of(locks), detail::make_scope(detail::access::state_of(locks)))
     {
@@ -63,42 +66,44 @@ public:
     basic_lock_scope(basic_lock_scope const&) = default;
     basic_lock_scope& operator=(basic_lock_scope const&) = default;
 
-    /// The same owner, with another executor type.
+    /// Converts to the same owner, with another executor type.
     template <class Other>
     basic_lock_scope(basic_lock_scope<Other> const& other) : source_(other.source_)
     {
     }
 
-    /// Of a manager whose execution context has gone, the type-erased executor only.
+    /// After the execution context was destroyed, only `lock_scope` (the type-erased executor) may call this.
     executor_type get_executor() const { return detail::executor_as<Executor>(detail::executor_of(source_.manager)); }
 
-    /** Acquires @p resources, or what the scope does not hold of them yet.
+    /** Acquires @p resources, or the part of them that the scope does not hold yet.
 
-        | the scope holds | then                                                                                              |
-        |-----------------|---------------------------------------------------------------------------------------------------|
-        | none of them    | as @ref lock_manager::async_acquire, but see *The order* below                                    |
-        | all of them     | one more handle, at once: no node is asked, unless too little of the validity is left             |
-        | some of them    | the rest is acquired, and the handle is on more than one lock                                     |
-        | one that is lost | that is not held: it is acquired anew, when the handles on the lost one are gone or its time is over |
+        - If the scope holds none of them: as @ref lock_manager::async_acquire, but see *Order* below.
+        - If it holds all of them: the call completes at once with one more handle. No node is asked, unless too little
+          of the validity is left.
+        - If it holds some of them: the rest is acquired. The handle is on more than one lock.
+        - A lock that is lost is not held. It is acquired anew, when the handles on the lost one are gone or its time is
+          over.
 
-        `lock::resources` are those that were asked for. A handle on more than one lock is held as long as each of them is, and valid as long as the
-        one that ends first; it extends and releases each of them, and is lost when one is. Its `lock::token` is that of one of them.
-        A lock that is held exclusively is one for who asks for @ref mode::shared, too, and stays exclusive.
+        `lock::resources` are the names in @p resources. A handle on more than one lock is held as long as each of them
+        is, and valid as long as the one that ends first. It extends and releases each of them, and is lost when one of
+        them is. Its `lock::token` is that of one of them. If the scope holds a lock exclusively, a request for @ref
+        mode::shared gets a handle on it, which stays exclusive.
 
-        **How long it lasts.** `lock::valid_until` is not less than that of a lock which is acquired now with the same ttl; a lock that is
-        held is extended before, if less is left of it. With @ref renewal::automatic it is renewed from then on, whoever acquired it, until
-        its last handle is gone; and if it was renewed before for as long a ttl, half of that is enough. `acquire_options::max_hold` is
-        that of the call which acquired the lock, for all its handles.
+        **Validity.** `lock::valid_until` is at least that of a lock which is acquired now with the same ttl. If less is
+        left of a lock that is held, it is extended first. If it was renewed before, for a ttl at least as long, half of
+        that is enough. With @ref renewal::automatic the lock is renewed from then on until its last handle is gone,
+        whichever call acquired it. For all its handles, `acquire_options::max_hold` is that of the call that acquired
+        the lock.
 
-        **The order.** Two owners deadlock if each waits for a lock that the other holds. So an acquisition that waits
-        must ask for names that come after all names that the scope holds, in the order of their bytes. Otherwise it is
-        refused, unless `acquire_options::wait` is zero: an acquisition that does not wait cannot deadlock. With this
+        **Order.** Two owners deadlock if each waits for a lock that the other holds. So an acquisition that waits must
+        ask for names that come after all names that the scope holds, in the order of their bytes. Otherwise it is
+        refused. If `acquire_options::wait` is zero, it does not wait, cannot deadlock, and is not refused. With this
         order scopes deadlock neither with each other nor with @ref lock_manager::async_acquire of several names. A
         scope does not know locks that were acquired outside of it.
 
         **Branches** of one scope that ask for locks which the scope does not hold yet take turns, in the order of their
         calls. The `wait` of each begins when its turn has come. If two branches ask for the same lock, the second gets
-        a handle on it. Use a scope for each piece of work if they must not wait for each other.
+        a handle on it. If pieces of work must not wait for each other, use a scope for each.
 
         @par Completes
         As @ref lock_manager::async_acquire.
@@ -108,25 +113,25 @@ public:
 
         @par Errors
         Those of @ref lock_manager::async_acquire, and
-        - @ref errc::invalid_argument : it would deadlock, for its order, or because the scope shares what is wanted exclusively; or with
-          `config::fencing` the handle would be on several locks, of which each has a fencing token of its own. Nothing was sent. The
-          message names the resource and the way out.
-        - @ref errc::lost : what the scope held of it was lost before it could be extended. Stop the work.
-        - @ref errc::no_quorum : also, too few nodes answered to extend it, for all of `acquire_options::wait`.
+        - @ref errc::invalid_argument : it would deadlock: because of the order, or because the scope shares a lock that
+          is now wanted exclusively. Or, with `config::fencing`, the handle would be on several locks, each with a
+          fencing token of its own. Nothing was sent. The message names the resource and the way out.
+        - @ref errc::lost : a lock that the scope held was lost before it could be extended. Stop the work.
+        - @ref errc::no_quorum : also, too few nodes answered to extend a lock, for all of `acquire_options::wait`.
 
         @par Cancellation
-        | progress                          | total                       | partial, terminal                                             |
-        |-----------------------------------|-----------------------------|---------------------------------------------------------------|
-        | its turn has not come             | aborted at once             | aborted at once                                               |
-        | the rest is being acquired        | as @ref lock_manager::async_acquire | as @ref lock_manager::async_acquire                   |
-        | what is held is being extended    | ignored                     | aborted at once; the servers may have extended it all the same |
-        | won, handler queued               | completes with lock         | completes with lock                                           |
+        - Its turn has not come: all types abort at once.
+        - The rest is being acquired: as @ref lock_manager::async_acquire.
+        - A held lock is being extended: total is ignored. Partial and terminal abort at once; the servers may have
+          extended the lock nevertheless.
+        - Won, and the handler is queued: completes with the lock.
 
         @par Lifetime
-        @p resources are copied; `acquire_options::report` must live until completion.
+        @p resources are copied. `acquire_options::report` must live until completion.
     */
     template <class CompletionToken = default_completion_token>
-    auto async_acquire(resource_set resources, acquire_options options, CompletionToken&& token = default_completion_token()) const
+    auto async_acquire(resource_set resources, acquire_options options,
+                       CompletionToken&& token = default_completion_token()) const
     {
         constexpr bool explains = detail::throws<std::decay_t<CompletionToken>>;
         auto start = [](auto const& scope, resource_set names, acquire_options how, detail::acquire_handler handler) {
@@ -137,15 +142,16 @@ public:
             source_.scope, start, token, std::move(resources), options);
     }
 
-    /// The same, with default options: one round, for ten seconds.
+    /// Acquires with default options: one round, for a ttl of ten seconds.
     template <asio::completion_token_for<void(error_code, lock_type)> CompletionToken>
     auto async_acquire(resource_set resources, CompletionToken&& token) const
     {
-        return async_acquire<CompletionToken>(std::move(resources), acquire_options(), std::forward<CompletionToken>(token));
+        return async_acquire<CompletionToken>(std::move(resources), acquire_options(),
+                                              std::forward<CompletionToken>(token));
     }
     auto async_acquire(resource_set resources) const { return async_acquire(std::move(resources), acquire_options()); }
 
-    /// As @ref lock_manager::with_lock, in this scope: @p body may ask it for the same again.
+    /// As @ref lock_manager::with_lock, in this scope: @p body may ask the scope for the same lock again.
     template <class F>
     auto with_lock(resource_set resources, acquire_options options, F body) const
     {
@@ -158,16 +164,18 @@ public:
         return with_lock(std::move(resources), acquire_options(), std::move(body));
     }
 
-    /// The same for any completion token.
+    /// As above, for any completion token.
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, acquire_options options, F body, CompletionToken&& token) const
     {
-        return detail::run_body_under_lock<lock_type, CompletionToken>(source_, std::move(resources), options, std::move(body), token);
+        return detail::run_body_under_lock<lock_type, CompletionToken>(source_, std::move(resources), options,
+                                                                       std::move(body), token);
     }
     template <lock_body<lock_type> F, asio::completion_token_for<detail::body_signature<F, lock_type>> CompletionToken>
     auto with_lock(resource_set resources, F body, CompletionToken&& token) const
     {
-        return with_lock(std::move(resources), acquire_options(), std::move(body), std::forward<CompletionToken>(token));
+        return with_lock(std::move(resources), acquire_options(), std::move(body),
+                         std::forward<CompletionToken>(token));
     }
 
 private:
