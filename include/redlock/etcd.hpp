@@ -8,32 +8,38 @@
 
 namespace redlock {
 
-/// What the addresses of an @ref etcd store leave unsaid.
+/// Defaults of an @ref etcd store, for what its addresses do not say.
 struct etcd_options {
-    /// The time to live of the leases under which a node has its keys, 2 s to an hour; the servers may make it longer. After a third of it the
-    /// keys move to a new lease. A lock is promised for no longer than its lease is certain to live (@ref node_reply::good_for): a process that
-    /// is paused, or cut off, for so long has lost all its locks. The locks of a process that is killed are free after this, or sooner.
+    /// The time to live (TTL) of the leases of a node's keys: 2 s to an hour; the servers may make it longer. After a
+    /// third of it, the keys move to a new lease.
+    ///
+    /// A lock is promised for no longer than its lease is certain to live (@ref node_reply::good_for). So a process
+    /// that is paused or partitioned for that long has lost all its locks. After the crash of a process, its locks are
+    /// free when this time is over, or sooner.
     std::chrono::seconds session{10};
 
-    /// For how long an answer is waited for in bad times, 1 ms to a minute: a commit waits for the disks of a majority, or for an election.
-    /// A round waits for the longest of this and `config::node_timeout`. A member that has not answered for three times this is given up
-    /// for the next one.
+    /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for the disks of a majority, or for an
+    /// election in the cluster. A round waits for the longest of this and `config::node_timeout`. If a member has not
+    /// answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
 
-    /// What all keys begin with, before `config::prefix`; at most 256 bytes.
+    /// The beginning of all keys, before `config::prefix`; at most 256 bytes. Empty: none.
     std::string prefix{};
 };
 
-/** Locks in an etcd cluster, 3.4 or newer: `config::stores = {redlock::etcd()}`, and in `config::nodes`
+/** Locks in an etcd cluster, 3.4 or newer: `config::stores = {redlock::etcd()}`. Addresses in `config::nodes`:
 
-    `etcd://[user:password@]host[:port][,host…][/prefix][?session=10s&timeout=1s]`, or `etcds://` with TLS, whose files are in `config::tls`. The port
-    is 2379 if not given. What is special in user and password is percent-encoded. `session` and `timeout` (such as `500ms` or `2s`) and the prefix mean
-    what the members of @ref etcd_options do.
+    `etcd://[user:password@]host[:port][,host…][/prefix][?session=10s&timeout=1s]`, or `etcds://` with TLS
 
-    Several hosts are one node: members of one cluster, of which one is talked to at a time. It locks several resources at once, 50 at
-    the most, and draws fencing tokens. It lets nobody share a lock: `errc::unsupported`. docs/stores.md says what such a node promises.
+    The files for TLS are in `config::tls`. The port is 2379 if not given. Percent-encode special characters in user and
+    password. The prefix and the parameters `session` and `timeout` (such as `500ms` or `2s`) set the members of
+    @ref etcd_options.
 
-    @throws std::invalid_argument if an option is outside its range
+    Several hosts are one node: members of one cluster. The node talks to one member at a time. It locks up to 50
+    resources at once, and draws fencing tokens. Shared locks and any one of several resources are `errc::unsupported`.
+    docs/stores.md says what such a node promises.
+
+    @throws std::invalid_argument if an option is out of range
 */
 REDLOCK_API store etcd(etcd_options options = {});
 

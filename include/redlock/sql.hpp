@@ -5,10 +5,10 @@
 
 namespace redlock {
 
-/// A statement for a client library of yours.
+/// A statement with parameters, to execute with your own client library.
 struct sql_statement {
     std::string text{};
-    std::vector<std::string> parameters{};  ///< in the order of their places, each as text
+    std::vector<std::string> parameters{};  ///< In the order of their placeholders, each as text.
 };
 
 }  // namespace redlock

@@ -11,27 +11,31 @@ namespace redlock {
 struct config;
 class node;
 
-/// What the nodes of one manager have in common.
+/// Shared by the nodes of one manager.
 struct store_context {
-    /// One server under two addresses must not vote twice. A node calls this on its executor when it has learned which server it talks
-    /// to: node @p name has met the server @p identity, which no server of another kind has, too. @return the name of the node that met
-    /// it before, which this one must not vote beside (`errc::duplicate_node`); empty: none.
+    /// Prevents that one server votes twice under two addresses. A node calls this on its executor when it has learned
+    /// which server it talks to. @p name is the node's name; @p identity identifies the server, also among other kinds
+    /// of servers.
+    /// @return the name of another node that has met this server before. Then this node must not vote
+    /// (`errc::duplicate_node`). Empty: none.
     std::function<std::string(std::string const& name, std::string const& identity)> claim;
 };
 
-/** What addresses of a kind mean, for `config::stores`: a component of this library, or something of your own.
+/** The nodes behind addresses of one kind, for `config::stores`: a component of this library, or your own.
 
-    Its nodes stand beside any others in one manager, and each has one vote.
+    One manager can mix them with other nodes; each node has one vote.
 */
 struct store {
-    /// What stands before `://`, in lower case: `{"postgresql", "postgres"}`. Those of `config::nodes` that are always known cannot be
-    /// taken, and no two stores of a manager may have the same.
+    /// The parts of addresses before `://`, in lower case: `{"postgresql", "postgres"}`. Schemes that `config::nodes`
+    /// always knows are refused, and so is one scheme for two stores of a manager.
     std::vector<std::string> schemes{};
 
-    /// Makes a node, without connecting. @p url is the whole of it. The settings that concern it are read here; `config::log`, if
-    /// it is set, may be kept and called on the node's executor.
-    /// @throws std::invalid_argument saying what is wrong with @p url, without secrets: it is shown with the place in `config::nodes`
-    std::function<std::shared_ptr<node>(std::string_view url, config const& settings, store_context const& context)> make{};
+    /// Makes a node, without connecting. @p url is the complete address. Read the settings that concern the node here.
+    /// If `config::log` is set, the node may keep it and call it on its executor.
+    /// @throws std::invalid_argument if @p url is wrong. The message says why, without secrets: it is shown with the
+    /// index in `config::nodes`.
+    std::function<std::shared_ptr<node>(std::string_view url, config const& settings, store_context const& context)>
+        make{};
 };
 
 }  // namespace redlock

@@ -8,33 +8,40 @@
 
 namespace redlock {
 
-/// What the addresses of a @ref zookeeper store leave unsaid.
+/// Defaults of a @ref zookeeper store, for what its addresses do not say.
 struct zookeeper_options {
-    /// The timeout of the session under which a node has its locks, 100 ms to an hour; the servers keep it within limits of theirs, 2 to 20
-    /// of their ticks if nobody has changed that. A lock is promised for half of it at a time (@ref node_reply::good_for): who stands still,
-    /// or is cut off, for so long has lost all its locks. The locks of a process that is killed are free after this.
+    /// The timeout of the session of a node's locks: 100 ms to an hour. The servers keep it within their own limits, by
+    /// default 2 to 20 of their ticks.
+    ///
+    /// A lock is promised for half of it at a time (@ref node_reply::good_for). So a process that is paused or
+    /// partitioned for that long has lost all its locks. After the crash of a process, its locks are free when this
+    /// time is over.
     std::chrono::milliseconds session{10'000};
 
-    /// For how long an answer is waited for in bad times, 1 ms to a minute: a commit waits for the disks of a majority, or for an election.
-    /// A round waits for the longest of this and `config::node_timeout`. A server that has not answered for three times this is given up
-    /// for the next one.
+    /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for the disks of a majority, or for an
+    /// election in the ensemble. A round waits for the longest of this and `config::node_timeout`. If a server has not
+    /// answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
 
-    /// The znode below which everything is, such as "/shop/locks"; empty: the root. It must be there; below it the node makes `redlock`.
+    /// The znode below which all data are, such as "/shop/locks". It must exist; the node creates `redlock` below it.
+    /// Empty: the root.
     std::string chroot{};
 };
 
-/** Locks in a ZooKeeper ensemble, 3.5 or newer: `config::stores = {redlock::zookeeper()}`, and in `config::nodes`
+/** Locks in a ZooKeeper ensemble, 3.5 or newer: `config::stores = {redlock::zookeeper()}`. Addresses in
+    `config::nodes`:
 
-    `zookeeper://[user:password@]host[:port][,host…][/chroot][?session=10s&timeout=1s]`. The port is 2181 if not given. What is special in user,
-    password and chroot is percent-encoded. `session` and `timeout` (such as `500ms` or `2s`) and the chroot mean what the members of
-    @ref zookeeper_options do. With a user, who is one of the scheme "digest", what the node makes is for that user alone; without, for everybody.
+    `zookeeper://[user:password@]host[:port][,host…][/chroot][?session=10s&timeout=1s]`
 
-    Several hosts are one node: servers of one ensemble, of which one is talked to at a time. It locks several resources at once, 100 at the
-    most, and draws fencing tokens. It lets nobody share a lock, and chooses from no set: `errc::unsupported`. docs/stores.md says what such
-    a node promises.
+    The port is 2181 if not given. Percent-encode special characters in user, password and chroot. The chroot and the
+    parameters `session` and `timeout` (such as `500ms` or `2s`) set the members of @ref zookeeper_options. A user has
+    the scheme "digest": the znodes are then for that user alone. Without a user, they are for everybody.
 
-    @throws std::invalid_argument if an option is outside its range
+    Several hosts are one node: servers of one ensemble. The node talks to one server at a time. It locks up to 100
+    resources at once, and draws fencing tokens. Shared locks and any one of several resources are `errc::unsupported`.
+    docs/stores.md says what such a node promises.
+
+    @throws std::invalid_argument if an option is out of range
 */
 REDLOCK_API store zookeeper(zookeeper_options options = {});
 
