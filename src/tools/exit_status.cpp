@@ -1,19 +1,10 @@
 #include "tools/exit_status.hpp"
 
+#include "tools/lasting_cause.hpp"
+
 #include <redlock/error.hpp>
 
-#include <algorithm>
-
 namespace redlock::tools {
-
-namespace {
-
-bool refuses_user(node_report const& n)
-{
-    return n.error == errc::authentication_failed || n.error == errc::permission_denied;
-}
-
-}  // namespace
 
 exit_status status_of(error_code ec)
 {
@@ -32,11 +23,11 @@ exit_status status_of(error_code ec)
     return ec == errc::unsupported ? wrong_configuration : failed;
 }
 
-// Who may not ask must not try again: it is the configuration that is to be mended.
+// The caller should not try again if time does not mend it.
 exit_status status_of(attempt_report const& r)
 {
     auto const status = status_of(r.outcome);
-    return status == no_quorum && std::ranges::any_of(r.nodes, refuses_user) ? no_permission : status;
+    return status == no_quorum ? lasting_status_of(r.nodes).value_or(no_quorum) : status;
 }
 
 }  // namespace redlock::tools

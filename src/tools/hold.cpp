@@ -59,7 +59,7 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
     if (!inheritance::ours().ignores(SIGHUP))  // as nohup(1) has it
         ends.add(SIGHUP);
-    auto got = co_await acquire(locks, how, s, ends);
+    auto got = co_await acquire(locks, how, s, ends, "hold");
     if (!got.held) {
         if (!s.quiet)
             say(got.message);
@@ -86,7 +86,7 @@ int hold(arguments given)
     line.add_keys(how.keys);
     how.add_to(line);
     auto s = line.read(std::move(given));
-    s.locks.fencing = how.fencing;
+    how.add_to(s.locks);
     return with_locks(s, [&](lock_manager& locks) { return hold_until_told(locks, how, s); });
 }
 

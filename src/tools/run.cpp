@@ -91,7 +91,7 @@ private:
             if (!given_.ignores(s))
                 signals.add(s);
         }
-        auto got = co_await acquire(locks, options_.how, settings_, signals);
+        auto got = co_await acquire(locks, options_.how, settings_, signals, "run");
         if (got.status == by_signal + SIGINT)
             interrupted_ = interrupt::of_all;
         if (!got.held)
@@ -110,7 +110,8 @@ private:
     ending not_acquired(acquired const& got) const
     {
         ending e{.status = got.status, .message = got.message, .waited = got.waited};
-        static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"}, {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"}};
+        static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"}, {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"},
+                                                           {wrong_configuration, "wrong_configuration"}};
         auto const known = reasons.find(got.status);
         e.reason = known != reasons.end() ? known->second : got.status > by_signal ? "interrupted" : "failed";
         if (got.status != busy)
@@ -310,7 +311,7 @@ int run(arguments given)
         ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
     check_nesting(o, s);
     o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
-    s.locks.fencing = o.how.fencing;
+    o.how.add_to(s.locks);
     run_command command(o, s, inheritance::ours());
     auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
     command.end_by_interrupt();

@@ -64,7 +64,7 @@ int refuse(int status, std::string const& why, settings const& s)
 asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
-    auto got = co_await acquire(locks, how, s, ends);
+    auto got = co_await acquire(locks, how, s, ends, "acquire");
     if (!got.held)
         co_return refuse(got.status, got.message, s);
     print_held(got.held, how.ttl, s);
@@ -132,7 +132,7 @@ int acquire(arguments given)
     line.add_keys(how.keys);
     how.add_to(line);
     auto s = line.read(std::move(given));
-    s.locks.fencing = how.fencing;
+    how.add_to(s.locks);
     return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
 }
 
