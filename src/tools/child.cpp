@@ -112,6 +112,8 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
 {
     has_terminal_ = has_group_ && ::isatty(terminal) != 0;
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (has_group_)
+        guardian_.emplace();
     int tells[2];  // why there is no command; its end closes when there is one
     if (::pipe2(tells, O_CLOEXEC) != 0)
         throw std::system_error(errno, std::generic_category(), "pipe");
@@ -170,6 +172,7 @@ void child::become(char* const* words, char* const* environment, inheritance con
 {
     if (has_group_) {
         ::setpgid(0, 0);
+        guardian_->guard_us();
         pass_foreground(our_group_, ::getpid());
     }
     given.restore();
@@ -213,6 +216,8 @@ void child::look() noexcept
 {
     int status = 0;
     for (pid_t who; (who = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (guardian_)
+            guardian_->note_end(who);
         if (who != pid_)
             continue;
         if (WIFSTOPPED(status)) {
@@ -240,10 +245,12 @@ int child::signal_that_ended_it() const noexcept
     return WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
 }
 
-// Once it is gone its number may be that of another group.
+// Once the group is gone its number may be that of another group.
 bool child::is_gone() noexcept
 {
     is_gone_ = is_gone_ || (has_ended_ && (!has_group_ || (::kill(-pid_, 0) != 0 && errno == ESRCH)));
+    if (is_gone_)
+        guardian_.reset();
     return is_gone_;
 }
 

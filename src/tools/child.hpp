@@ -1,8 +1,10 @@
 #pragma once
 
+#include "tools/guardian.hpp"
 #include "tools/supervised.hpp"
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -41,8 +43,10 @@ private:
 
 /** A command that we run, and all that it starts, as long as that stays in its process group.
 
-    It has a group of its own, unless it is to stay in ours: then only itself is reached. On a terminal its group has the foreground if ours
-    had. It is killed when we end. Processes that its own leave behind come to us, so that we know when the last has gone.
+    The command has a group of its own, unless it stays in ours: then only the command itself is reached. On a terminal its group has the
+    foreground if ours had. If we end, even by SIGKILL, the kernel kills the command and a guardian kills its group. A group that is ours
+    has no guardian, because that would kill our callers, too. We become the parent of the group's orphans, so that we know when the last
+    has gone.
 */
 class child final : public supervised {
 public:
@@ -86,6 +90,7 @@ private:
     pid_t pid_ = -1;
     pid_t const our_group_;
     bool const has_group_;
+    std::optional<guardian> guardian_{};  ///< until the group is gone
     bool has_terminal_ = false;
     bool has_ended_ = false;
     bool was_stopped_ = false;
