@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -39,6 +40,19 @@ struct doctor_report : tool_run {
     std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
 };
 
+/// What a run of the doctor with `-o jsonl` has printed.
+inline doctor_report report_of(tool_run run)
+{
+    doctor_report r;
+    static_cast<tool_run&>(r) = std::move(run);
+    for (auto const& d : r.documents()) {
+        auto const text = [&](char const* name) { return std::string(d.at(name).as_string()); };
+        if (d.contains("level"))
+            r.findings.push_back({text("level"), text("node"), text("what"), text("why"), text("mend")});
+    }
+    return r;
+}
+
 /// The doctor compares clocks for a second.
 enum class clocks { left_out, compared };
 
@@ -52,14 +66,7 @@ inline doctor_report look(std::vector<std::string> const& urls, std::vector<std:
     arguments.insert(arguments.end(), options.begin(), options.end());
     if (compare == clocks::left_out)
         arguments.insert(arguments.end(), {"--skip", "clock"});
-    doctor_report r;
-    static_cast<tool_run&>(r) = real_tool().run(std::move(arguments));
-    for (auto const& d : r.documents()) {
-        auto const text = [&](char const* name) { return std::string(d.at(name).as_string()); };
-        if (d.contains("level"))
-            r.findings.push_back({text("level"), text("node"), text("what"), text("why"), text("mend")});
-    }
-    return r;
+    return report_of(real_tool().run(std::move(arguments)));
 }
 
 /// Runs a line that mends something, as an operator would.

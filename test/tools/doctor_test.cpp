@@ -386,15 +386,6 @@ BOOST_AUTO_TEST_CASE(two_doctors_at_once_do_not_disturb_each_other)
     BOOST_TEST(s.ask({"DBSIZE"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_that_somebody_else_has_under_the_name_of_the_probe)
-{
-    local_server s;
-    s.ask({"SET", "lock:=doctor", "somebody"});
-    auto const seen = look({s.url()}).of("permissions");
-    BOOST_TEST(seen.level == "UNKNOWN");
-    BOOST_TEST(look({s.url()}, {"--probe", "another"}).of("permissions").level == "OK");
-}
-
 BOOST_AUTO_TEST_CASE(what_it_prints_is_a_table_or_json_with_a_summary_at_the_end)
 {
     local_server s;
