@@ -86,6 +86,26 @@ server_place place_of(std::string const& url, tls_options const& tls)
             .password = u.password.empty() ? "" : std::string(password_in_environment)};
 }
 
+bool has_password(std::string const& url)
+{
+    return url.find('@') != url.npos || url.find("password") != url.npos;
+}
+
+std::string without_password(std::string const& url)
+{
+    if (!has_password(url))
+        return url;
+    auto const u = redis::parse_url(url);
+    if (!u.wrong.empty())
+        return "URL";
+    if (u.topology == redis::topology::server)
+        return place_of(url).url();
+    auto name = u.name();
+    if (!u.user.empty())
+        name.insert(name.find("://") + 3, percent_encoded(u.user) + '@');
+    return u.database == 0 ? name : name + "?db=" + std::to_string(u.database);
+}
+
 std::string percent_encoded(std::string_view text)
 {
     std::string encoded;

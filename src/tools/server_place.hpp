@@ -54,6 +54,12 @@ private:
 /// @param url  one of `config::nodes` that leads to a server: see @ref is_server
 server_place place_of(std::string const& url, tls_options const& tls = {});
 
+/// Whether one of `config::nodes` holds a password.
+bool has_password(std::string const& url);
+
+/// @p url without its passwords, with its user. "URL" for a store whose URLs are not known here, if it may hold one.
+std::string without_password(std::string const& url);
+
 /// Text as a part of a URL.
 std::string percent_encoded(std::string_view text);
 

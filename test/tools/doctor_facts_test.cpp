@@ -401,6 +401,22 @@ BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
                == "redis-cli -h a -p 1 --tls --cacert 'our ca.pem' --cert c.pem --key k.pem");
     BOOST_TEST((server_place{.host = "a;b", .port = "1"}.client()) == "redis-cli -h 'a;b' -p 1");
     BOOST_TEST((server_place{.socket = "/run/a b"}.client()) == "redis-cli -s '/run/a b'");
+    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .password = tools::password_in("our file")}.client())
+               == "REDISCLI_AUTH=\"$(head -n 1 <'our file')\" redis-cli -h a -p 1 --user app");
+    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .administrator = server_user()}.admin_client()) == "redis-cli -h a -p 1");
+    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app"}.admin_client())
+               == "REDISCLI_AUTH=\"${REDISCLI_AUTH:?set it to the password}\" redis-cli -h a -p 1 --user default");
+}
+
+BOOST_AUTO_TEST_CASE(without_password_keeps_the_user_the_database_and_the_service)
+{
+    BOOST_TEST(without_password("valkey://10.0.0.1/2") == "valkey://10.0.0.1/2");
+    BOOST_TEST(without_password("rediss://a%20b:p@w@[::1]:7000/2") == "rediss://a%20b@[::1]:7000/2");
+    BOOST_TEST(without_password("redis://:password@10.0.0.1") == "redis://10.0.0.1:6379");
+    BOOST_TEST(without_password("unix://app:password@/run/redis?db=1") == "unix://app@/run/redis?db=1");
+    BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y") == "redis-sentinel://app@a:26379,b:26379/stock?db=2");
+    BOOST_TEST(without_password("redis-cluster://:x@a:7000") == "redis-cluster://a:7000");
+    BOOST_TEST(without_password("postgresql://app:x@a/db") == "URL");
 }
 
 BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)

@@ -133,9 +133,9 @@ bool holds(std::string const& text, std::string const& part)
 }
 
 // They take a while to make.
-certificates const& our_certificates()
+certificates& our_certificates()
 {
-    static certificates const ours;
+    static certificates ours;
     return ours;
 }
 
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(mend_over_tls_names_the_files_of_the_call)
 
 BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_new_one)
 {
-    certificates c;
+    auto& c = our_certificates();
     tls_server s(c);
     auto const call = fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"));
     auto const line = line_of(look_by(shell(), call), "certificate");
@@ -402,11 +402,14 @@ BOOST_AUTO_TEST_CASE(mend_names_a_server_with_two_addresses_once)
 BOOST_AUTO_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes)
 {
     local_server s;
-    redlock::testbed::proxy far({{.port = s.port(), .rtt = 30ms}});
+    redlock::testbed::proxy far({{.port = s.port(), .rtt = 15ms}});
     far.start();
     shell const sh;
+    auto const before = look_by(sh, fmt::format("redlock -u {} --node-timeout 5ms doctor", far.url(0)));
+    BOOST_TEST(before.of("round-trip").level == "CRIT");
 
-    must_call(sh, look_by(sh, fmt::format("redlock -u {} --node-timeout 20ms doctor", far.url(0))), "round-trip");
+    auto const line = line_of(before, "round-trip");
+    BOOST_TEST(report_of(sh.run(line)).of("round-trip").level != "CRIT", line);  // on a busy machine a few answers are late even so
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_lock_that_is_held_tries_another_name)

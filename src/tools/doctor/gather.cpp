@@ -206,7 +206,7 @@ asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock:
     server plain(co_await asio::this_coro::executor, other.url(), untouched, limits_of(untouched));
     std::vector<std::string> question;
     question.emplace_back("PING");
-    auto const answer = co_await plain.ask(std::move(question));
+    auto const answer = co_await plain.ask(std::move(question), greeting_time);
     co_return answer.what != reply::kind::silence;
 }
 

@@ -60,7 +60,8 @@ findings reachable(node_facts const& f, demands const& d)
     if (!f.is_server) {
         bool const answers = f.probe.failed_at.empty() || f.probe.is_taken;
         return {{.level = answers ? level::ok : level::critical,
-                 .why = answers ? "it votes" : fmt::format("it does not vote: {}", printable(f.probe.message))}};
+                 .why = answers ? "it votes" : fmt::format("it does not vote: {}", printable(f.probe.message)),
+                 .mend = answers ? "" : d.call.with("--verbose", "").line()}};
     }
     if (f.hello.what != reply::kind::silence)
         return {{.why = "it answers"}};

@@ -1,6 +1,5 @@
 #include "tools/doctor/read_call.hpp"
 
-#include "redis/url.hpp"
 #include "testbed/node_urls.hpp"
 #include "tools/server.hpp"
 #include "tools/server_place.hpp"
@@ -20,22 +19,6 @@ namespace {
 
 // These do not change what is found.
 constexpr std::array<std::string_view, 9> left_out{"url", "owner", "output", "color", "verbose", "quiet", "watch", "help", "version"};
-
-// Without its password, and with the user as it was written.
-std::string url_without_password(std::string const& url)
-{
-    if (url.find('@') == url.npos && url.find("password") == url.npos)
-        return url;
-    if (is_server(url))
-        return place_of(url).url();
-    auto const u = redis::parse_url(url);
-    if (!u.wrong.empty())
-        return "URL";  // another store: how it holds a password is not known here
-    auto name = u.name();
-    if (!u.user.empty())
-        name.insert(name.find("://") + 3, percent_encoded(u.user) + '@');
-    return u.database == 0 ? name : name + "?db=" + std::to_string(u.database);
-}
 
 // As is the first line of a file that was written on Windows.
 bool ends_in_cr(std::string const& path)
@@ -67,14 +50,14 @@ call read_call(command_line const& line, arguments const& given, settings const&
     c.has_nodes_in_file = std::ranges::any_of(named, [&](auto const& url) { return !is_in(url, given); });
     if (auto const* const in_environment = std::getenv("REDLOCK_URLS"); named.empty() && in_environment)
         named = testbed::split_urls(in_environment);
-    auto const& files = line.get_option("--password-file")->results();
+    auto const files = line.get_option("--password-file")->results();
     for (std::size_t i = 0; i < s.locks.nodes.size(); ++i) {
         auto const& url = s.locks.nodes[i];
         bool const is_from_file = !files.empty() && i < named.size() && named[i] != url;
         c.nodes.push_back({.name = name_of(url),
-                           .url = url_without_password(url),
+                           .url = without_password(url),
                            .password = is_from_file ? password_in(files.back(), ends_in_cr(files.back())) : "",
-                           .has_password = !is_from_file && !redis::parse_url(url).password.empty()});
+                           .has_password = !is_from_file && has_password(url)});
     }
     return c;
 }

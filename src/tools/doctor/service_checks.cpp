@@ -82,7 +82,7 @@ findings replicas(node_facts const& f, demands const& d)
         return {{.why = "no replicas are attached"}};
     return {{.level = level::warning,
              .why = fmt::format("{} attached: a replica that becomes the primary may miss a lock that is held", count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
-             .mend = fmt::format("{} INFO replication  # lists them: promote none within {} (max_ttl) after the last lock", f.place.client(), in_words(d.max_ttl)),
+             .mend = fmt::format("{} INFO replication  # lists them: promote none before the primary has been down for {} (max_ttl)", f.place.client(), in_words(d.max_ttl)),
              .values = {{"replicas", count}}}};
 }
 
