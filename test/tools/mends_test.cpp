@@ -224,6 +224,11 @@ BOOST_AUTO_TEST_CASE(mend_over_tls_names_the_files_of_the_call)
                                   c.file("client.pem"), c.file("client.key"));
 
     must_mend(shell(), call, {"timeout"});
+
+    shell const sh;
+    std::filesystem::copy(c.file("client.pem"), sh.file("CERTIFICATE"));
+    std::filesystem::copy(c.file("client.key"), sh.file("KEY"));
+    must_call(sh, look_by(sh, fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"))), "reachable");
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_new_one)

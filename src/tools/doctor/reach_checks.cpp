@@ -55,6 +55,15 @@ finding other_transport(node_facts const& f, demands const& d)
             .mend = d.call.with_node(f.name, other.url()).line()};
 }
 
+std::string mend_silence(node_facts const& f, demands const& d)
+{
+    if (f.hello.text.find("certificate required") != f.hello.text.npos)
+        return d.call.with("--certificate-file", "CERTIFICATE").with("--private-key-file", "KEY").line() + "  # of a client that the server trusts";
+    auto const& c = f.certificate;
+    bool const is_trusted = !c || !c->unread.empty() || (c->complaint.empty() && !is_out_of_date(*c, d));
+    return is_trusted ? fmt::format("systemctl restart redis-server  # on {}", host_of(f)) : mend_certificate(f, d);
+}
+
 findings reachable(node_facts const& f, demands const& d)
 {
     if (!f.is_server) {
@@ -67,10 +76,7 @@ findings reachable(node_facts const& f, demands const& d)
         return {{.why = "it answers"}};
     if (f.is_other_transport)
         return {other_transport(f, d)};
-    bool const is_untrusted = f.certificate && (!f.certificate->complaint.empty() || is_out_of_date(*f.certificate, d));
-    return {{.level = level::critical,
-             .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)),
-             .mend = is_untrusted ? mend_certificate(f, d) : fmt::format("systemctl restart redis-server  # on {}", host_of(f))}};
+    return {{.level = level::critical, .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)), .mend = mend_silence(f, d)}};
 }
 
 // A server that has as many clients as it may refuses this one, too: it gets in when another leaves.
