@@ -80,8 +80,8 @@ std::size_t count_of(std::string const& text, std::string const& part)
 
 void ends_at_once(words const& urls, int status, std::string const& why)
 {
-    for (auto const& arguments : {words{"run", "x", "true"}, {"run", "-w", "1h", "x", "true"}, {"run", "-n", "x", "true"},
-                                  {"hold", "x"}, {"acquire", "x"}}) {
+    for (auto const& arguments : {words{"run", "x", "true"}, {"run", "-w", "1h", "x", "true"},
+                                  {"run", "-n", "x", "true"}, {"hold", "x"}, {"acquire", "x"}}) {
         auto const e = end_of(started_tool(arguments, environment(urls)));
         BOOST_TEST(e.status == status, e.err);
         BOOST_TEST(holds(e.err, why), e.err);
@@ -282,7 +282,8 @@ BOOST_AUTO_TEST_CASE(run_on_a_held_lock_names_the_holder_and_its_ttl)
 BOOST_AUTO_TEST_CASE(run_on_a_shared_lock_says_that_it_is_shared)
 {
     local_server const s;
-    started_tool reader({"run", "-s", "-t", "60s", "x", "sh", "-c", "echo in; exec sleep 1000"}, environment({s.url()}));
+    started_tool reader({"run", "-s", "-t", "60s", "x", "sh", "-c", "echo in; exec sleep 1000"},
+                        environment({s.url()}));
     BOOST_TEST(reader.says("in"));
     auto const e = run({s.url()}, {"-n", "x", "true"});
     BOOST_TEST(e.status == 75);
