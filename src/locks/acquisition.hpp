@@ -97,7 +97,10 @@ private:
     std::uint64_t propose();
     void learn(std::uint64_t counter);
     bool was_kept_out_by_a_holder() const;
-    bool passes_writers() const noexcept { return shares() && place_ && place_->kept_out() >= attempt_.called; }
+    bool passes_writers() const noexcept
+    {
+        return options_.passes_writers || (shares() && place_ && place_->kept_out() >= attempt_.called);
+    }
     bool will_be_notified() const;
     void note_holder(clock::time_point now);
     taken_key const* awaited_key(std::size_t node, std::string_view resource) const;

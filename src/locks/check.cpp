@@ -156,6 +156,8 @@ std::string check(selection const& wanted, acquire_options const& o, config cons
         return wrong;
     if (!is_known(o.mode))
         return fmt::format("mode is {}, but must be exclusive, shared or upgradeable", name_of(o.mode));
+    if (o.mode == mode::exclusive && o.passes_writers)
+        return "passes_writers is true, but mode is exclusive; only a reader can pass those who wait to write";
     if (o.mode != mode::exclusive && wanted.any)
         return fmt::format("mode is {}, but any one of several resources is locked for oneself; share one, by its name", name_of(o.mode));
     if (o.mode != mode::exclusive && resources.size() > 1)

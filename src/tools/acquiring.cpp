@@ -176,6 +176,7 @@ acquire_options how_to_acquire::options(attempt_report& report) const
             .renew = renew,
             .max_hold = max_hold,
             .mode = shared ? mode::shared : mode::exclusive,
+            .passes_writers = passes_writers,
             .report = &report};
 }
 

@@ -27,6 +27,7 @@ struct how_to_acquire {
     bool at_once = false;
     bool is_limited = false;  ///< by @ref wait
     bool shared = false;
+    bool passes_writers = false;
     bool fencing = false;
     renewal renew = renewal::automatic;
     std::shared_ptr<quorum_watch> watch = std::make_shared<quorum_watch>();

@@ -52,6 +52,21 @@ struct run_options {
     bool skip_busy = false, no_renew = false, foreground = false;
 };
 
+/// Variables that list the locks of this run and of the runs around it, with the prefix, one a line.
+constexpr auto held_keys = "REDLOCK_KEYS";
+constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // those of them that are shared
+
+std::string lines_of(char const* variable)
+{
+    auto const* const lines = std::getenv(variable);
+    return lines ? lines : "";
+}
+
+bool lists(char const* variable, std::string const& key)
+{
+    return ('\n' + lines_of(variable) + '\n').find('\n' + key + '\n') != std::string::npos;
+}
+
 /// How it has ended, for people and for --status-fd.
 struct ending {
     std::string reason{};
@@ -189,15 +204,18 @@ private:
 
     std::vector<std::string> environment(lock const& held, int lost_fd) const
     {
-        auto const* const outer = std::getenv("REDLOCK_KEYS");
         auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
         auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch());
-        std::string keys = outer ? std::string(outer) : "";
-        for (auto const& name : held.resources())
-            keys += (keys.empty() ? "" : "\n") + settings_.locks.prefix + name;
+        auto const with_ours = [&](std::string lines) {
+            for (auto const& name : held.resources())
+                lines += (lines.empty() ? "" : "\n") + settings_.locks.prefix + name;
+            return lines;
+        };
+        auto const shared = lines_of(shared_keys);
         return {"REDLOCK_HELD=1",
                 "REDLOCK_KEY=" + fmt::format("{}", fmt::join(held.resources(), "\n")),
-                "REDLOCK_KEYS=" + keys,
+                std::string(held_keys) + '=' + with_ours(lines_of(held_keys)),
+                std::string(shared_keys) + '=' + (options_.how.shared ? with_ours(shared) : shared),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
                 "REDLOCK_OWNER=" + owner_in(held.token()),
@@ -276,13 +294,18 @@ void check_words(command_line const& line, run_options const& o)
                                 testbed::without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
 }
 
-void check_nesting(run_options const& o, settings const& s)
+// A reader inside of a reader passes the writers that wait: they wait for the outer one, which waits for us.
+void check_nesting(run_options& o, settings const& s)
 {
-    auto const* const outer = std::getenv("REDLOCK_KEYS");
-    auto const keys = '\n' + std::string(outer ? outer : "") + '\n';
     for (auto const& key : o.how.keys) {
-        if (keys.find('\n' + s.locks.prefix + key + '\n') != keys.npos)
-            throw testbed::early_exit(wrong_usage, fmt::format("redlock run: {} is held by a \"redlock run\" around this one, which would wait for itself", key));
+        if (!lists(held_keys, s.locks.prefix + key))
+            continue;
+        bool const is_shared = lists(shared_keys, s.locks.prefix + key);
+        if (!is_shared || !o.how.shared)
+            throw testbed::early_exit(wrong_usage,
+                                      fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would wait for itself{}", key,
+                                                  is_shared ? "shared" : "alone", is_shared ? "; with --shared it is allowed" : ""));
+        o.how.passes_writers = true;
     }
 }
 

@@ -419,6 +419,23 @@ BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, rea
     BOOST_TEST(late.held.held());
 }
 
+BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_one, readers_and_writers)
+{
+    auto outer = read(*locks, {.ttl = 30s});
+    lock_world::outcome writer;
+    start(writer, *second, mode::exclusive);
+    w.run_for(100ms);
+
+    auto nested = read(*third, {.ttl = 30s, .passes_writers = true});
+    BOOST_TEST(nested.held.held());
+    BOOST_TEST(!writer.done);
+    BOOST_TEST(!w.release(nested.held));
+    BOOST_TEST(!w.release(outer.held));
+    w.run_for(1s);
+    BOOST_TEST(writer.held.held());
+    BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it passes those who wait, and not the holder
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
 {
     auto first = write(*locks, {.ttl = 30s});

@@ -128,6 +128,38 @@ BOOST_AUTO_TEST_CASE(who_comes_later_waits_or_hears_that_it_is_busy)
     BOOST_TEST(e.out == "mine\n");
 }
 
+BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
+{
+    servers s(3);
+    temporary_folder folder;
+    auto outer = s.start({"-s", "x", "-c", "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
+                                           "\"$TOOL\" run -s x -c 'echo nested; echo \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
+    BOOST_TEST(outer.says("in"));
+    auto writer = s.start({"x", "echo", "alone"});
+    BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
+    std::ofstream(folder.path + "/go") << "go\n";
+    auto const e = outer.wait();
+    BOOST_TEST(e.status == 3, e.err);
+    BOOST_TEST(e.out == "in\nnested\nlock:x\nlock:x\n");
+    BOOST_TEST(writer.wait().out == "alone\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both_share)
+{
+    servers s;
+    auto const nested = [&](std::vector<std::string> outer, std::string const& inner) {
+        outer.insert(outer.end(), {"x", "-c", "\"$TOOL\" run " + inner});
+        return s.run(std::move(outer));
+    };
+    auto const alone = nested({}, "-s x true"), shared = nested({"-s"}, "x true");
+    BOOST_TEST(alone.status == 64);
+    BOOST_TEST(alone.err.find("x is held alone") != std::string::npos, alone.err);
+    BOOST_TEST(shared.status == 64);
+    BOOST_TEST(shared.err.find("with --shared it is allowed") != std::string::npos, shared.err);
+    BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s x true").status == 0);
+    BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s y true").status == 64);
+}
+
 BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
 {
     servers s;
