@@ -1,4 +1,4 @@
-// Later, in this process: what may be lost. So much work at a time and no more, each under a lock that it waits for.
+// Jobs that may be lost: a queue in this process. Each job waits for its lock, and the number of jobs is limited.
 
 #include <redlock.hpp>
 
@@ -19,20 +19,21 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[background
-// On one thread, or on a strand. It must live until all of it has ended.
+// Use it on one thread or on a strand. It must live until all its jobs have ended.
 class background {
 public:
     using work = std::function<asio::awaitable<void>(redlock::lock&)>;
 
     background(redlock::lock_manager& locks, std::size_t at_most) : locks_(locks), at_most_(at_most) {}
 
-    // False: there is no room. Say so at once (503), and do not take on what nobody will live to see done.
+    // @return false if there are too many jobs. Tell the client at once, for example with HTTP 503.
     bool start(std::string resource, work w)
     {
         if (under_way_ == at_most_)
             return false;
         ++under_way_;
-        asio::co_spawn(locks_.get_executor(), run(std::move(resource), std::move(w)), [this](std::exception_ptr) { --under_way_; });
+        asio::co_spawn(locks_.get_executor(), run(std::move(resource), std::move(w)),
+                       [this](std::exception_ptr) { --under_way_; });
         return true;
     }
 
@@ -41,7 +42,7 @@ private:
     {
         try {
             co_await locks_.with_lock(resource, {.ttl = 5s, .wait = 10min, .renew = redlock::renewal::automatic}, w);
-        } catch (std::exception const& e) {  // ten minutes were not enough, the process stops, or the work has failed
+        } catch (std::exception const& e) {  // the wait is over, the process stops, or the work has failed
             std::cerr << "lost: " << e.what() << '\n';
         }
     }

@@ -1,5 +1,5 @@
-// Later, in one Redis: jobs wait in a sorted set until they are due, and go through a stream from which a group of workers reads. Each is
-// carried out at least once.
+// Delayed jobs in one Redis: a job waits in a sorted set until it is due. Then it goes through a stream, from which a
+// group of workers reads. Each job is done at least once.
 
 #include <redlock.hpp>
 
@@ -28,8 +28,9 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 //[scripts
-// KEYS: a sorted set of what comes later, by time; a stream of what is due. ARGV: worker, milliseconds after which one counts as dead.
-// Answers the number that a job has in the stream, and the job.
+// KEYS: a sorted set of the jobs that are not due yet, by time; a stream of those that are due.
+// ARGV: the worker; the milliseconds after which a worker that has not finished its job counts as dead.
+// Returns the ID of a job in the stream, and the job.
 constexpr char const* take = R"(
     local time = redis.call('TIME')
     local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -44,7 +45,8 @@ constexpr char const* take = R"(
     end
     return entry and {entry[1], entry[2][2]})";
 
-// ARGV: the number in the stream; to put it back also milliseconds and the job. Answers 0 if somebody else has finished it.
+// ARGV: the ID in the stream; to put the job back, also the delay in milliseconds, and the job.
+// Returns 0 if another worker has finished the job.
 constexpr char const* finish = R"(
     if redis.call('XACK', KEYS[2], 'workers', ARGV[1]) == 0 then return 0 end
     redis.call('XDEL', KEYS[2], ARGV[1])
@@ -57,7 +59,7 @@ constexpr char const* finish = R"(
 
 //[jobs
 struct job {
-    std::string number;  // in the stream
+    std::string number;  // the ID in the stream
     std::size_t attempts = 1;
     std::string label;
 
@@ -66,8 +68,11 @@ struct job {
 
 class delayed_jobs {
 public:
-    delayed_jobs(asio::any_io_executor executor, std::string socket, std::string worker, std::chrono::milliseconds dead_after = 1min)
-        : redis_(std::move(executor), boost::redis::logger(boost::redis::logger::level::err)), worker_(std::move(worker)), dead_after_(dead_after)
+    delayed_jobs(asio::any_io_executor executor, std::string socket, std::string worker,
+                 std::chrono::milliseconds dead_after = 1min)
+        : redis_(std::move(executor), boost::redis::logger(boost::redis::logger::level::err)),
+          worker_(std::move(worker)),
+          dead_after_(dead_after)
     {
         boost::redis::config settings;
         settings.unix_socket = std::move(socket);
@@ -78,7 +83,7 @@ public:
     {
         boost::redis::request r;
         r.push("XGROUP", "CREATE", "jobs", "workers", "0", "MKSTREAM");
-        boost::redis::generic_response answer;  // an error if there is one already
+        boost::redis::generic_response answer;  // an error if the group exists already
         co_await redis_.async_exec(r, answer, asio::use_awaitable);
     }
 
@@ -89,7 +94,7 @@ public:
         co_await redis_.async_exec(r, boost::redis::ignore, asio::use_awaitable);
     }
 
-    // One that is due, or that another worker has taken and not finished for so long that it counts as dead.
+    // Takes a job that is due, or the job of a worker that counts as dead.
     asio::awaitable<std::optional<job>> next()
     {
         using answer = std::optional<std::vector<std::string>>;
@@ -136,15 +141,18 @@ asio::awaitable<void> print(std::map<std::string, int>& printed, std::string lab
 }
 
 //[worker
-// What is done here may be done twice: it is fenced, or such that a second time does no harm.
-asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, job j, std::map<std::string, int>& printed)
+// May run twice for a job: the work must be idempotent or fenced.
+asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, job j,
+                             std::map<std::string, int>& printed)
 {
     redlock::attempt_report report;
     auto work = [&](redlock::lock&) { return print(printed, j.label); };
     std::string why;
     try {
-        // All of it takes less than the minute after which another worker takes the job.
-        co_await locks.with_lock("printer:3", {.ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report}, work);
+        // The attempt ends before the minute is over after which another worker takes the job.
+        redlock::acquire_options const how{
+            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        co_await locks.with_lock("printer:3", how, work);
         co_await jobs.done(j);
         co_return true;
     } catch (std::exception const& e) {
@@ -155,7 +163,7 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, delayed_jobs& jobs, j
     if (later > 0ms && j.attempts < 20)
         co_await jobs.come_back(j, later);
     else
-        co_await jobs.done(j);  // it would fail for ever
+        co_await jobs.done(j);  // it would never succeed
     co_return false;
 }
 //]
@@ -167,11 +175,12 @@ asio::awaitable<bool> run(std::string socket)
     redlock::lock_manager locks(executor, settings), others(executor, settings);
     delayed_jobs dead(executor, socket, "dead"), jobs(executor, socket, "alive", 1ms);
     co_await jobs.make_group();
-    co_await jobs.make_group();  // as each worker does that starts
+    co_await jobs.make_group();  // each worker does this when it starts
     for (int i = 0; i < 3; ++i)
         co_await jobs.put("label " + std::to_string(i));
 
-    redlock::lock somebody_else = co_await others.async_acquire("printer:3", {.ttl = 10s, .renew = redlock::renewal::automatic});
+    redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
+    redlock::lock somebody_else = co_await others.async_acquire("printer:3", how);
     auto const left_behind = co_await dead.next();
     std::map<std::string, int> printed;
     int failed = 0;
@@ -187,7 +196,7 @@ asio::awaitable<bool> run(std::string socket)
         if (!done && ++failed == 3)
             somebody_else = {};
     }
-    co_await dead.come_back(*left_behind, 0ms);  // too late: somebody else has finished it
+    co_await dead.come_back(*left_behind, 0ms);  // too late: another worker has finished it
     auto const none = co_await jobs.next();
     dead.close();
     jobs.close();

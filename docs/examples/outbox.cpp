@@ -1,5 +1,6 @@
-// Later, in a database: what must not be lost. Jobs stand in a table, beside what they are about; workers take what is due, try the lock,
-// and put back what they could not do. SQLite here; docs/later.md has the statements for PostgreSQL, where many workers take at a time.
+// Jobs that must not be lost: a table in the database that they are about (the outbox pattern). A worker takes a job
+// that is due, tries to acquire the lock, and puts the job back if it fails. This is SQLite; docs/later.md has also
+// PostgreSQL.
 
 #include <redlock.hpp>
 
@@ -63,11 +64,17 @@ public:
             return result == SQLITE_ROW;
         }
         std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-        std::string text(int column) const { return reinterpret_cast<char const*>(sqlite3_column_text(statement_, column)); }
+        std::string text(int column) const
+        {
+            return reinterpret_cast<char const*>(sqlite3_column_text(statement_, column));
+        }
 
     private:
         void bind(std::int64_t value) { sqlite3_bind_int64(statement_, ++bound_, value); }
-        void bind(std::string const& value) { sqlite3_bind_text(statement_, ++bound_, value.c_str(), -1, SQLITE_TRANSIENT); }
+        void bind(std::string const& value)
+        {
+            sqlite3_bind_text(statement_, ++bound_, value.c_str(), -1, SQLITE_TRANSIENT);
+        }
 
         database& db_;
         sqlite3_stmt* statement_ = nullptr;
@@ -109,55 +116,59 @@ private:
 };
 
 //[outbox
-// Each call is one transaction, and blocks for it: a server calls it on a thread that may.
+// Each call is one transaction and blocks until it ends. A server calls it on a thread that may block.
 struct job {
     std::int64_t id = 0;
     std::string printer, label;
-    std::int64_t attempts = 0;  // this one included; with the id the number of the claim
+    std::int64_t attempts = 0;  // including this one; id and attempts identify the claim
 };
 
 class outbox {
 public:
     explicit outbox(std::string const& path) : db_(path)
     {
-        db_.run("CREATE TABLE IF NOT EXISTS jobs (id INTEGER PRIMARY KEY AUTOINCREMENT, printer TEXT NOT NULL, label TEXT NOT NULL,"
+        db_.run("CREATE TABLE IF NOT EXISTS jobs (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+                " printer TEXT NOT NULL, label TEXT NOT NULL,"
                 " run_at REAL DEFAULT (julianday('now')), attempts INTEGER NOT NULL DEFAULT 0)");
         db_.run("CREATE TABLE IF NOT EXISTS printed (label TEXT NOT NULL)");
     }
 
-    // Belongs into the transaction that brings it about: an order and its label, both or neither.
+    // Call it in the transaction that makes the job necessary: both the order and its label, or neither.
     void put(std::string const& printer, std::string const& label)
     {
         database::statement(db_, "INSERT INTO jobs (printer, label) VALUES (?, ?)", printer, label).step();
     }
 
-    // One that is due, and nobody else's for a minute: who dies meanwhile is not missed for longer.
+    // Takes a job that is due. No other worker gets it for a minute; after that, this worker counts as dead.
     std::optional<job> take()
     {
-        database::statement taken(db_, "UPDATE jobs SET run_at = julianday('now') + 60 / 86400.0, attempts = attempts + 1"
-                                       " WHERE id = (SELECT id FROM jobs WHERE run_at <= julianday('now') ORDER BY run_at LIMIT 1)"
+        database::statement taken(db_, "UPDATE jobs"
+                                       " SET run_at = julianday('now') + 60 / 86400.0, attempts = attempts + 1"
+                                       " WHERE id = (SELECT id FROM jobs WHERE run_at <= julianday('now')"
+                                       " ORDER BY run_at LIMIT 1)"
                                        " RETURNING id, printer, label, attempts");
         if (!taken.step())
             return {};
         job j{taken.number(0), taken.text(1), taken.text(2), taken.number(3)};
-        taken.step();  // to its end, which commits it
+        taken.step();  // reaches the end of the statement, which commits it
         return j;
     }
 
-    // False: somebody else has taken it since.
+    // @return false if another worker has taken the job since
     bool postpone(job const& j, std::chrono::milliseconds later)
     {
-        return db_.changes_a_row("UPDATE jobs SET run_at = julianday('now') + ? / 86400000.0 WHERE id = ? AND attempts = ?",
-                                 later.count(), j.id, j.attempts);
+        return db_.changes_a_row("UPDATE jobs SET run_at = julianday('now') + ? / 86400000.0"
+                                 " WHERE id = ? AND attempts = ?", later.count(), j.id, j.attempts);
     }
 
-    // For people to look at: it is never due again.
+    // The job is never due again. It is kept for people to look at.
     bool set_aside(job const& j)
     {
         return db_.changes_a_row("UPDATE jobs SET run_at = NULL WHERE id = ? AND attempts = ?", j.id, j.attempts);
     }
 
-    // What has been done, and that it has: both, or, if somebody else has taken the job since, neither.
+    // Writes the result and deletes the job, in one transaction.
+    // @return false if another worker has taken the job since; then it does neither
     bool done(job const& j)
     {
         database::transaction t(db_);
@@ -186,22 +197,23 @@ asio::awaitable<bool> try_it(redlock::lock_manager& locks, outbox& jobs, job j)
     auto work = [&](redlock::lock&) -> asio::awaitable<void> {
         co_await print(j.label);
         if (!jobs.done(j))
-            throw std::runtime_error("it took so long that somebody else has taken the job");
+            throw std::runtime_error("the work took too long: another worker has taken the job");
     };
     std::string why;
     try {
-        // Does not wait for the lock: there are other jobs. And all of it takes less than the minute for which this one is ours.
-        redlock::acquire_options const how{.ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
+        // It does not wait for the lock, because other jobs are due. The attempt ends before the minute is over.
+        redlock::acquire_options const how{
+            .ttl = 5s, .renew = redlock::renewal::automatic, .max_hold = 40s, .report = &report};
         co_await locks.with_lock("printer:" + j.printer, how, work);
         co_return true;
-    } catch (std::exception const& e) {  // somebody else is at it, nodes are away, or there is no paper
+    } catch (std::exception const& e) {  // the lock is held, too few nodes answer, or the work has failed
         why = e.what();
     }
     auto const later = redlock::retry_after(report, static_cast<std::size_t>(j.attempts));
     if (later > 0ms && j.attempts < 20)
         jobs.postpone(j, later);
     else
-        jobs.set_aside(j);  // it would fail for ever
+        jobs.set_aside(j);  // it would never succeed
     std::cerr << "job " << j.id << ": " << why << '\n';
     co_return false;
 }
@@ -215,7 +227,7 @@ std::int64_t count_of(std::string const& path, char const* sql)
     return count.number(0);
 }
 
-// Who took so long that the job is somebody else's can neither finish it nor put it back.
+// A worker that was too slow can neither finish the job nor put it back.
 bool a_late_worker_is_refused(std::string const& path)
 {
     outbox one(path), other(path);
@@ -229,7 +241,7 @@ bool a_late_worker_is_refused(std::string const& path)
 }
 
 struct day {
-    redlock::lock somebody_else;  // is at a printer, until a job has failed for that
+    redlock::lock somebody_else;  // holds a printer until a job has failed for this reason
     int failed = 0;
 };
 
@@ -264,7 +276,8 @@ int main()
     redlock::lock_manager locks(context, settings), others(context, settings);
     day today;
     asio::co_spawn(context, [&]() -> asio::awaitable<void> {
-        today.somebody_else = co_await others.async_acquire("printer:3", {.ttl = 10s, .renew = redlock::renewal::automatic});
+        redlock::acquire_options const how{.ttl = 10s, .renew = redlock::renewal::automatic};
+        today.somebody_else = co_await others.async_acquire("printer:3", how);
         using namespace asio::experimental::awaitable_operators;
         co_await (work(locks, path, today) && work(locks, path, today));
         co_await locks.async_shutdown();
@@ -272,7 +285,8 @@ int main()
     }, [](std::exception_ptr failure) { if (failure) std::rethrow_exception(failure); });
     context.run();
 
-    auto const printed = count_of(path, "SELECT count(DISTINCT label) FROM printed"), in_all = count_of(path, "SELECT count(*) FROM printed");
+    auto const printed = count_of(path, "SELECT count(DISTINCT label) FROM printed");
+    auto const in_all = count_of(path, "SELECT count(*) FROM printed");
     std::cout << printed << " labels printed, " << today.failed << " attempts in vain\n";
     std::filesystem::remove_all(folder);
     return well && printed == 1 + 12 && in_all == printed && today.failed > 0 ? 0 : 1;

@@ -17,7 +17,7 @@ WHERE id = (SELECT id FROM jobs WHERE run_at <= now()
             ORDER BY run_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 RETURNING id, printer, label, attempts;
 
--- name: postpone   Parameters, as of those below: $1 id, $2 attempts; $3 milliseconds.
+-- name: postpone   Parameters, here and below: $1 id, $2 attempts. Here: $3 milliseconds.
 UPDATE jobs SET run_at = now() + $3 * INTERVAL '1 millisecond'
 WHERE id = $1 AND attempts = $2;
 
@@ -25,6 +25,6 @@ WHERE id = $1 AND attempts = $2;
 UPDATE jobs SET run_at = NULL
 WHERE id = $1 AND attempts = $2;
 
--- name: done       In the transaction of what has been done; no row: roll it back.
+-- name: done       Run it in the transaction of the result. If it deletes no row, roll back.
 DELETE FROM jobs
 WHERE id = $1 AND attempts = $2;
