@@ -150,8 +150,9 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
     try {
         redlock::request_deadline const deadline(r, settings_.request_timeout);
         auto work = [&] { return shop_.handle(r, deadline); };
-        // The work can be cancelled from outside, too: the server stops.
-        reply = co_await asio::co_spawn(c.stream.get_executor(), redlock::run_request(c.stream.socket(), c.input, deadline, work),
+        // The slot cancels the work when the server stops.
+        reply = co_await asio::co_spawn(c.stream.get_executor(),
+                                        redlock::run_request(c.stream.socket(), c.input, deadline, work),
                                         asio::bind_cancellation_slot(c.cancel.slot(), asio::use_awaitable));
     } catch (system_error const& e) {
         failed = e.code();
@@ -159,10 +160,11 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
         reply = problem(r, http::status::bad_request, "about:blank", "Bad request", e.what());
     } catch (std::exception const& e) {
         std::fprintf(stderr, "redlock_shop: %s\n", e.what());
-        reply = problem(r, http::status::internal_server_error, "about:blank", "The server is at fault", "Its log says more.");
+        reply = problem(r, http::status::internal_server_error, "about:blank", "The server is at fault",
+                        "Its log says more.");
         ++shop_.count.errors;
     }
-    if (failed == asio::error::eof) {  // nobody is there to be answered
+    if (failed == asio::error::eof) {  // the client has gone: no answer
         c.stream.close();
         co_return;
     }
@@ -170,7 +172,7 @@ asio::awaitable<void> server::answer(connection& c, request const& r)
         reply = redlock::problem_response(r, failed);
     if (stopping_)
         reply->keep_alive(false);
-    if (r.method() == http::verb::head)  // its length stays
+    if (r.method() == http::verb::head)  // keeps Content-Length
         reply->body().clear();
     c.stream.expires_after(patience);
     co_await http::async_write(c.stream, *reply, asio::redirect_error(asio::use_awaitable, failed));

@@ -238,24 +238,28 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
                                      redlock::request_deadline deadline)
 {
     redlock::attempt_report report;
-    redlock::acquire_options how{
-        .ttl = settings_.ttl, .wait = deadline.wait(settings_.work + 100ms), .renew = redlock::renewal::automatic, .report = &report};
+    redlock::acquire_options how{.ttl = settings_.ttl,
+                                 .wait = deadline.wait(settings_.work + 100ms),
+                                 .renew = redlock::renewal::automatic,
+                                 .report = &report};
     if (r["Prefer"] == "wait=0")
         how.wait = 0ms;
     auto const asked = std::chrono::steady_clock::now();
     waiting_note waits(*this, item);
 
-    std::optional<stock::sale> sale;  // what is in the database is done, whatever becomes of the lock
+    std::optional<stock::sale> sale;  // a sale in the database counts, even if the lock is lost
     auto work = [&](redlock::lock& held) -> asio::awaitable<void> {
         waits.end();
         note_votes(report);
-        holding_note const holds(*this, item, held, static_cast<std::size_t>(std::count_if(report.nodes.begin(), report.nodes.end(), [](auto& n) {
-                                     return n.vote == redlock::vote::granted;
-                                 })));
+        auto const has_granted = [](redlock::node_report const& n) { return n.vote == redlock::vote::granted; };
+        auto const votes = std::count_if(report.nodes.begin(), report.nodes.end(), has_granted);
+        holding_note const holds(*this, item, held, static_cast<std::size_t>(votes));
         asio::steady_timer others(co_await asio::this_coro::executor, settings_.work);
-        co_await others.async_wait(asio::use_awaitable);  // what a real order takes: prices, payment, mail
-        auto const waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked).count();
-        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) { return s.sell(item, count, fence, waited, claim); });
+        co_await others.async_wait(asio::use_awaitable);  // stands for the rest of an order: prices, payment, mail
+        auto const took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked);
+        sale = co_await on_database([&, fence = held.fencing_token()](stock& s) {
+            return s.sell(item, count, fence, took.count(), claim);
+        });
     };
 
     std::optional<error_code> failed;
@@ -267,7 +271,7 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
             co_await locks_.with_lock("item:" + item, how, work);
     } catch (system_error const& e) {
         if (e.code() == asio::error::operation_aborted && !sale)
-            throw;  // whoever cancelled knows why
+            throw;  // the caller has cancelled this, and knows why
         failed = e.code();
     }
     if (!sale) {
@@ -276,8 +280,8 @@ asio::awaitable<response> shop::sell(request const& r, std::string item, std::in
     }
     auto const said = answer_to(*sale, item, count);
     ++(said.status == 201 ? this->count.orders : this->count.refused);
-    auto reply = make_response(r, static_cast<http::status>(said.status), said.status == 201 ? "application/json" : "application/problem+json",
-                               said.body);
+    auto reply = make_response(r, static_cast<http::status>(said.status),
+                               said.status == 201 ? "application/json" : "application/problem+json", said.body);
     if (said.status == 503)
         reply.set(http::field::retry_after, "1");
     co_return reply;

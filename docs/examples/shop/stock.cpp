@@ -205,7 +205,8 @@ bool stock::knows(std::string const& item)
 }
 
 //[sell
-stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms, std::int64_t claim)
+stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64_t fence, std::int64_t ms,
+                        std::int64_t claim)
 {
     transaction t(*this);
     statement now(*this, "SELECT remaining FROM stock WHERE item = ?", item);
@@ -213,22 +214,23 @@ stock::sale stock::sell(std::string const& item, std::int64_t count, std::uint64
         return {sale::outcome::unknown_item};
     statement(*this, "UPDATE stock SET fence = ? WHERE item = ? AND fence <= ?", fence, item, fence).step();
     if (sqlite3_changes(db_) == 0)
-        return {sale::outcome::superseded};  // a later holder was here
+        return {sale::outcome::superseded};  // a later holder has entered
     sale s{.left = now.number(0)};
     if (s.left < count) {
         s.what = sale::outcome::sold_out;
     } else {
         s.left -= count;
         statement(*this, "UPDATE stock SET remaining = ?, sold = sold + ? WHERE item = ?", s.left, count, item).step();
-        statement(*this, "INSERT INTO orders (item, count, fence, ms, at) VALUES (?, ?, ?, ?, julianday('now'))", item, count, fence, ms).step();
+        statement(*this, "INSERT INTO orders (item, count, fence, ms, at) VALUES (?, ?, ?, ?, julianday('now'))",
+                  item, count, fence, ms).step();
         s.number = sqlite3_last_insert_rowid(db_);
     }
     auto const said = answer_to(s, item, count);
     if (claim != 0) {
-        statement(*this, "UPDATE requests SET status = ?, answer = ?, until = julianday('now') + 1 WHERE number = ? AND status IS NULL",
-                  std::int64_t{said.status}, said.body, claim).step();
+        statement(*this, "UPDATE requests SET status = ?, answer = ?, until = julianday('now') + 1"
+                         " WHERE number = ? AND status IS NULL", std::int64_t{said.status}, said.body, claim).step();
         if (sqlite3_changes(db_) == 0)
-            return {sale::outcome::claim_is_void};  // it took so long that the key was free again: nothing is sold
+            return {sale::outcome::claim_is_void};  // the claim has expired: nothing is sold
     }
     t.commit();
     return s;
