@@ -15,210 +15,223 @@
 
 namespace redlock {
 
-/** What happens in a @ref lock_manager, as an @ref observer is told of it.
+/** The events of a @ref lock_manager, which an @ref observer receives.
 
-    What an event refers to, names, texts and reports, is there until the call has returned. Durations are zero or more. Nothing of it is
-    secret but what your names of resources are: no passwords, and no lock's token.
+    References in an event (names, texts, reports) are valid until the call returns. Durations are zero or more. Events
+    contain no passwords and no lock tokens, but they contain the names of resources.
 */
 namespace events {
 
-/// An acquisition has begun: a call whose arguments are in order. It ends with @ref acquired or @ref not_acquired, unless the execution
-/// context goes first.
+/// An acquisition has begun, with arguments in range. It ends with @ref acquired or @ref not_acquired, unless the
+/// execution context is destroyed before.
 struct acquisition_begun {
-    clock::time_point when;           ///< of the call
-    std::uint64_t acquisition;        ///< Its number in this manager, from 1 on.
-    resource_set const& resources;    ///< What it wants …
-    bool any;                         ///< … all of it, or any one.
-    bool resumes;                     ///< It goes on with what another process has acquired: `lock_manager::async_resume`.
+    clock::time_point when;           ///< The time of the call.
+    std::uint64_t acquisition;        ///< Its number in this manager, from 1.
+    resource_set const& resources;    ///< The names that it wants …
+    bool any;                         ///< … any one of them, or (false) all.
+    bool resumes;                     ///< It resumes another process's lock: `lock_manager::async_resume`.
     redlock::mode mode;
     std::chrono::milliseconds ttl;
     std::chrono::milliseconds wait;   ///< See `acquire_options::wait`.
-    std::size_t ahead;                ///< How many of this manager come before it, in the longest of the queues in which it waits.
+    /// How many acquisitions of this manager are ahead, in the longest of its queues.
+    std::size_t ahead;
 };
 
-/// The nodes were asked, and what they have said decides it, or `config::node_timeout` is over. What comes later is told to nobody.
+/// A round of an acquisition is decided, or `config::node_timeout` is over. Later answers have no event.
 struct round_decided {
     clock::time_point when;
     std::uint64_t acquisition;
-    resource_set const& resources;          ///< as of @ref acquisition_begun
-    std::size_t round;                      ///< From 1 on.
-    bool draws_token;                       ///< It is the second part of that round: too few nodes took the fencing token proposed.
-    error_code outcome;                     ///< None: it is won. Otherwise as of @ref not_acquired; then it may be tried again.
+    resource_set const& resources;          ///< As in @ref acquisition_begun.
+    std::size_t round;                      ///< From 1.
+    /// The second part of that round: too few nodes took the proposed fencing token.
+    bool draws_token;
+    error_code outcome;                     ///< None: won. Otherwise as in @ref not_acquired; another round may follow.
     std::chrono::nanoseconds took;          ///< From before the first byte left.
     std::span<node_report const> nodes;     ///< In the order of `config::nodes`.
 };
 
-/// An acquisition has got its lock.
+/// An acquisition has won its lock.
 struct acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    std::uint64_t lock;               ///< What it has now: a lock has the number of the acquisition that won it on the nodes.
-    bool joined;                      ///< It is one that the manager shared already; no node was asked, and @ref lock is another number.
-    resource_set const& resources;    ///< What it has got; of any the one.
-    redlock::mode mode;               ///< As asked of the nodes: exclusive, or shared.
+    std::uint64_t lock;               ///< The lock's number: that of the acquisition that won it on the nodes.
+    /// The acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs from
+    /// @ref acquisition.
+    bool joined;
+    resource_set const& resources;    ///< The names that are locked; of any, the one.
+    redlock::mode mode;               ///< The mode on the nodes: exclusive or shared.
     std::chrono::nanoseconds waited;  ///< From the call to the round that was won.
     std::chrono::nanoseconds took;    ///< From the call to now.
-    std::size_t rounds;               ///< How often the nodes were asked.
-    std::size_t ahead;                ///< as of @ref acquisition_begun
-    std::chrono::nanoseconds validity;  ///< For how long it is valid from now on, if it is not extended.
+    std::size_t rounds;               ///< How many times the nodes were asked.
+    std::size_t ahead;                ///< As in @ref acquisition_begun.
+    std::chrono::nanoseconds validity;  ///< How long the lock is valid from now on, if it is not extended.
 };
 
 /// An acquisition has ended without a lock.
 struct not_acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    resource_set const& resources;    ///< as of @ref acquisition_begun
-    error_code reason;                ///< What the call completes with: see `lock_manager::async_acquire`.
+    resource_set const& resources;    ///< As in @ref acquisition_begun.
+    error_code reason;                ///< The error of the call: see `lock_manager::async_acquire`.
     std::chrono::nanoseconds took;    ///< From the call to now.
     std::size_t rounds;
-    std::size_t ahead;                ///< as of @ref acquisition_begun
+    std::size_t ahead;                ///< As in @ref acquisition_begun.
 };
 
-/// A lock is valid for longer.
+/// A lock was extended.
 struct extended {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    bool automatic;                     ///< A renewal; otherwise by `lock::async_extend`.
-    std::chrono::nanoseconds validity;  ///< For how long from now on, if it is not extended again.
+    bool automatic;                     ///< By a renewal; otherwise by `lock::async_extend`.
+    std::chrono::nanoseconds validity;  ///< How long it is valid from now on, if it is not extended again.
 };
 
-/// A lock that is held could not be extended. A renewal is tried again.
+/// A held lock could not be extended. The manager tries a renewal again.
 struct extension_failed {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    bool automatic;                     ///< as of @ref extended
-    error_code reason;                  ///< As of `lock::async_extend`.
+    bool automatic;                     ///< As in @ref extended.
+    error_code reason;                  ///< An error of `lock::async_extend`.
     std::string_view why;               ///< For people: whose votes are missing. Empty: @ref reason says it.
-    std::chrono::nanoseconds validity;  ///< For how long it is valid still.
+    std::chrono::nanoseconds validity;  ///< How long it is still valid.
 };
 
-/// Renewals fail, of this lock first: there was none that had failed and was not well again.
+/// Renewals begin to fail: this lock's is the first. Comes once until @ref renewals_well.
 struct renewals_failing {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    std::string_view why;               ///< as of @ref extension_failed
+    std::string_view why;               ///< As in @ref extension_failed.
 };
 
-/// Renewals are well again, of all locks, and for a second at the least since the first failed.
+/// Renewals of all locks succeed again, at least a second after @ref renewals_failing.
 struct renewals_well {
     clock::time_point when;
-    std::chrono::nanoseconds after;     ///< since @ref renewals_failing
-    std::uint64_t failures;             ///< How many have failed meanwhile …
+    std::chrono::nanoseconds after;     ///< The time since @ref renewals_failing.
+    std::uint64_t failures;             ///< How many renewals failed meanwhile …
     std::uint64_t lost;                 ///< … and how many locks were lost.
 };
 
-/// A lock was held and could not be kept. That is its end, whoever gives it back later.
+/// A held lock could not be kept. This is its last event, whoever releases it later.
 struct lost {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
     std::string_view why;               ///< For people.
-    std::chrono::nanoseconds held_for;  ///< since @ref acquired
+    std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
 };
 
-/// A lock was given back by the last that had it, or its handle was forgotten and it ran out. That is its end here: its keys are deleted
-/// from now on.
+/// A lock has ended without a loss: its last handle released it, or it expired after its last handle had ended. This is
+/// its last event. Its keys are deleted from now on.
 struct released {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    std::chrono::nanoseconds held_for;  ///< since @ref acquired
-    std::chrono::nanoseconds validity;  ///< For how long it would have been valid still. Zero: the work has taken too long.
+    std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
+    std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
 };
 
-/// A lock's keys were left to another process: `lock::detach`. That is its end here.
+/// A lock was detached: its keys are left to another process (`lock::detach`). This is its last event here.
 struct detached {
     clock::time_point when;
     std::uint64_t lock;
     resource_set const& resources;
-    std::chrono::nanoseconds held_for;  ///< since @ref acquired
-    std::chrono::nanoseconds validity;  ///< For how long it is valid still.
+    std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
+    std::chrono::nanoseconds validity;  ///< How long it is still valid.
 };
 
-/// A lock that has just ended goes to somebody who waits for it in the same manager; other processes are told that they come later.
+/// A lock that has just ended goes to a waiter of the same manager. Waiters of other processes come later.
 struct handed_over {
     clock::time_point when;
-    std::uint64_t lock;                 ///< the one that has ended
-    std::string_view resource;          ///< which of its resources
+    std::uint64_t lock;                 ///< The lock that has ended.
+    std::string_view resource;          ///< One of its resources.
 };
 
-/// A node votes: there is a new connection to it, or it has voted again after it could not.
+/// A node votes: it has a new connection, or it has voted again after trouble.
 struct node_up {
     clock::time_point when;
     std::string_view node;              ///< Its address, without user and password.
 };
 
-/// There is no connection to a node: so was a request answered, in that way for the first time since @ref node_up.
+/// There is no connection to a node, as the answer to a request tells. Comes again only with another error, or after
+/// @ref node_up.
 struct node_down {
     clock::time_point when;
     std::string_view node;
     error_code error;                   ///< `errc::connection_lost`, `errc::node_unreachable`, …
-    std::string_view message;           ///< Its own words, without secrets; may be empty.
+    std::string_view message;           ///< The server's own words, without secrets; may be empty.
 };
 
-/// A node refuses what it is asked for; likewise.
+/// A node refuses requests. Comes again only with another error, or after @ref node_up.
 struct node_refused {
     clock::time_point when;
     std::string_view node;
     error_code error;                   ///< See @ref errc, from `authentication_failed` on.
-    std::string_view message;           ///< Its own words, without secrets; may be empty.
+    std::string_view message;           ///< The server's own words, without secrets; may be empty.
 };
 
-/// A node has restarted and may have forgotten locks, so its votes do not count; ends with @ref node_trusted.
+/// A node has restarted and may have forgotten locks, so its votes do not count until @ref node_trusted (quarantine).
 struct node_quarantined {
     clock::time_point when;
     std::string_view node;
-    std::chrono::nanoseconds remaining;  ///< For how long, if it does not restart again.
+    std::chrono::nanoseconds remaining;  ///< How long, if it does not restart again.
 };
 
-/// The votes of a node that was quarantined count again.
+/// The quarantine of a node is over: its votes count again.
 struct node_trusted {
     clock::time_point when;
     std::string_view node;
 };
 
-/// A node has not confirmed that keys are gone, or something may set them again that was sent before; they are released once more, later.
+/// A node has not confirmed that keys are deleted, or an earlier request may set them again. The manager releases them
+/// again later.
 struct clean_up_behind {
     clock::time_point when;
     std::string_view node;
-    error_code error;                   ///< Why it did not; none: it did.
-    std::size_t pending;                ///< On all nodes together: `stats::cleaning`.
+    error_code error;                   ///< Why it has not confirmed. None: it has.
+    std::size_t pending;                ///< Such keys on all nodes together: `stats::cleaning`.
 };
 
-/// The release of keys was given up: they expire by themselves.
+/// The manager has given up the release of keys. They expire by themselves.
 struct keys_left {
     clock::time_point when;
-    std::size_t keys;                   ///< How many, counting on each node those of one lock as one.
+    std::size_t keys;                   ///< How many; the keys of one lock on one node count as one.
 };
 
 }  // namespace events
 
-/** Is told of what happens in a @ref lock_manager: derive from it, override what you want to hear of, and set `config::observer`.
+/** Receives the events of a @ref lock_manager: derive from it, override the functions that you need, and set
+    `config::observer`.
 
-    For metrics, traces and logs of your own; decisions are better based on what calls complete with. Each thing is told once, in the order
-    in which it happened, and in the order of log lines; of one lock: @ref acquisition_begun, each @ref round_decided, @ref acquired, any
-    number of @ref extended and @ref extension_failed, and one of @ref released, @ref detached and @ref lost. So at any moment as many
-    acquisitions have begun as have ended and are under way, and as many locks were acquired, joined ones apart, as have ended and are held.
+    Use it for metrics, traces and logs. For decisions, use the results of the calls.
+
+    Each event is sent once, in the order of time and of log lines. The order for one lock is @ref acquisition_begun,
+    each @ref round_decided, @ref acquired, any number of @ref extended and @ref extension_failed, and one of @ref
+    released, @ref detached and @ref lost. So acquisitions begun are always acquisitions ended plus those under way.
+    Locks acquired (joined ones not counted) are always locks ended plus those held.
 
     @par Calls
-    On the manager's own strand, in a pass of the event loop of their own: soon after the thing, `when` it happened, and never from within a
-    call or a step of the manager. So an observer may call the manager, destroy it, and take a mutex that a caller of the library holds.
-    From `lock_manager`'s constructor until its shutdown has completed, which a destroyed manager does in the background; not any more
-    when its execution context is destroyed.
+    The manager calls the observer on its own strand, soon after the event, whose time is `when`. Each call is in a pass
+    of the event loop of its own, never within a call or a step of the manager. So an observer may call the manager,
+    destroy it, or take a mutex that a caller of the library holds.
 
-    @par Slow ones
-    Renewals wait until an observer has returned, as everything of the manager does; what happens meanwhile is told later, and takes memory
-    until then. So it must not block.
+    @par Lifetime
+    Calls begin in `lock_manager`'s constructor, and end when its shutdown has completed. (A destroyed manager shuts
+    down in the background.) They also end when the execution context is destroyed.
+
+    @par Blocking
+    An observer must not block: until it returns, all work of the manager waits, renewals included. Later events are
+    kept in memory until then.
 
     @par Exceptions
-    What a function throws is swallowed, and the next thing is told all the same. When memory is short an event may be left out.
+    Exceptions of an observer are dropped, and the next event is sent nevertheless. If memory is short, an event may be
+    left out.
 
     @par Thread safety
-    A manager calls one function at a time. An observer that several managers share is called by all of them at once, if these have
-    several threads.
+    A manager calls one function at a time. If several managers share an observer and have several threads, they call it
+    at the same time.
 */
 class REDLOCK_API observer {
 public:
