@@ -1,8 +1,8 @@
 #pragma once
 
 /** @file
-    Locks in HTTP handlers on Boost.Beast: a failed lock as a response, a deadline for each request, and the end of the work when
-    the client has gone. Optional: `redlock.hpp` does not include it. docs/http.md is the guide.
+    Locks in HTTP handlers with Boost.Beast: an error response for a failed lock, a deadline for each request, and
+    cancellation when the client has gone. Optional: `redlock.hpp` does not include it. docs/http.md is the guide.
 */
 
 #include <redlock/error.hpp>
@@ -26,29 +26,29 @@
 
 namespace redlock {
 
-/** What to answer to a request whose lock could not be had, or was lost.
+/** Makes the error response to a request whose lock could not be acquired, or was lost.
 
-    | error                                     | status | title                     | Retry-After |
-    |-------------------------------------------|--------|---------------------------|-------------|
-    | @ref errc::contended, without a wait      | 409    | Somebody else is at it    |             |
-    | @ref errc::contended, after a wait        | 503    | Somebody else is at it    | yes         |
-    | @ref errc::no_quorum, validity_exhausted  | 503    | Locks are out of order    | yes         |
-    | @ref errc::quarantined                    | 503    | Locks are out of order    | yes         |
-    | @ref errc::lost, not_held                 | 503    | The lock was lost         | yes         |
-    | `boost::beast::error::timeout`            | 504    | The deadline has passed   |             |
-    | `asio::error::operation_aborted`          | 503    | The server shuts down     | yes         |
-    | any other                                 | 500    | The server is at fault    |             |
+    - 409 "Somebody else is at it": @ref errc::contended , without a wait
+    - 503 "Somebody else is at it": @ref errc::contended , after a wait
+    - 503 "Locks are out of order": @ref errc::no_quorum , @ref errc::validity_exhausted , @ref errc::quarantined
+    - 503 "The lock was lost": @ref errc::lost , @ref errc::not_held
+    - 503 "The server shuts down": `asio::error::operation_aborted`
+    - 504 "The deadline has passed": `boost::beast::error::timeout`
+    - 500 "The server is at fault": any other error
 
-    The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and with 409 and 503 `retry_after_ms`: that
-    is @ref retry_after, of the report in @p tried if there is one. `Retry-After` is the same, rounded up to seconds, so 1 at least and
-    75 at most. Nothing of the lock is in it: no token, no owner, no address.
+    The body is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail`, and with 409 and 503
+    `retry_after_ms`. That is the result of @ref retry_after, from the report in @p tried if there is one. With 503 the
+    header field `Retry-After` is the same, rounded up to seconds: 1 to 75. The response contains nothing of the lock:
+    no token, no owner, no address.
 
-    @param to the request; version and keep-alive are taken from it
-    @param tried the options with which the lock was tried; `report` tells more, if it is set
+    @param to The request. Its version and keep-alive are used.
+    @param error The error of the lock.
+    @param tried The options with which the lock was tried. If `report` is set, its contents are used.
 */
 template <class Body, class Fields>
-boost::beast::http::response<boost::beast::http::string_body> problem_response(boost::beast::http::request<Body, Fields> const& to, error_code error,
-                                                                              acquire_options const& tried = {})
+boost::beast::http::response<boost::beast::http::string_body>
+problem_response(boost::beast::http::request<Body, Fields> const& to, error_code error,
+                 acquire_options const& tried = {})
 {
     namespace http = boost::beast::http;
     auto const p = detail::problem_for(error, tried);
@@ -57,13 +57,14 @@ boost::beast::http::response<boost::beast::http::string_body> problem_response(b
     answer.set(http::field::content_type, "application/problem+json");
     answer.set(http::field::cache_control, "no-store");
     if (p.status == 503)
-        answer.set(http::field::retry_after, std::to_string(std::chrono::ceil<std::chrono::seconds>(p.retry_after).count()));
+        answer.set(http::field::retry_after,
+                   std::to_string(std::chrono::ceil<std::chrono::seconds>(p.retry_after).count()));
     answer.body() = p.json();
     answer.prepare_payload();
     return answer;
 }
 
-/** For how long a request may be worked at: one deadline for the wait, for the work and for the answer.
+/** The deadline of a request, for the wait, the work and the answer together.
 
     @par Thread safety
     A value: distinct objects are safe.
@@ -72,12 +73,12 @@ class request_deadline {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// @param cap from now; more than zero. @ref wait_forever, or what is beyond the end of time: there is none.
+    /// @param cap The time from now; more than zero. @ref wait_forever, or a time beyond the clock's end: no deadline.
     explicit request_deadline(std::chrono::milliseconds cap) : at_(detail::deadline_after(clock::now(), cap)) {}
 
-    /** The server's @p cap, or less if the client asks for less: in the header @p name, as milliseconds.
+    /** The server's @p cap, or less if the client asks for less, in milliseconds in the header field @p name.
 
-        @throws std::invalid_argument the header is there, and is no number of milliseconds from 1 on. Answer 400.
+        @throws std::invalid_argument if the field exists, and is not a number of milliseconds from 1. Answer 400.
     */
     template <bool IsRequest, class Fields>
     request_deadline(boost::beast::http::header<IsRequest, Fields> const& asked, std::chrono::milliseconds cap,
@@ -91,51 +92,57 @@ public:
     clock::time_point at() const noexcept { return at_; }
     bool passed() const noexcept { return left() <= std::chrono::milliseconds(0); }
 
-    /// Rounded down; negative when it has passed.
+    /// The time left, rounded down. Negative: the deadline has passed.
     std::chrono::milliseconds left() const noexcept
     {
         return std::chrono::floor<std::chrono::milliseconds>(at_ - clock::now());
     }
 
-    /// For `acquire_options::wait`: what is left, less @p reserve for the work; 1 ms at least.
+    /// For `acquire_options::wait`: the time left, less @p reserve for the work; at least 1 ms.
     std::chrono::milliseconds wait(std::chrono::milliseconds reserve = {}) const noexcept
     {
         auto const l = left();
-        return l > reserve ? std::max(l - std::max(reserve, std::chrono::milliseconds(0)), std::chrono::milliseconds(1)) : std::chrono::milliseconds(1);
+        return l > reserve ? std::max(l - std::max(reserve, std::chrono::milliseconds(0)), std::chrono::milliseconds(1))
+                           : std::chrono::milliseconds(1);
     }
 
 private:
     clock::time_point at_;
 };
 
-/** Runs @p handler until it ends, @p socket's peer has gone, or @p deadline has passed. What ends first cancels the handler, and
-    `lock_manager::with_lock` in it gives its lock back at once.
+/** Runs @p handler until it ends, the peer of @p socket has gone, or @p deadline has passed.
 
-    Meanwhile nobody else reads from @p socket. What a client sends early, its next requests, is kept in @p input, from which
-    `http::async_read` takes it as usual; after 64 KiB of that the peer is not watched any more, until the handler has ended.
-    A peer that shuts down its sending side counts as gone, although it may still read: so do HTTP clients that give up.
-    The bytes on the socket must be HTTP itself: with TLS they cannot be told apart from its end.
+    In the last two cases the handler is cancelled, and `lock_manager::with_lock` in it releases its lock at once.
 
-    @return what @p handler returns, also if it had ended before it noticed the cancellation: what is done is done
+    While the handler runs, nobody else may read from @p socket. Data that the client sends early, its next requests,
+    are kept in @p input, from which `http::async_read` takes them as usual. After 64 KiB of them, the peer is not
+    watched any more until the handler has ended.
+
+    A peer that shuts down its sending side counts as gone, although it may still read: HTTP clients that give up do
+    that. The bytes on the socket must be HTTP itself. With TLS, they cannot be distinguished from the end of the
+    connection.
+
+    @return the result of @p handler, also if it ended before it noticed the cancellation: the work is then done
 
     @throws system_error with `asio::error::eof` : the peer has gone. There is nobody to answer.
-    @throws system_error with `boost::beast::error::timeout` : the deadline has passed. @ref problem_response answers 504.
+    @throws system_error with `boost::beast::error::timeout` : the deadline has passed. @ref problem_response answers
+    504.
     @throws whatever else @p handler throws
 
     @par Cancellation
     Terminal: cancels the handler.
 
     @par Lifetime
-    @p socket and @p input must live until it has ended; @p handler is moved into it.
+    @p socket and @p input must live until the operation has ended. @p handler is moved into it.
 
     @par Thread safety
-    The caller runs on a strand, or on a context with one thread; all of it stays there.
+    The caller must run on a strand, or on a context with one thread. Everything stays there.
 
-    @param handler called without arguments; returns `awaitable<T>`
+    @param handler Called without arguments; returns `awaitable<T>`.
 */
 template <class F>
-std::invoke_result_t<F&> run_request(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input, request_deadline deadline,
-                                     F handler)
+std::invoke_result_t<F&> run_request(asio::ip::tcp::socket& socket, boost::beast::flat_buffer& input,
+                                     request_deadline deadline, F handler)
 {
     using T = typename std::invoke_result_t<F&>::value_type;
     return detail::run_request<T>(socket, input, deadline.at(), std::move(handler));

@@ -14,10 +14,11 @@ namespace redlock {
 
 namespace detail {
 
-/// Which durations a bucket of a histogram counts: 16 of equal width for each power of two, and of 64 ns below 2^11 ns. So who takes the
-/// middle of a bucket for what is in it is wrong by a 32nd at the most, or by 32 ns.
+/// The buckets of a histogram: 16 of equal width for each power of two; below 2^11 ns each is 64 ns wide. So the middle
+/// of a bucket differs from a duration in it by at most a 32nd, or by 32 ns.
 struct histogram_buckets {
-    static constexpr std::uint64_t end = std::uint64_t(1) << 53;  ///< 104 days, in nanoseconds; what is longer counts as that
+    /// 104 days in nanoseconds; longer ones count as that
+    static constexpr std::uint64_t end = std::uint64_t(1) << 53;
     static constexpr std::size_t count = 704;
 
     static constexpr std::size_t of(std::chrono::nanoseconds d) noexcept
@@ -29,7 +30,8 @@ struct histogram_buckets {
 
     static constexpr std::chrono::nanoseconds begin_of(std::size_t bucket) noexcept
     {
-        return std::chrono::nanoseconds(bucket < 16 ? std::int64_t(bucket) << 6 : std::int64_t(16 + bucket % 16) << (bucket / 16 + 5));
+        return std::chrono::nanoseconds(bucket < 16 ? std::int64_t(bucket) << 6
+                                                    : std::int64_t(16 + bucket % 16) << (bucket / 16 + 5));
     }
 
     static constexpr std::chrono::nanoseconds middle_of(std::size_t bucket) noexcept
@@ -40,13 +42,13 @@ struct histogram_buckets {
 
 }  // namespace detail
 
-/** How often durations of each length have come: a value, in at most 6 KB however many there were.
+/** Counts durations by their length: a value of at most 6 KB, for any number of durations.
 
-    Lengths are known within a 32nd of themselves, or 32 ns if that is more, from zero to 104 days; what is longer counts as that, and what is
-    negative as zero. Counts and the sum are exact.
+    It covers zero to 104 days. Longer durations count as 104 days, negative ones as zero. A length is exact to a 32nd
+    of itself, or to 32 ns if that is more. Counts and the sum are exact.
 
-    Two snapshots of what goes on make one of what came in between: `later - earlier`. Those of several nodes or managers make one of all:
-    `one + other`.
+    `later - earlier`, two snapshots of one recorder, counts the durations in between. `one + other` counts those of
+    several nodes or managers together.
 
     @par Thread safety
     That of a std::vector.
@@ -55,7 +57,7 @@ class histogram {
 public:
     using duration = std::chrono::nanoseconds;
 
-    /// How many there were.
+    /// The number of durations.
     std::uint64_t count() const noexcept
     {
         std::uint64_t all = 0;
@@ -64,18 +66,18 @@ public:
         return all;
     }
 
-    /// All together.
+    /// The sum of all durations.
     duration sum() const noexcept { return sum_; }
 
-    /// Zero if there were none.
+    /// The mean. Zero if there are no durations.
     duration mean() const noexcept
     {
         auto const n = count();
         return n == 0 ? duration::zero() : sum_ / static_cast<duration::rep>(n);
     }
 
-    /// What a share of @p q of them did not exceed: 0.5 is the median, 0 the shortest and 1 the longest. What is below 0 or above 1 counts as
-    /// that. Zero if there were none.
+    /// The length that a share of @p q of the durations does not exceed: 0 is the shortest, 0.5 the median, 1 the
+    /// longest. Values below 0 count as 0, values above 1 as 1. The result is zero if there are no durations.
     duration quantile(double q) const noexcept
     {
         auto const n = count();
@@ -89,18 +91,20 @@ public:
         return duration::zero();
     }
 
-    /// How many were shorter than @p d, as far as lengths are known.
+    /// The number of durations that are shorter than @p d, as exactly as lengths are known.
     std::uint64_t count_below(duration d) const noexcept
     {
         auto const bucket = detail::histogram_buckets::of(d);
-        auto const end = std::min(d < detail::histogram_buckets::middle_of(bucket) ? bucket : bucket + 1, counts_.size());
+        auto const end =
+            std::min(d < detail::histogram_buckets::middle_of(bucket) ? bucket : bucket + 1, counts_.size());
         std::uint64_t below = 0;
         for (std::size_t i = 0; i < end; ++i)
             below += counts_[i];
         return below;
     }
 
-    /// What came since @p earlier, a snapshot of the same. Of any other no less than nothing is left.
+    /// Removes the durations of @p earlier, a snapshot of the same recorder. With any other histogram, results stop at
+    /// zero.
     histogram& operator-=(histogram const& earlier) noexcept
     {
         for (std::size_t i = 0; i < std::min(counts_.size(), earlier.counts_.size()); ++i)
@@ -124,14 +128,15 @@ public:
 private:
     friend class histogram_recorder;
 
-    std::vector<std::uint64_t> counts_;  // by bucket, without those that are empty at the end
+    std::vector<std::uint64_t> counts_;  // by bucket, without the empty ones at the end
     duration sum_{0};
 };
 
-/** What a @ref histogram is made from while durations come: 6 KB, without locks and allocations.
+/** Counts durations as they come, for @ref histogram : 6 KB, without mutexes or allocations.
 
     @par Thread safety
-    @ref add by one thread at a time, @ref snapshot by any number at any moment; nobody waits for anybody.
+    One thread at a time may call @ref add. Any number of threads may call @ref snapshot at any time. No call blocks
+    another.
 */
 class histogram_recorder {
 public:
@@ -146,7 +151,7 @@ public:
             end_.store(bucket + 1, std::memory_order_relaxed);
     }
 
-    /// All that has been added. What is added meanwhile may be in it, or not, or in its sum only.
+    /// All durations that were added. One that is added meanwhile may be in it, or not, or only in its sum.
     histogram snapshot() const
     {
         histogram h;
@@ -160,7 +165,7 @@ public:
 private:
     using buckets = detail::histogram_buckets;
 
-    // Nobody else writes.
+    // There is one writer.
     template <class T>
     static void raise(std::atomic<T>& counter, T by) noexcept
     {
@@ -169,7 +174,7 @@ private:
 
     std::array<std::atomic<std::uint64_t>, buckets::count> counts_{};
     std::atomic<duration::rep> sum_{0};
-    std::atomic<std::size_t> end_{0};  // from there on all are empty
+    std::atomic<std::size_t> end_{0};  // buckets from here on are empty
 };
 
 }  // namespace redlock

@@ -18,57 +18,75 @@
 
 namespace redlock {
 
-/// In which form metrics are written.
+/// The text format of metrics.
 enum class metrics_format : std::uint8_t {
-    prometheus,   ///< Prometheus' text, version 0.0.4, which every version of it reads.
-    openmetrics,  ///< OpenMetrics 1.0.0. Nothing may follow it.
+    prometheus,   ///< The Prometheus text format, version 0.0.4. Every version of Prometheus reads it.
+    openmetrics,  ///< OpenMetrics 1.0.0. Append nothing to it.
 };
 
-/// For the header field Content-Type of the response.
+/// The value of the response's header field Content-Type.
 constexpr char const* content_type(metrics_format f) noexcept
 {
-    return f == metrics_format::prometheus ? "text/plain; version=0.0.4; charset=utf-8" : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    return f == metrics_format::prometheus ? "text/plain; version=0.0.4; charset=utf-8"
+                                           : "application/openmetrics-text; version=1.0.0; charset=utf-8";
 }
 
-/// What who asks can read, by the header field Accept of the request.
+/// The best format for a client, from the request's header field Accept.
 constexpr metrics_format metrics_format_for(std::string_view accept) noexcept
 {
-    return accept.find("application/openmetrics-text") == accept.npos ? metrics_format::prometheus : metrics_format::openmetrics;
+    return accept.find("application/openmetrics-text") == accept.npos ? metrics_format::prometheus
+                                                                      : metrics_format::openmetrics;
 }
 
-/// One manager of several: `{.stats = orders.stats(), .labels = {{"manager", "orders"}}}`.
+/// One of several managers: `{.stats = orders.stats(), .labels = {{"manager", "orders"}}}`.
 struct metrics_source {
     redlock::stats stats{};
-    /// What tells it from the others, on each of its samples. Names as Prometheus allows them, other than `group`, `le`, `node`, `outcome`, `vote`.
+    /// Labels on each of its samples, which distinguish it from other sources. The names must be valid for Prometheus,
+    /// and must not be `group`, `le`, `node`, `outcome` or `vote`.
     std::vector<std::pair<std::string, std::string>> labels{};
 };
 
 namespace detail {
 
-/// The upper bounds of buckets: what is as long as that belongs to it, as far as lengths are known.
+/// The upper bounds of buckets. A bound belongs to its bucket, as exactly as lengths are known.
 struct metrics_bound {
     std::chrono::nanoseconds length;
-    std::string_view seconds;  ///< in the canonical form of OpenMetrics
+    std::string_view seconds;  ///< in OpenMetrics' canonical form
 };
 
 inline constexpr std::array<metrics_bound, 20> metrics_bounds{{
-    {std::chrono::microseconds(100), "0.0001"}, {std::chrono::microseconds(250), "0.00025"}, {std::chrono::microseconds(500), "0.0005"},
-    {std::chrono::milliseconds(1), "0.001"},    {std::chrono::microseconds(2500), "0.0025"}, {std::chrono::milliseconds(5), "0.005"},
-    {std::chrono::milliseconds(10), "0.01"},    {std::chrono::milliseconds(25), "0.025"},    {std::chrono::milliseconds(50), "0.05"},
-    {std::chrono::milliseconds(100), "0.1"},    {std::chrono::milliseconds(250), "0.25"},    {std::chrono::milliseconds(500), "0.5"},
-    {std::chrono::seconds(1), "1.0"},           {std::chrono::milliseconds(2500), "2.5"},    {std::chrono::seconds(5), "5.0"},
-    {std::chrono::seconds(10), "10.0"},         {std::chrono::seconds(30), "30.0"},          {std::chrono::seconds(60), "60.0"},
-    {std::chrono::minutes(5), "300.0"},         {std::chrono::hours(1), "3600.0"},
+    {std::chrono::microseconds(100), "0.0001"},
+    {std::chrono::microseconds(250), "0.00025"},
+    {std::chrono::microseconds(500), "0.0005"},
+    {std::chrono::milliseconds(1), "0.001"},
+    {std::chrono::microseconds(2500), "0.0025"},
+    {std::chrono::milliseconds(5), "0.005"},
+    {std::chrono::milliseconds(10), "0.01"},
+    {std::chrono::milliseconds(25), "0.025"},
+    {std::chrono::milliseconds(50), "0.05"},
+    {std::chrono::milliseconds(100), "0.1"},
+    {std::chrono::milliseconds(250), "0.25"},
+    {std::chrono::milliseconds(500), "0.5"},
+    {std::chrono::seconds(1), "1.0"},
+    {std::chrono::milliseconds(2500), "2.5"},
+    {std::chrono::seconds(5), "5.0"},
+    {std::chrono::seconds(10), "10.0"},
+    {std::chrono::seconds(30), "30.0"},
+    {std::chrono::seconds(60), "60.0"},
+    {std::chrono::minutes(5), "300.0"},
+    {std::chrono::hours(1), "3600.0"},
 }};
 
-/// Writes families of metrics, each with its samples of all sources.
+/// Writes metric families, each with the samples of all sources.
 class metrics_writer {
 public:
     using label = std::pair<std::string_view, std::string_view>;
 
-    metrics_writer(std::span<metrics_source const> sources, metrics_format format) : sources_(sources), format_(format) {}
+    metrics_writer(std::span<metrics_source const> sources, metrics_format format) : sources_(sources), format_(format)
+    {
+    }
 
-    /// @param samples called with the stats of each source, to call @ref sample
+    /// @param samples called with the stats of each source; it calls @ref sample
     template <class F>
     void counter(std::string_view name, std::string_view help, F samples)
     {
@@ -83,7 +101,7 @@ public:
         of_all(samples);
     }
 
-    /// Of durations, in seconds. @param samples calls @ref lengths
+    /// A family of durations, in seconds. @param samples calls @ref lengths
     template <class F>
     void durations(std::string_view name, std::string_view help, F samples)
     {
@@ -91,7 +109,7 @@ public:
         of_all(samples);
     }
 
-    /// For @p samples of each group, or of all acquisitions if there are no groups.
+    /// Calls @p samples for each group, or once for all acquisitions if there are no groups.
     template <class F>
     auto by_group(F samples)
     {
@@ -130,12 +148,14 @@ public:
     }
 
 private:
-    void begin(std::string_view name, std::string_view type, std::string_view unit, std::string_view help, std::string_view suffix)
+    void begin(std::string_view name, std::string_view type, std::string_view unit, std::string_view help,
+               std::string_view suffix)
     {
         name_ = name;
         suffix_ = suffix;
         // OpenMetrics calls a family by what its samples' names have in common; Prometheus by the sample's whole name.
-        auto const said = std::string(name).append(format_ == metrics_format::openmetrics ? std::string_view() : suffix);
+        auto const said =
+            std::string(name).append(format_ == metrics_format::openmetrics ? std::string_view() : suffix);
         text_.append("# HELP ").append(said).append(" ").append(help);
         text_.append("\n# TYPE ").append(said).append(" ").append(type).append("\n");
         if (format_ == metrics_format::openmetrics && !unit.empty())
@@ -195,7 +215,8 @@ private:
 
 inline void write_acquisitions(metrics_writer& to)
 {
-    to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, resumed ones among them.", to.by_group([&](lock_stats const& s) { to.sample(s.begun); }));
+    to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, resumed ones among them.",
+               to.by_group([&](lock_stats const& s) { to.sample(s.begun); }));
     to.counter("redlock_acquisitions", "Acquisitions that have ended, by how.", to.by_group([&](lock_stats const& s) {
         to.sample(s.acquired, {{"outcome", "acquired"}});
         to.sample(s.joined, {{"outcome", "joined"}});
@@ -206,34 +227,47 @@ inline void write_acquisitions(metrics_writer& to)
         to.sample(s.cancelled, {{"outcome", "cancelled"}});
         to.sample(s.failed, {{"outcome", "failed"}});
     }));
-    to.durations("redlock_acquire_duration_seconds", "From the call to its outcome.", to.by_group([&](lock_stats const& s) {
-        to.lengths(s.time_to_acquire, {{"outcome", "acquired"}});
-        to.lengths(s.time_to_fail, {{"outcome", "failed"}});
-    }));
-    to.durations("redlock_wait_seconds", "The part of an acquisition before the round that was won: for others, and for connections.",
+    to.durations("redlock_acquire_duration_seconds", "From the call to its outcome.",
+                 to.by_group([&](lock_stats const& s) {
+                     to.lengths(s.time_to_acquire, {{"outcome", "acquired"}});
+                     to.lengths(s.time_to_fail, {{"outcome", "failed"}});
+                 }));
+    to.durations("redlock_wait_seconds",
+                 "The part of an acquisition before the round that was won: for others, and for connections.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.time_waited); }));
     to.counter("redlock_rounds", "Rounds of acquisitions, won or lost.", [&](stats const& s) { to.sample(s.rounds); });
-    to.counter("redlock_second_rounds", "Of acquisitions with fencing: too few nodes took the proposed token.", [&](stats const& s) { to.sample(s.second_rounds); });
-    to.gauge("redlock_waiters", "Acquisitions that may wait, and that are under way.", [&](stats const& s) { to.sample(s.waiting); });
-    to.gauge("redlock_operations", "Operations under way or waiting, renewals among them.", [&](stats const& s) { to.sample(s.running); });
+    to.counter("redlock_second_rounds", "Of acquisitions with fencing: too few nodes took the proposed token.",
+               [&](stats const& s) { to.sample(s.second_rounds); });
+    to.gauge("redlock_waiters", "Acquisitions that may wait, and that are under way.",
+             [&](stats const& s) { to.sample(s.waiting); });
+    to.gauge("redlock_operations", "Operations under way or waiting, renewals among them.",
+             [&](stats const& s) { to.sample(s.running); });
 }
 
 inline void write_locks(metrics_writer& to)
 {
     to.gauge("redlock_held", "Locks that are held.", [&](stats const& s) { to.sample(s.held); });
-    to.durations("redlock_hold_seconds", "From the acquisition to the end of locks, however they ended.", to.by_group([&](lock_stats const& s) { to.lengths(s.time_held); }));
-    to.durations("redlock_validity_left_seconds", "For how long locks would have been valid still when they were released.",
+    to.durations("redlock_hold_seconds", "From the acquisition to the end of locks, however they ended.",
+                 to.by_group([&](lock_stats const& s) { to.lengths(s.time_held); }));
+    to.durations("redlock_validity_left_seconds",
+                 "For how long locks would have been valid still when they were released.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.validity_left); }));
-    to.counter("redlock_released", "Locks that were given back before they were lost.", to.by_group([&](lock_stats const& s) { to.sample(s.released); }));
-    to.counter("redlock_detached", "Locks that were left to another process.", to.by_group([&](lock_stats const& s) { to.sample(s.detached); }));
-    to.counter("redlock_lost", "Locks that were held and could not be kept.", to.by_group([&](lock_stats const& s) { to.sample(s.lost); }));
+    to.counter("redlock_released", "Locks that were given back before they were lost.",
+               to.by_group([&](lock_stats const& s) { to.sample(s.released); }));
+    to.counter("redlock_detached", "Locks that were left to another process.",
+               to.by_group([&](lock_stats const& s) { to.sample(s.detached); }));
+    to.counter("redlock_lost", "Locks that were held and could not be kept.",
+               to.by_group([&](lock_stats const& s) { to.sample(s.lost); }));
     to.counter("redlock_renewals", "Automatic extensions, by how they ended.", [&](stats const& s) {
         to.sample(s.renewals, {{"outcome", "extended"}});
         to.sample(s.renewals_failed, {{"outcome", "failed"}});
     });
-    to.counter("redlock_keys_healed", "Keys set again on nodes that had forgotten them.", [&](stats const& s) { to.sample(s.healed); });
-    to.counter("redlock_keys_cleaned", "Keys released in the background.", [&](stats const& s) { to.sample(s.cleaned); });
-    to.gauge("redlock_keys_to_clean", "Keys still to be released in the background.", [&](stats const& s) { to.sample(s.cleaning); });
+    to.counter("redlock_keys_healed", "Keys set again on nodes that had forgotten them.",
+               [&](stats const& s) { to.sample(s.healed); });
+    to.counter("redlock_keys_cleaned", "Keys released in the background.",
+               [&](stats const& s) { to.sample(s.cleaned); });
+    to.gauge("redlock_keys_to_clean", "Keys still to be released in the background.",
+             [&](stats const& s) { to.sample(s.cleaning); });
 }
 
 inline void write_nodes(metrics_writer& to)
@@ -248,28 +282,36 @@ inline void write_nodes(metrics_writer& to)
              of_each([&](node_stats const& n) { to.sample(int(n.connected), {{"node", n.name}}); }));
     to.gauge("redlock_quarantined", "Whether a node has restarted and does not vote yet.",
              of_each([&](node_stats const& n) { to.sample(int(n.quarantine.count() > 0), {{"node", n.name}}); }));
-    to.counter("redlock_node_votes", "What nodes answered to acquisitions and extensions.", of_each([&](node_stats const& n) {
-        to.sample(n.granted, {{"node", n.name}, {"vote", "granted"}});
-        to.sample(n.denied, {{"node", n.name}, {"vote", "denied"}});
-        to.sample(n.unknown, {{"node", n.name}, {"vote", "unknown"}});
-    }));
-    to.counter("redlock_node_connections", "Connections that were made.", of_each([&](node_stats const& n) { to.sample(n.connections, {{"node", n.name}}); }));
-    to.durations("redlock_node_rtt_seconds", "From asking a node to its answer.", of_each([&](node_stats const& n) { to.lengths(n.round_trip, {{"node", n.name}}); }));
+    to.counter("redlock_node_votes", "What nodes answered to acquisitions and extensions.",
+               of_each([&](node_stats const& n) {
+                   to.sample(n.granted, {{"node", n.name}, {"vote", "granted"}});
+                   to.sample(n.denied, {{"node", n.name}, {"vote", "denied"}});
+                   to.sample(n.unknown, {{"node", n.name}, {"vote", "unknown"}});
+               }));
+    to.counter("redlock_node_connections", "Connections that were made.", of_each([&](node_stats const& n) {
+                   to.sample(n.connections, {{"node", n.name}});
+               }));
+    to.durations("redlock_node_rtt_seconds", "From asking a node to its answer.", of_each([&](node_stats const& n) {
+                     to.lengths(n.round_trip, {{"node", n.name}});
+                 }));
 }
 
 }  // namespace detail
 
-/** All that managers tell of themselves, for Prometheus: docs/metrics.md lists the names, which do not change.
+/** Writes all statistics of managers as text for Prometheus. docs/metrics.md lists the names, which do not change.
 
-    There is no label for a resource, as there could be any number of them; of a manager with N nodes there are 137 + 29 N samples,
-    and 127 more for each group (`acquire_options::group`), of which there are 16 at the most besides what has none.
+    There is no label for resources, because their number is not limited. A manager with N nodes has 137 + 29 N samples.
+    Each group (`acquire_options::group`) adds 127; there are at most 16, besides acquisitions without a group.
 
-    @param sources One for each manager of the process, with labels that tell them apart: a metric is described once, for all of them.
+    @param sources One source for each manager of the process, with labels that distinguish them. Each metric is
+    described once for all sources.
+    @param format See @ref metrics_format_for.
 
     @par Thread safety
-    It looks at nothing but its arguments.
+    The function reads only its arguments.
 */
-inline std::string to_metrics(std::span<metrics_source const> sources, metrics_format format = metrics_format::prometheus)
+inline std::string to_metrics(std::span<metrics_source const> sources,
+                              metrics_format format = metrics_format::prometheus)
 {
     detail::metrics_writer to(sources, format);
     detail::write_acquisitions(to);
@@ -278,7 +320,7 @@ inline std::string to_metrics(std::span<metrics_source const> sources, metrics_f
     return to.finish();
 }
 
-/// Those of the only manager of a process: `to_metrics(locks.stats())`.
+/// Writes the statistics of the only manager of a process: `to_metrics(locks.stats())`.
 inline std::string to_metrics(stats s, metrics_format format = metrics_format::prometheus)
 {
     metrics_source const only{.stats = std::move(s)};

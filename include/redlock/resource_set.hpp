@@ -31,7 +31,7 @@ std::string to_name(T&& name)
 
 }  // namespace detail
 
-/** What is locked together: names, in the order of their bytes, each once.
+/** The names to lock together: sorted by their bytes, each once.
 
     Made from one text, from several in braces, or from a range of texts:
     @code
@@ -39,18 +39,22 @@ std::string to_name(T&& name)
     locks.async_acquire({"order:7", "stock:12"}, …);
     locks.async_acquire(names, …);  // std::vector<std::string>, std::set<std::string_view>, …
     @endcode
-    The names are copied. Who locks a set holds all of it or nothing. One name is the lock of that name, and so is each name of a set:
-    whoever locks the same name alone waits for the set, and the other way round. How many names and bytes may be locked:
-    `lock_manager::async_acquire`.
+
+    The names are copied. A lock on a set holds all of its names, or nothing. Each name excludes other locks as if it
+    were locked alone: an acquisition of one of the names waits for the set, and the set waits for it.
+    `lock_manager::async_acquire` has the limits.
+
+    @par Thread safety
+    A value: distinct objects are safe.
 */
 class resource_set {
     using names_type = std::vector<std::string, detail::recycler<std::string>>;
 
 public:
-    /// None, which cannot be locked.
+    /// An empty set, which cannot be locked.
     resource_set() = default;
 
-    /// One.
+    /// One name.
     template <class Name>
         requires(detail::text<Name> && !std::same_as<std::remove_cvref_t<Name>, resource_set>)
     resource_set(Name&& name)
@@ -58,7 +62,8 @@ public:
         names_.push_back(detail::to_name(std::forward<Name>(name)));
     }
 
-    /// Several, in braces. A name that comes twice counts once. (No initializer list: g++ 12 cannot compile one within a `co_await`.)
+    /// Several names, in braces. A name that comes twice counts once. (Not an initializer list: g++ 12 cannot compile
+    /// one within a `co_await`.)
     template <class... Names>
         requires(sizeof...(Names) > 1 && (detail::text<Names> && ...))
     resource_set(Names&&... names)
@@ -68,7 +73,7 @@ public:
         put_in_order();
     }
 
-    /// The same, from a range.
+    /// The names of a range. A name that comes twice counts once.
     template <std::ranges::input_range Names>
         requires(!detail::text<Names> && !std::same_as<std::remove_cvref_t<Names>, resource_set>
                  && detail::text<std::ranges::range_reference_t<Names>>)
@@ -79,7 +84,7 @@ public:
         put_in_order();
     }
 
-    /// Sorted, without doubles.
+    /// Sorted, without duplicates. Valid as long as the set is neither assigned to nor destroyed.
     std::span<std::string const> names() const noexcept { return names_; }
     std::size_t size() const noexcept { return names_.size(); }
     auto begin() const noexcept { return names_.begin(); }
@@ -97,13 +102,17 @@ private:
     names_type names_;
 };
 
-/** The slots of a semaphore: `slots("mailer", 3)` is `mailer:1`, `mailer:2` and `mailer:3`. Who has one of them
-    (`lock_manager::async_acquire_any`) has a permit; who has all of them (`lock_manager::async_acquire`) is alone.
+/** The slots of a semaphore: `slots("mailer", 3)` is `mailer:1`, `mailer:2` and `mailer:3`.
 
-    They are names like others: whoever locks `mailer:2`, by whatever means, has that permit. Those who name fewer slots than others
-    share these with them. So the number can be changed while processes run; until the last has changed it, the larger one holds.
+    `lock_manager::async_acquire_any` of them acquires one permit. `lock_manager::async_acquire` of them acquires all
+    permits, and so excludes every other holder.
 
-    @param count 1 to 64 to acquire any, 1 to 256 to acquire all; what else there is, is refused then.
+    They are names as all others: a lock on `mailer:2`, however it was acquired, has that permit. Clients that name
+    fewer slots share these with clients that name more. So you can change the number while processes run; until the
+    last process has changed it, the larger number holds.
+
+    @param name The beginning of all names.
+    @param count 1 to 64 to acquire any, 1 to 256 to acquire all. Acquisitions refuse other sets.
 */
 inline resource_set slots(std::string_view name, std::size_t count)
 {
