@@ -1,9 +1,9 @@
 #pragma once
 
 /** @file
-    Distributed locks on Redis and Valkey for Boost.Asio: one header for all of it.
+    Distributed locks on Redis and Valkey for Boost.Asio: this header includes all others of the core.
 
-    `redlock::lock_manager` acquires, `redlock::lock` is what it gives; begin there.
+    Begin with `redlock::lock_manager`, which acquires locks, and `redlock::lock`, which is a lock that is held.
 */
 
 #include <redlock/clock.hpp>

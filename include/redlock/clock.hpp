@@ -6,10 +6,10 @@
 
 namespace redlock {
 
-/** The clock that validity is counted by: `CLOCK_BOOTTIME`.
+/** The clock that measures validity: `CLOCK_BOOTTIME`.
 
-    It never jumps, and unlike `std::chrono::steady_clock` it goes on while the machine sleeps, as the
-    time to live of a key on the servers does: a laptop that was closed for a minute finds its locks expired.
+    It never jumps. Unlike `std::chrono::steady_clock` it goes on while the machine sleeps, as the time to live of keys
+    on the servers does. After a laptop was closed for a minute, its locks have expired.
 */
 struct clock {
     using duration = std::chrono::nanoseconds;
@@ -18,7 +18,8 @@ struct clock {
     using time_point = std::chrono::time_point<clock>;
     static constexpr bool is_steady = true;
 
-    /// Time since the machine was started, sleep included. Never throws, never blocks.
+    /// The time since the machine was started, including sleep. Never throws, never blocks. May be called from any
+    /// thread.
     REDLOCK_API static time_point now() noexcept;
 };
 

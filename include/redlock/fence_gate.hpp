@@ -8,11 +8,11 @@
 
 namespace redlock {
 
-/** Guards a resource within this process by fencing tokens: the holder of an older lock comes too late.
+/** Guards a resource within this process by fencing tokens: it refuses the holder of an older lock.
 
-    A holder enters with `lock::fencing_token()` **before** it reads, and does the rest of its work by @ref run. From
-    then on everybody with a smaller token is refused. Entering before reading is what matters: a gate that sees the token
-    only when the holder writes lets an older holder write in between, and that write is then lost.
+    A holder calls @ref enter with `lock::fencing_token()` **before** it reads, and does the rest of its work with @ref
+    run. From then on, smaller tokens are refused. Enter before you read: if the gate sees the token only when the
+    holder writes, an older holder can write in between, and its write is then lost.
 
     @code
     if (!gate.enter(held.fencing_token()))
@@ -22,27 +22,27 @@ namespace redlock {
         return superseded();
     @endcode
 
-    One gate guards one resource, and all its holders hold locks of one name: the tokens of different locks say nothing
-    about each other. A gate forgets with its process. If the resource stays (a file), keep @ref highest with it, and
-    give it to the next gate. For a database the condition belongs into the statements: docs/fencing.md.
+    Use one gate for one resource, and locks of one name for all its holders: tokens of different locks cannot be
+    compared. A gate forgets its state when the process ends. If the resource stays (a file), store @ref highest with
+    it, and pass it to the next gate. For a database, the condition belongs in the statements: docs/fencing.md.
 
     @par Zero
-    is not a token: `config::fencing` is off, or the lock is empty. It is not refused but an exception: a refusal says
-    that somebody else has come, and whoever then acquires again would do so for ever.
+    Zero is not a token: `config::fencing` is off, or the lock is empty. The gate throws instead of refusing it. A
+    refusal says that another holder has come, and a caller that then acquires again would do so forever.
 
     @par Thread safety
     Safe on distinct and on shared objects. It cannot be copied or moved.
 */
 class fence_gate {
 public:
-    /// @param highest the token of the last holder, if the resource is older than the gate. 0: nobody has entered.
+    /// @param highest The token of the last holder, if the resource is older than the gate. Zero: nobody has entered.
     explicit fence_gate(std::uint64_t highest = 0) noexcept : highest_(highest) {}
 
-    /** Registers @p token. Call it before the first look at the resource; more than once does no harm.
+    /** Registers @p token. Call it before you read the resource; more than one call does no harm.
 
         @return true: smaller tokens are refused from now on. False: a greater token has entered; stop the work.
 
-        @throws std::invalid_argument @p token is 0.
+        @throws std::invalid_argument if @p token is 0
     */
     [[nodiscard]] bool enter(std::uint64_t token)
     {
@@ -50,19 +50,20 @@ public:
         std::scoped_lock const guard(mutex_);
         if (token < highest_)
             return false;
-        highest_ = token;  // equal is welcome: a holder works more than once
+        highest_ = token;  // an equal token is accepted: a holder works more than once
         return true;
     }
 
-    /** Calls @p work, unless the holder of @p token is superseded. Nobody enters, and no other work runs, meanwhile.
+    /** Calls @p work, unless a greater token has entered. Meanwhile nobody can enter, and no other work runs.
 
-        @p work takes no arguments and returns nothing, so it is no coroutine: that would go on when the gate no longer
-        watches. It should be short, must not wait, and must not call this gate. What it throws is passed on.
+        @p work takes no arguments and returns nothing. Therefore it cannot be a coroutine, which would continue when the gate
+        does not guard it any more. It should be short, must not wait, and must not call this gate. Its exceptions are
+        passed on.
 
-        @return true: @p work was called. False: a greater token has entered and nothing was done; stop the work.
+        @return true: @p work was called. False: a greater token has entered, and @p work was not called; stop the work.
 
-        @throws std::invalid_argument @p token is 0.
-        @throws std::logic_error @p token never entered, so what its holder read may be old.
+        @throws std::invalid_argument if @p token is 0
+        @throws std::logic_error if @p token never entered: the data that its holder read may be outdated
     */
     template <class Work>
         requires std::is_void_v<std::invoke_result_t<Work>>
@@ -78,7 +79,7 @@ public:
         return true;
     }
 
-    /// The token of the last holder that entered; 0: nobody has. It may be old by the time it is used. Not to be called
+    /// The token of the last holder that entered. Zero: nobody has. It may be outdated when you use it. Do not call it
     /// within @ref run, where it is the token given.
     [[nodiscard]] std::uint64_t highest() const
     {

@@ -14,32 +14,41 @@ namespace redlock {
 
 /** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 
-    Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`, `asio::use_awaitable` and
-    `asio::use_future`. Others that throw, such as `asio::spawn`'s yield context, throw a plain @ref system_error.
+    Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`,
+    `asio::use_awaitable` and `asio::use_future`. Other tokens that throw, such as `asio::spawn`'s yield context, throw
+    a plain @ref system_error.
 
-    Its code is that of `lock_manager::async_acquire`, or @ref errc::lost or @ref errc::not_held of a body. `what()` is the
-    report's message: the resource, what went wrong, how many nodes voted, and why each of the others did not.
+    Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
+    `what()` is the message of the report: the resource, what went wrong, how many nodes voted, and why others did not.
 */
 class REDLOCK_API lock_error : public system_error {
 public:
-    explicit lock_error(attempt_report report) : lock_error(std::make_shared<attempt_report const>(std::move(report))) {}
-    explicit lock_error(std::shared_ptr<attempt_report const> report) : system_error(report->outcome), report_(std::move(report)) {}
+    explicit lock_error(attempt_report report) : lock_error(std::make_shared<attempt_report const>(std::move(report)))
+    {
+    }
+    explicit lock_error(std::shared_ptr<attempt_report const> report)
+        : system_error(report->outcome), report_(std::move(report))
+    {
+    }
 
     char const* what() const noexcept override { return report_->message.c_str(); }
 
-    /// How the acquisition went. Of a lock that was lost: outcome and message only.
+    /// The course of the acquisition. For a lock that was lost, only outcome and message are set.
     attempt_report const& report() const noexcept { return *report_; }
 
 private:
-    std::shared_ptr<attempt_report const> report_;  // an exception must be copied without a throw
+    std::shared_ptr<attempt_report const> report_;  // shared, because an exception must be copied without a throw
 };
 
 namespace detail {
 
-/// What an acquisition completes with where a token may throw it: it becomes a @ref lock_error.
+/// The error of an acquisition where a token may throw it: it becomes a @ref lock_error.
 struct reported_error : error_code {
     reported_error() noexcept = default;
-    reported_error(error_code ec, std::shared_ptr<attempt_report const> r = {}) noexcept : error_code(ec), report(std::move(r)) {}
+    reported_error(error_code ec, std::shared_ptr<attempt_report const> r = {}) noexcept
+        : error_code(ec), report(std::move(r))
+    {
+    }
     reported_error(errc e) noexcept : error_code(e) {}
 
     std::exception_ptr exception() const
@@ -47,7 +56,7 @@ struct reported_error : error_code {
         return report ? std::make_exception_ptr(lock_error(report)) : std::make_exception_ptr(system_error(*this));
     }
 
-    std::shared_ptr<attempt_report const> report;  ///< nothing if it succeeded, or if nobody wants to know
+    std::shared_ptr<attempt_report const> report;  ///< null after success, or if no report is wanted
 };
 
 }  // namespace detail
@@ -56,7 +65,10 @@ struct reported_error : error_code {
 template <>
 struct boost::asio::disposition_traits<redlock::detail::reported_error> {
     static bool not_an_error(redlock::detail::reported_error const& e) noexcept { return !e.failed(); }
-    [[noreturn]] static void throw_exception(redlock::detail::reported_error const& e) { std::rethrow_exception(e.exception()); }
+    [[noreturn]] static void throw_exception(redlock::detail::reported_error const& e)
+    {
+        std::rethrow_exception(e.exception());
+    }
     static std::exception_ptr to_exception_ptr(redlock::detail::reported_error const& e) noexcept
     {
         return e.failed() ? e.exception() : nullptr;

@@ -11,11 +11,13 @@
 
 namespace redlock {
 
-/** The lock server behind `memory://name`: in this process, for tests that need no server.
+/** The lock server behind `memory://name`: in this process, for tests without a server.
 
-    All managers of the process that name it share it. It keeps time to live, answers through the manager's
-    executor, and can be told to fail. A request goes by the `config::test_clock` of the manager that sends it, and what is called here by
-    that of the manager that was made last: give all of them the same.
+    All managers of the process that use this name share it. It supports time to live, answers through the manager's
+    executor, and can simulate faults.
+
+    A request uses the `config::test_clock` of the manager that sends it. The functions below use that of the manager
+    that was made last. So give all managers the same clock.
 
     @par Thread safety
     Safe on distinct and on shared objects.
@@ -26,12 +28,12 @@ public:
     enum class fault {
         none,         ///< It answers.
         unreachable,  ///< It refuses connections: requests are not sent.
-        hung,         ///< It takes requests and answers them when the fault is over.
-        mute,         ///< It carries requests out, and the answers get lost.
-        deaf = mute,  ///< Its name before 0.1.
+        hung,         ///< It accepts requests, and answers them when the fault is over.
+        mute,         ///< It carries out requests, but its answers get lost.
+        deaf = mute,  ///< The name of `mute` before 0.1.
     };
 
-    /// The node called @p name; the first call makes it. It exists while somebody refers to it.
+    /// The server called @p name. The first call creates it; it exists while something refers to it.
     static std::shared_ptr<memory_server> at(std::string_view name);
 
     memory_server();
@@ -39,23 +41,24 @@ public:
     memory_server(memory_server const&) = delete;
     memory_server& operator=(memory_server const&) = delete;
 
+    /// Sets the fault from now on.
     void set_fault(fault);
 
-    /// Every answer takes this long. Zero, the default: one pass of the event loop.
+    /// Delays every answer by this time. Zero, the default: one pass of the event loop.
     void set_delay(std::chrono::milliseconds);
 
-    /// Keeps keys for no longer than @p session unless they are extended, and says so, as stores do whose locks end with a session or
-    /// a lease. The maximum, the default: for the ttl.
+    /// Keeps keys no longer than @p session unless they are extended, and says so, as stores with sessions or leases
+    /// do. The maximum, the default: keys are kept for their ttl.
     void set_session(std::chrono::milliseconds session);
 
-    /// Forgets all keys, and nobody notices: as `FLUSHALL` does.
+    /// Deletes all keys without a notice to managers, as `FLUSHALL` does.
     void clear();
 
-    /// Stops and starts again without what it knew, tokens included: managers that knew it notice, and by `config::restart_guard` it
-    /// does not vote for `config::max_ttl`.
+    /// Restarts without its memory, fencing counters included. Managers that knew it notice the restart. By
+    /// `config::restart_guard`, it does not vote for `config::max_ttl`.
     void restart();
 
-    /// Deletes @p key, as a foreign client would.
+    /// Deletes @p key, as another client would.
     void erase(std::string_view key);
 
     /// The number of keys that have not expired.
@@ -64,7 +67,7 @@ public:
     /// The value of @p key, or nothing.
     std::optional<std::string> value(std::string_view key) const;
 
-    /// Sets @p key as a foreign client would. A ttl of zero: it never expires.
+    /// Sets @p key as another client would. A ttl of zero: it never expires.
     void set(std::string_view key, std::string_view value, std::chrono::milliseconds ttl);
 
     // For the library itself.

@@ -4,11 +4,12 @@
 
 namespace redlock {
 
-/// Whom a lock keeps out.
+/// The mode of a lock: which other holders it excludes.
 enum class mode : std::uint8_t {
-    exclusive,  ///< Everybody: one holder.
-    shared,     ///< Who wants it for itself alone: any number of readers, or one writer.
-    /// As @ref shared, beside any number of readers, but one at a time: it may wait until it has the lock alone, `lock::async_upgrade`.
+    exclusive,  ///< One holder, and no other (a writer).
+    shared,     ///< Any number of readers, and no writer.
+    /// A reader, beside any number of shared readers. One holder at a time is upgradeable: it may wait in
+    /// `lock::async_upgrade` until it is the only one.
     upgradeable,
 };
 

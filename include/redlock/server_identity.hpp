@@ -4,11 +4,11 @@
 
 namespace redlock {
 
-/// A node's knowledge of the server behind its connection. The defaults are right for a server that forgets nothing.
+/// Facts that a node knows about the server behind its connection. The defaults are right for a server that never forgets.
 struct server_identity {
-    bool durable = true;        ///< Whether it remembers its keys over a restart, always.
-    bool restarted = false;     ///< Whether this manager knew the server before it last started.
-    clock::time_point began{};  ///< It has been running since then at the latest.
+    bool durable = true;        ///< Whether the server always keeps its keys over a restart.
+    bool restarted = false;     ///< Whether this manager knew the server before its last start.
+    clock::time_point began{};  ///< The latest time at which the server may have started.
 };
 
 }  // namespace redlock

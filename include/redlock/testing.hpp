@@ -1,8 +1,9 @@
 #pragma once
 
 /** @file
-    For tests of code that locks: time that is set by hand, and a loss that comes now. With `memory://` nodes, see
-    @ref redlock::memory_server, a test of a loss, a renewal or a quarantine takes no time and needs no luck.
+    For tests of code that uses locks: time that the test sets, and a loss at a chosen moment. With `memory://` nodes,
+    see @ref redlock::memory_server, a test of a loss, a renewal or a quarantine takes no real time and is
+    deterministic.
 */
 
 #include <redlock/clock.hpp>
@@ -20,11 +21,11 @@ namespace redlock::testing {
 
 /** Time that moves only when a test moves it.
 
-    Managers take it from `config::test_clock`, and with them the memory servers that they name. It does not move the timers of
-    the code under test: those go by real time.
+    Managers get it from `config::test_clock`, and so do the memory servers that they use. It does not move the timers
+    of the code under test, which use real time.
 
     @par Thread safety
-    @ref now on any thread; the rest is safe, too, but a test that can be repeated runs everything on one.
+    Safe on shared objects. To make a test repeatable, use one thread for everything except @ref now.
 */
 class REDLOCK_API manual_clock {
 public:
@@ -33,10 +34,11 @@ public:
     manual_clock(manual_clock const&) = delete;
     manual_clock& operator=(manual_clock const&) = delete;
 
+    /// The time of this clock. May be called from any thread.
     clock::time_point now() const noexcept;
 
-    /** Moves the time on by @p d, and lets everything happen that is due meanwhile: each at its moment, and before that whatever
-        @p context has to do. With zero, or less, what can happen now. Not to be called by what runs in @p context. */
+    /** Moves the time on by @p d. Everything that is due meanwhile happens at its time; before that, all ready work of
+        @p context runs. With zero or less, only ready work runs. Must not be called by code that runs in @p context. */
     void advance(asio::io_context& context, clock::duration d);
 
     // For the library itself.
@@ -49,8 +51,8 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// The lock counts as lost from now on, as if its validity were about to end: whoever waits for that is told, and the body of a
-/// `with_lock` is cancelled. Nothing if it is not held. Any thread.
+/// Makes the lock count as lost from now on, as if its validity were about to end. `lock::async_wait_lost` completes,
+/// and the body of a `with_lock` is cancelled. Has no effect if the lock is not held. May be called from any thread.
 REDLOCK_API void lose(lock_handle const&);
 
 }  // namespace redlock::testing

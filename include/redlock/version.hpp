@@ -1,7 +1,8 @@
 #pragma once
 
 /** @file
-    The version of the library, as numbers and as text. Before 1.0 each minor version may break what was there before.
+    The version of the library, as numbers and as text. Before 1.0, each minor version may be incompatible with earlier
+    ones.
 */
 
 #define REDLOCK_VERSION_MAJOR 0
