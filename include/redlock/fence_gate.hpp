@@ -56,9 +56,9 @@ public:
 
     /** Calls @p work, unless a greater token has entered. Meanwhile nobody can enter, and no other work runs.
 
-        @p work takes no arguments and returns nothing. Therefore it cannot be a coroutine, which would continue when the gate
-        does not guard it any more. It should be short, must not wait, and must not call this gate. Its exceptions are
-        passed on.
+        @p work takes no arguments and returns nothing. Therefore it cannot be a coroutine, which would continue when
+        the gate does not guard it any more. It should be short, must not wait, and must not call this gate. Its
+        exceptions are passed on.
 
         @return true: @p work was called. False: a greater token has entered, and @p work was not called; stop the work.
 

@@ -4,7 +4,8 @@
 
 namespace redlock {
 
-/// Facts that a node knows about the server behind its connection. The defaults are right for a server that never forgets.
+/// Facts that a node knows about the server behind its connection. The defaults are right for a server that never
+/// forgets.
 struct server_identity {
     bool durable = true;        ///< Whether the server always keeps its keys over a restart.
     bool restarted = false;     ///< Whether this manager knew the server before its last start.
