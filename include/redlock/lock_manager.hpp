@@ -248,8 +248,9 @@ public:
         @return what @p body returns
 
         @throws lock_error with an error of @ref async_acquire
-        @throws lock_error with @ref errc::lost, if the lock was lost before @p body had ended, by return or by
-        cancellation
+        @throws lock_error with @ref errc::lost, if the lock was lost before @p body returned or ended by its
+        cancellation, or if a majority of the nodes did not have the lock any more at the release
+        @throws lock_error with @ref errc::not_held, if @p body has released or moved the lock
         @throws whatever else @p body throws. If it was cancelled because the manager was stopped, that is
         `asio::error::operation_aborted`.
 

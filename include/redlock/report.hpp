@@ -44,7 +44,8 @@ struct attempt_report {
     /// How many times the nodes were asked to raise their counters, because too few accepted the proposed fencing
     /// token.
     std::size_t second_rounds = 0;
-    /// With `errc::quarantined`: the time until enough nodes vote again. Zero: other nodes are missing, too.
+    /// With `errc::quarantined`: the time until enough nodes vote again. Zero: enough nodes vote, but too few of them
+    /// answered.
     std::chrono::milliseconds quarantine{0};
     /// With `errc::contended`, after a wait: the time until the lock expires or changes hands, if nobody extends it.
     /// Zero: not known.
