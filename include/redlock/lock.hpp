@@ -191,7 +191,7 @@ public:
         `void(error_code)`
 
         @par Errors
-        - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
+        - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum : too few nodes answered. Try again while the lock is valid.
         - @ref errc::not_held : the lock was released before it could be extended, or is empty.
         - @ref errc::invalid_argument : @p ttl is below 20 ms, above `config::max_ttl` or not above
@@ -231,7 +231,7 @@ public:
         @par Errors
         - @ref errc::contended : other readers hold the lock, or it has several handles. (It also has them if readers of
           the same manager have joined it.)
-        - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
+        - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for an acquisition. They end
           the call even if @p wait is not over.
         - @ref errc::not_held : the lock was released before or meanwhile, or is empty.
@@ -289,7 +289,7 @@ public:
 
         @par Errors
         - @ref errc::no_quorum : too few nodes answered. Try again.
-        - @ref errc::lost : a majority does not know the lock any more, or its validity was over. Stop the work.
+        - @ref errc::lost : no majority of the nodes has the lock any more, or its validity was over. Stop the work.
         - @ref errc::not_held : the lock was released before, or is empty.
         - @ref errc::invalid_argument : the lock was not acquired shared.
         - @ref errc::unsupported : a node cannot do it.

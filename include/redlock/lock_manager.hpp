@@ -57,8 +57,8 @@ REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
     associated executor, by default the manager's. A handler that blocks every thread of that executor also blocks
     renewal. If handlers may block, give the manager an executor of its own.
 
-    The destructor does in the background what @ref async_shutdown does. A lock is kept
-    until its holder has let go of it, or its validity is over.
+    The destructor does in the background what @ref async_shutdown does. A lock is kept until its holder has let go of
+    it, or its validity is over.
 
     @tparam Executor The executor of the caller's coroutines and I/O objects; it determines the default completion
     token. If you need no default token, use `lock_manager`, which has the type-erased executor.
@@ -136,10 +136,10 @@ public:
         Only the first in the queue asks the nodes. Readers and writers alternate in phases: see
         `acquire_options::mode`. If a round is won too late for the ttl, its acquisition goes to the end of the queue.
 
-        **Several resources.** While an acquisition waits, and after it was denied three times, it keeps the names that
+        **Several resources.** While an acquisition waits, and after it was denied three times, it keeps the locks that
         it gets, in the order of the names, until it has all of them or gives up. So acquisitions of single names do not
-        starve it. All acquisitions keep names in the same order, so they do not deadlock. If the first in the queue
-        waits for some of its names, up to `config::max_handovers` acquisitions of its other names pass it.
+        starve it. All acquisitions use the same order, so they do not deadlock. If the first in the queue waits for
+        some of its names, up to `config::max_handovers` acquisitions of its other names pass it.
 
         Waiting for a lock while you hold another one that was acquired separately can deadlock: use a @ref lock_scope.
 
@@ -248,8 +248,8 @@ public:
         @return what @p body returns
 
         @throws lock_error with an error of @ref async_acquire
-        @throws lock_error with @ref errc::lost, if the lock was lost before @p body returned or ended by its
-        cancellation, or if a majority of the nodes did not have the lock any more at the release
+        @throws lock_error with @ref errc::lost, if the lock was lost before @p body had ended, by return or by
+        cancellation; also if no majority of the nodes had the lock any more when it was released
         @throws lock_error with @ref errc::not_held, if @p body has released or moved the lock
         @throws whatever else @p body throws. If it was cancelled because the manager was stopped, that is
         `asio::error::operation_aborted`.
@@ -332,9 +332,9 @@ public:
     /** Takes over a lock that another process has detached (`lock::detach`) or left behind, by extending it on all
         nodes.
 
-        On success a majority has the lock for the ticket's token *now*. From the start of this call the lock excludes
-        everybody else for `acquire_options::ttl`, as any lock does. It does not tell whether somebody else held the
-        lock in between, after its validity was over. Only a fencing token shows that, at the resource.
+        On success a majority has the lock for the ticket's token *now*. It is then held as any lock, for
+        `acquire_options::ttl` from the start of the round that succeeded. Success does not tell whether somebody else
+        held the lock in between, after its validity was over. Only a fencing token shows that, at the resource.
 
         **Two processes that resume one ticket do not exclude each other**, and do not know of each other. If one of
         them releases the lock, both lose it. Make sure that one process at a time has the ticket.
@@ -350,7 +350,7 @@ public:
         `void(error_code, lock)`
 
         @par Errors
-        - @ref errc::lost : a majority does not have the lock, or not any more. The manager deletes the rest in the
+        - @ref errc::lost : no majority of the nodes has the lock, or not any more. The manager deletes the rest in the
           background.
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for @ref async_acquire,
           during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
@@ -410,7 +410,7 @@ public:
         `void(error_code)`
 
         @par Errors
-        - @ref errc::not_held : a majority did not have the lock any more: it was released before, or expired.
+        - @ref errc::not_held : no majority of the nodes had the lock any more: it was released before, or expired.
         - @ref errc::no_quorum : too few nodes confirmed in time. The release goes on in the background.
         - @ref errc::invalid_argument : a member of the ticket is out of range, see @ref lock_ticket. Nothing was sent.
         - @ref errc::unsupported : as for @ref async_resume. Nothing was sent.
