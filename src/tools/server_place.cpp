@@ -36,7 +36,8 @@ std::string server_place::admin_client() const
 std::string server_place::client_of(server_user const& u) const
 {
     auto line = u.password.empty() ? std::string() : fmt::format("REDISCLI_AUTH={} ", u.password);
-    line += socket.empty() ? fmt::format("redis-cli -h {} -p {}", shell_word(host), port) : "redis-cli -s " + shell_word(socket);
+    line += socket.empty() ? fmt::format("redis-cli -h {} -p {}", shell_word(host), port)
+                           : "redis-cli -s " + shell_word(socket);
     bool const is_named = u.name != default_user || user != default_user;
     if (is_named && !u.password.empty())
         line += " --user " + shell_word(u.name);
@@ -55,7 +56,8 @@ std::string server_place::url() const
     auto const whose = user.empty() || user == default_user ? "" : percent_encoded(user) + '@';
     if (!socket.empty())
         return fmt::format("unix://{}{}{}", whose, socket, database == 0 ? "" : fmt::format("?db={}", database));
-    return fmt::format("redis{}://{}{}{}", has_tls ? "s" : "", whose, host_and_port(), database == 0 ? "" : fmt::format("/{}", database));
+    return fmt::format("redis{}://{}{}{}", has_tls ? "s" : "", whose, host_and_port(),
+                       database == 0 ? "" : fmt::format("/{}", database));
 }
 
 std::string server_place::host_and_port() const
@@ -110,7 +112,8 @@ std::string percent_encoded(std::string_view text)
 {
     std::string encoded;
     for (unsigned char const c : text) {
-        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                              c == '_' || c == '.';
         encoded += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
     }
     return encoded;

@@ -35,7 +35,8 @@ struct server_place {
     /// "redis-cli -h 10.0.0.1 -p 6379", to put a command behind it. The user of the address runs it.
     std::string client() const;
 
-    /// The same for somebody who may change settings and users. If nobody is known, the default user runs it and the password comes from the environment.
+    /// The same for somebody who may change settings and users. If nobody is known, the default user runs it and the
+    /// password comes from the environment.
     std::string admin_client() const;
 
     /// "redis://user@10.0.0.1:6379/2", without the password.

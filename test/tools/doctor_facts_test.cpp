@@ -187,9 +187,12 @@ BOOST_AUTO_TEST_CASE(connections_that_are_refused)
     must_be_told({"login", critical, "WRONGPASS", "--password-file", [](auto& f, auto&) { f.hello = error("WRONGPASS invalid username-password pair"); }});
     must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +hello", [](auto& f, auto&) { f.hello = error("NOPERM this user has no permissions to run the 'hello' command"); }});
     must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +select", [](auto& f, auto&) { f.hello = error("NOPERM User app has no permissions to run the 'select' command"); }});
-    must_be_told({"login", critical, "DB index", "CONFIG GET databases", [](auto& f, auto&) { f.hello = error("ERR DB index is out of range"); }});
-    must_be_told({"login", critical, "max number", "CONFIG SET maxclients $((n * 2))", [](auto& f, auto&) { f.hello = error("ERR max number of clients reached"); }});
-    must_be_told({"login", critical, "DENIED", "| redis-cli -p 6379 -x CONFIG SET requirepass  # on 10.0.0.1;", [](auto& f, auto&) { f.hello = error("DENIED Redis is running in protected mode"); }});
+    must_be_told({"login", critical, "DB index", "CONFIG GET databases",
+                  [](auto& f, auto&) { f.hello = error("ERR DB index is out of range"); }});
+    must_be_told({"login", critical, "max number", "CONFIG SET maxclients $((n * 2))",
+                  [](auto& f, auto&) { f.hello = error("ERR max number of clients reached"); }});
+    must_be_told({"login", critical, "DENIED", "| redis-cli -p 6379 -x CONFIG SET requirepass  # on 10.0.0.1;",
+                  [](auto& f, auto&) { f.hello = error("DENIED Redis is running in protected mode"); }});
 }
 
 BOOST_AUTO_TEST_CASE(certificates)
@@ -213,8 +216,13 @@ BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
 {
     using enum level;
     must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", [](auto&, auto&) {}});
-    must_be_told({"round-trip", warning, "some votes come after node_timeout (50 ms)", "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: --node-timeout 280ms doctor", [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
-    must_be_told({"round-trip", critical, "most votes", "--node-timeout 240ms doctor", [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
+    must_be_told(
+        {"round-trip", warning, "some votes come after node_timeout (50 ms)",
+         "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+         " --prefix jobs: --node-timeout 280ms doctor",
+         [](auto& f, auto&) { f.round_trips.back() = 70ms; }});
+    must_be_told({"round-trip", critical, "most votes", "--node-timeout 240ms doctor",
+                  [](auto& f, auto&) { f.round_trips.assign(50, 60ms); }});
     must_be_told({"round-trip", warning, "a tenth of the ttl (200 ms)", "--ttl 600ms", [](auto& f, auto& d) {
                       f.round_trips.assign(50, 30ms);
                       d.ttl = 200ms;
@@ -246,12 +254,18 @@ BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
 BOOST_AUTO_TEST_CASE(what_a_server_is)
 {
     using enum level;
-    must_be_told({"role", critical, "a replica of 10.0.0.9:6380", "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor", [](auto& f, auto&) {
-                      set(f.hello, "role", "replica");
-                      set(f.info, "master_host", "10.0.0.9");
-                      set(f.info, "master_port", "6380");
-                  }});
-    must_be_told({"role", critical, "a replica of 10.0.0.2:6379", "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor", [](auto& f, auto&) {
+    must_be_told(
+        {"role", critical, "a replica of 10.0.0.9:6380",
+         "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
+         " --prefix jobs: doctor",
+         [](auto& f, auto&) {
+             set(f.hello, "role", "replica");
+             set(f.info, "master_host", "10.0.0.9");
+             set(f.info, "master_port", "6380");
+         }});
+    must_be_told({"role", critical, "a replica of 10.0.0.2:6379",
+                  "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor",
+                  [](auto& f, auto&) {
                       set(f.hello, "role", "replica");
                       set(f.info, "master_host", "10.0.0.2");
                       set(f.info, "master_port", "6379");
@@ -260,11 +274,15 @@ BOOST_AUTO_TEST_CASE(what_a_server_is)
                       set(f.hello, "role", "replica");
                       f.info = error("NOPERM no");
                   }});
-    must_be_told({"role", critical, "member of a cluster", "redlock -u redis-cluster://app@10.0.0.1:6379 -u ", [](auto& f, auto&) { set(f.hello, "mode", "cluster"); }});
+    must_be_told({"role", critical, "member of a cluster", "redlock -u redis-cluster://app@10.0.0.1:6379 -u ",
+                  [](auto& f, auto&) { set(f.hello, "mode", "cluster"); }});
     must_be_told({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME", [](auto& f, auto&) { set(f.hello, "mode", "sentinel"); }});
-    must_be_told({"replicas", warning, "a replica is attached", "INFO replication", [](auto& f, auto&) { set(f.info, "connected_slaves", "1"); }});
+    must_be_told({"replicas", warning, "a replica is attached", "INFO replication",
+                  [](auto& f, auto&) { set(f.info, "connected_slaves", "1"); }});
     must_be_told({"replicas", warning, "2 replicas are attached", "", [](auto& f, auto&) { set(f.info, "connected_slaves", "2"); }});
-    must_be_told({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", [](auto& f, auto&) { f.sentinels = words({"__sentinel__:hello", "1"}); }});
+    must_be_told({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", [](auto& f, auto&) {
+                      f.sentinels = words({"__sentinel__:hello", "1"});
+                  }});
     must_be_told({"sentinel", critical, "3 Sentinels watch it", "SUBSCRIBE __sentinel__:hello", [](auto& f, auto&) {
                       f.sentinels = words({"__sentinel__:hello", "3"});
                       set(f.info, "connected_slaves", "1");
@@ -340,7 +358,9 @@ BOOST_AUTO_TEST_CASE(how_busy_a_server_is)
                   }});
     must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", [](auto& f, auto&) { set(f.settings, "timeout", "2"); }});
     must_be_told({"timeout", ok, "idle for 300 s", "", [](auto& f, auto&) { set(f.settings, "timeout", "300"); }});
-    must_be_told({"timeout", unknown, "does not contain timeout", us, [](auto& f, auto&) { f.settings = words({"appendfsync", "always"}); }});
+    must_be_told({"timeout", unknown, "does not contain timeout", us, [](auto& f, auto&) {
+                      f.settings = words({"appendfsync", "always"});
+                  }});
 }
 
 BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
@@ -376,7 +396,8 @@ BOOST_AUTO_TEST_CASE(what_is_evicted)
     must_be_told({"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
     must_be_told({"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
     must_be_told({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
-    must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO", [](auto& f, auto&) { set(f.info, "maxmemory_policy", ""); }});
+    must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO",
+                  [](auto& f, auto&) { set(f.info, "maxmemory_policy", ""); }});
 }
 
 BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
@@ -401,9 +422,11 @@ BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
                == "redis-cli -h a -p 1 --tls --cacert 'our ca.pem' --cert c.pem --key k.pem");
     BOOST_TEST((server_place{.host = "a;b", .port = "1"}.client()) == "redis-cli -h 'a;b' -p 1");
     BOOST_TEST((server_place{.socket = "/run/a b"}.client()) == "redis-cli -s '/run/a b'");
-    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .password = tools::password_in("our file")}.client())
-               == "REDISCLI_AUTH=\"$(head -n 1 <'our file')\" redis-cli -h a -p 1 --user app");
-    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .administrator = server_user()}.admin_client()) == "redis-cli -h a -p 1");
+    BOOST_TEST(
+        (server_place{.host = "a", .port = "1", .user = "app", .password = tools::password_in("our file")}.client()) ==
+        "REDISCLI_AUTH=\"$(head -n 1 <'our file')\" redis-cli -h a -p 1 --user app");
+    BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app", .administrator = server_user()}.admin_client()) ==
+               "redis-cli -h a -p 1");
     BOOST_TEST((server_place{.host = "a", .port = "1", .user = "app"}.admin_client())
                == "REDISCLI_AUTH=\"${REDISCLI_AUTH:?set it to the password}\" redis-cli -h a -p 1 --user default");
 }
@@ -414,7 +437,8 @@ BOOST_AUTO_TEST_CASE(without_password_keeps_the_user_the_database_and_the_servic
     BOOST_TEST(without_password("rediss://a%20b:p@w@[::1]:7000/2") == "rediss://a%20b@[::1]:7000/2");
     BOOST_TEST(without_password("redis://:password@10.0.0.1") == "redis://10.0.0.1:6379");
     BOOST_TEST(without_password("unix://app:password@/run/redis?db=1") == "unix://app@/run/redis?db=1");
-    BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y") == "redis-sentinel://app@a:26379,b:26379/stock?db=2");
+    BOOST_TEST(without_password("redis-sentinel://app:x@a,b/stock?db=2&sentinel_password=y") ==
+               "redis-sentinel://app@a:26379,b:26379/stock?db=2");
     BOOST_TEST(without_password("redis-cluster://:x@a:7000") == "redis-cluster://a:7000");
     BOOST_TEST(without_password("postgresql://app:x@a/db") == "URL");
 }
@@ -426,7 +450,8 @@ BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
                       f.keys.looked_at = 7;
                       f.keys.found = 5;
                   }});
-    must_be_told({"keys", warning, "1 key without an expiry, which nobody releases: lock:a b", "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
+    must_be_told({"keys", warning, "1 key without an expiry, which nobody releases: lock:a b",
+                  "-n 3 PEXPIRE 'lock:a b' 60000", [](auto& f, auto&) {
                       f.place.database = 3;
                       f.keys.endless.add("lock:a b", "string");
                   }});
@@ -500,7 +525,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_unknown_with_the_line_to_run)
         must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO", [](auto& f, auto&) { f.info = silence(); }});
     }
     must_be_told({"clock", unknown, "TIME is refused", "+time", [](auto& f, auto&) { f.time = error("NOPERM no"); }});
-    must_be_told({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "doctor --skip timeout", [](auto& f, auto&) { f.settings = error("ERR unknown command 'CONFIG'"); }});
+    must_be_told({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "doctor --skip timeout",
+                  [](auto& f, auto&) { f.settings = error("ERR unknown command 'CONFIG'"); }});
     must_be_told({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", [](auto& f, auto&) { f.sentinels = error("NOPERM no"); }});
     must_be_told({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", [](auto& f, auto&) { f.slow_log = error("NOPERM no"); }});
 }

@@ -206,7 +206,9 @@ BOOST_AUTO_TEST_CASE(keys_without_an_end_or_of_a_foreign_type)
     auto const seen = look({s.url()});
     auto const keys = seen.all_of("keys");
     BOOST_TEST_REQUIRE(keys.size() == 2u);
-    BOOST_TEST(keys[0].why == "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
+    BOOST_TEST(
+        keys[0].why ==
+        "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
     BOOST_TEST(keys[1].why.find("lock:list (list)") != std::string::npos);
     BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
 

@@ -40,10 +40,18 @@ public:
     redlock::testbed::process start(std::string const& line) const
     {
         auto const tools = std::filesystem::path(REDLOCK_TOOL).parent_path().string();
-        std::vector<std::string> words{"/usr/bin/env", "-u", "REDISCLI_AUTH", "REDLOCK_URLS=", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_OUTPUT=jsonl",
+        std::vector<std::string> words{"/usr/bin/env",
+                                       "-u",
+                                       "REDISCLI_AUTH",
+                                       "REDLOCK_URLS=",
+                                       "REDLOCK_CONFIG=",
+                                       "REDLOCK_PREFIX=",
+                                       "REDLOCK_RESTART_GUARD=automatic",
+                                       "REDLOCK_OUTPUT=jsonl",
                                        "PATH=" + tools + ":" + std::getenv("PATH")};
         words.insert(words.end(), environment_.begin(), environment_.end());
-        words.insert(words.end(), {"/bin/sh", "-c", "cd \"$0\" && exec /bin/sh -c \"$1\" </dev/null >out 2>err", folder_.path, line});
+        words.insert(words.end(), {"/bin/sh", "-c", "cd \"$0\" && exec /bin/sh -c \"$1\" </dev/null >out 2>err",
+                                   folder_.path, line});
         return redlock::testbed::process(std::move(words));
     }
 
@@ -68,7 +76,8 @@ private:
 bool is_refused_in(tool_run const& r)
 {
     auto const said = r.out + r.err;
-    return std::ranges::any_of(std::array{"NOAUTH", "WRONGPASS", "NOPERM", "ERR", "AUTH failed"}, [&](auto const* word) { return said.find(word) != said.npos; });
+    return std::ranges::any_of(std::array{"NOAUTH", "WRONGPASS", "NOPERM", "ERR", "AUTH failed"},
+                               [&](auto const* word) { return said.find(word) != said.npos; });
 }
 
 void check_lines(doctor_report const& r)
@@ -153,7 +162,8 @@ BOOST_AUTO_TEST_CASE(mend_reads_the_password_file_of_the_call)
     shell const sh;
     sh.write("our password", password);
 
-    must_mend(sh, fmt::format("redlock -u {} --password-file 'our password' doctor", s.url()), {"eviction", "timeout", "slow-log", "durability"});
+    must_mend(sh, fmt::format("redlock -u {} --password-file 'our password' doctor", s.url()),
+              {"eviction", "timeout", "slow-log", "durability"});
 }
 
 BOOST_AUTO_TEST_CASE(mend_without_a_password_file_takes_the_password_from_the_environment)
@@ -186,7 +196,8 @@ BOOST_AUTO_TEST_CASE(mend_is_run_by_the_user_of_the_url_if_it_may)
 BOOST_AUTO_TEST_CASE(mend_is_run_by_the_default_user_if_the_user_of_the_url_may_not)
 {
     local_server s(with_defects());
-    s.ask({"ACL", "SETUSER", "app", "on", ">" + password_of_app, "~lock:*", "+@all", "-@admin", "+config|get", "-info"});
+    s.ask(
+        {"ACL", "SETUSER", "app", "on", ">" + password_of_app, "~lock:*", "+@all", "-@admin", "+config|get", "-info"});
     auto const call = fmt::format("redlock -u redis://app@127.0.0.1:{} --password-file app doctor", s.port());
     shell const without_password, with_password({"REDISCLI_AUTH=" + password});
     for (auto const* sh : {&without_password, &with_password})
@@ -203,7 +214,8 @@ BOOST_AUTO_TEST_CASE(mend_of_a_user_who_may_not_connect_allows_it)
 {
     local_server s;
     s.ask({"ACL", "SETUSER", "app", "on", ">" + password_of_app, "~lock:*", "+@all", "-select"});
-    must_mend(shell(), fmt::format("redlock -u redis://app:{}@127.0.0.1:{}/1 doctor", password_of_app, s.port()), {"login"});
+    must_mend(shell(), fmt::format("redlock -u redis://app:{}@127.0.0.1:{}/1 doctor", password_of_app, s.port()),
+              {"login"});
 }
 
 BOOST_AUTO_TEST_CASE(mend_through_a_unix_socket_keeps_socket_and_database)
@@ -220,15 +232,19 @@ BOOST_AUTO_TEST_CASE(mend_over_tls_names_the_files_of_the_call)
     auto const& c = our_certificates();
     tls_server s(c, "server", "yes");
     s.server.ask({"CONFIG", "SET", "timeout", "2"});
-    auto const call = fmt::format("redlock -u {} --ca-file {} --certificate-file {} --private-key-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"),
-                                  c.file("client.pem"), c.file("client.key"));
+    auto const call = fmt::format(
+        "redlock -u {} --ca-file {} --certificate-file {} --private-key-file {} --connect-timeout 5s doctor", s.url(),
+        c.file("ca.pem"), c.file("client.pem"), c.file("client.key"));
 
     must_mend(shell(), call, {"timeout"});
 
     shell const sh;
     std::filesystem::copy(c.file("client.pem"), sh.file("CERTIFICATE"));
     std::filesystem::copy(c.file("client.key"), sh.file("KEY"));
-    must_call(sh, look_by(sh, fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"))), "reachable");
+    must_call(
+        sh,
+        look_by(sh, fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"))),
+        "reachable");
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_new_one)
@@ -238,7 +254,9 @@ BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_n
     auto const call = fmt::format("redlock -u {} --ca-file {} --connect-timeout 5s doctor", s.url(), c.file("ca.pem"));
     auto const line = line_of(look_by(shell(), call), "certificate");
 
-    c.make("printf 'subjectAltName=DNS:localhost' > ext && openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 90 -extfile ext -out server.pem");
+    c.make(
+        "printf 'subjectAltName=DNS:localhost' > ext && openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key "
+        "-CAcreateserial -days 90 -extfile ext -out server.pem");
     auto const ran = shell().run(line);
     BOOST_TEST(ran.out == "OK\n", line << ": " << ran.err);
     BOOST_TEST(comes_true([&] { return is_well(look_by(shell(), call), "certificate"); }));
@@ -261,7 +279,9 @@ BOOST_AUTO_TEST_CASE(mend_of_the_wrong_transport_asks_with_the_other_one)
     auto const& c = our_certificates();
     tls_server s(c);
     shell const sh;
-    auto const ask_with = [&](std::string const& url) { return look_by(sh, fmt::format("redlock -u {} --ca-file {} doctor", url, c.file("ca.pem"))); };
+    auto const ask_with = [&](std::string const& url) {
+        return look_by(sh, fmt::format("redlock -u {} --ca-file {} doctor", url, c.file("ca.pem")));
+    };
 
     auto const plain = ask_with("redis://localhost:" + std::to_string(s.port));
     BOOST_TEST(holds(plain.of("reachable").why, "its URL begins with rediss://"), plain.of("reachable").why);
@@ -280,8 +300,11 @@ BOOST_AUTO_TEST_CASE(mend_of_a_missing_or_wrong_password_reads_it_from_a_file)
     sh.write("wrong", password_of_app);
 
     must_call(sh, look_by(sh, fmt::format("redlock -u {} doctor", s.url())), "login");
-    must_call(sh, look_by(sh, fmt::format("redlock -u redis://:{}@127.0.0.1:{} doctor", password_of_app, s.port())), "login");
-    must_call(sh, look_by(sh, fmt::format("REDLOCK_URLS=redis://:{}@127.0.0.1:{} redlock doctor", password_of_app, s.port())), "login");
+    must_call(sh, look_by(sh, fmt::format("redlock -u redis://:{}@127.0.0.1:{} doctor", password_of_app, s.port())),
+              "login");
+    must_call(
+        sh, look_by(sh, fmt::format("REDLOCK_URLS=redis://:{}@127.0.0.1:{} redlock doctor", password_of_app, s.port())),
+        "login");
     must_call(sh, look_by(sh, fmt::format("redlock -u {} --password-file wrong doctor", s.url())), "login");
 }
 
@@ -308,9 +331,11 @@ BOOST_AUTO_TEST_CASE(mend_of_a_replica_names_its_primary)
     local_server replica({"--replicaof", "127.0.0.1 " + std::to_string(primary.port())});
     shell const sh;
 
-    auto const alone = look_by(sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing", replica.url(), other.url()));
+    auto const alone = look_by(
+        sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing", replica.url(), other.url()));
     auto const line = line_of(alone, "role");
-    BOOST_TEST(line == fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing --skip clock", primary.url(), other.url()));
+    BOOST_TEST(line == fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing --skip clock",
+                                   primary.url(), other.url()));
     must_call(sh, alone, "role");
 
     auto const both = look_by(sh, fmt::format("REDLOCK_URLS={},{} redlock doctor", primary.url(), replica.url()));
@@ -335,7 +360,8 @@ BOOST_AUTO_TEST_CASE(mend_names_the_service_that_a_sentinel_watches)
 {
     redlock::testbed::sentinel_set set;
     shell const sh;
-    auto const seen = look_by(sh, fmt::format("redlock -u {} -u {} --max-ttl 5s doctor", set.sentinel(0).url(), set.server(0).url()));
+    auto const seen =
+        look_by(sh, fmt::format("redlock -u {} -u {} --max-ttl 5s doctor", set.sentinel(0).url(), set.server(0).url()));
 
     auto const line = line_of(seen, "role");
     BOOST_TEST(holds(line, "redlock -u " + set.url() + " -u "), line);
@@ -398,10 +424,12 @@ BOOST_AUTO_TEST_CASE(mend_names_a_server_with_two_addresses_once)
 {
     local_server s, other;
     shell const sh;
-    auto const seen = look_by(sh, fmt::format("redlock -u {} -u redis://localhost:{} -u {} doctor", s.url(), s.port(), other.url()));
+    auto const seen =
+        look_by(sh, fmt::format("redlock -u {} -u redis://localhost:{} -u {} doctor", s.url(), s.port(), other.url()));
 
     must_call(sh, seen, "same-server");
-    BOOST_TEST(line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} doctor", s.url(), other.url())));
+    BOOST_TEST(
+        line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} doctor", s.url(), other.url())));
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes)
@@ -414,7 +442,8 @@ BOOST_AUTO_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes)
     BOOST_TEST(before.of("round-trip").level == "CRIT");
 
     auto const line = line_of(before, "round-trip");
-    BOOST_TEST(report_of(sh.run(line)).of("round-trip").level != "CRIT", line);  // on a busy machine a few answers are late even so
+    BOOST_TEST(report_of(sh.run(line)).of("round-trip").level != "CRIT",
+               line);  // on a busy machine a few answers are late even so
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_lock_that_is_held_tries_another_name)
@@ -444,11 +473,17 @@ BOOST_AUTO_TEST_CASE(mend_that_shows_something_runs_without_an_error)
     sh.write("password", password);
     redlock::tools::reply const silence{.what = redlock::tools::reply::kind::silence, .text = "it has not answered"};
     redlock::tools::doctor::node_facts f{.name = s.url()};
-    f.place = {.host = "127.0.0.1", .port = std::to_string(s.port()), .user = "default", .password = redlock::tools::password_in("password")};
+    f.place = {.host = "127.0.0.1",
+               .port = std::to_string(s.port()),
+               .user = "default",
+               .password = redlock::tools::password_in("password")};
     f.info = f.settings = f.slow_log = f.sentinels = f.time = silence;
     auto writing = f;
-    writing.info = {.what = redlock::tools::reply::kind::text, .text = "aof_enabled:1\r\naof_last_write_status:ok\r\naof_rewrite_in_progress:1\r\n"};
-    writing.settings = {.what = redlock::tools::reply::kind::text, .text = "appendfsync:always\r\nno-appendfsync-on-rewrite:no\r\n"};
+    writing.round_trips = {1ms};
+    writing.info = {.what = redlock::tools::reply::kind::text,
+                    .text = "aof_enabled:1\r\naof_last_write_status:ok\r\naof_rewrite_in_progress:1\r\n"};
+    writing.settings = {.what = redlock::tools::reply::kind::text,
+                        .text = "appendfsync:always\r\nno-appendfsync-on-rewrite:no\r\n"};
 
     std::size_t count = 0;
     for (auto const& found : redlock::tools::doctor::judge({f, writing}, {}, {"version"})) {

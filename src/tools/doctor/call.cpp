@@ -31,8 +31,10 @@ std::string words_of(options const& all)
 call call::with(std::string_view option, std::string value) const
 {
     auto changed = *this;
-    constexpr std::string_view common[] = {password_option, "--ca-file", "--certificate-file", "--private-key-file", "--node-timeout"};
-    set_option(std::ranges::find(common, option) != std::end(common) ? changed.of_all : changed.own, option, std::move(value));
+    constexpr std::string_view common[] = {password_option, "--ca-file", "--certificate-file", "--private-key-file",
+                                           "--node-timeout"};
+    set_option(std::ranges::find(common, option) != std::end(common) ? changed.of_all : changed.own, option,
+               std::move(value));
     if (option == password_option)
         changed.names_nodes = true;  // without passwords: one in a URL comes before the file
     return changed;

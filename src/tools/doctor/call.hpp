@@ -10,8 +10,8 @@ namespace redlock::tools::doctor {
 
 /** How the doctor was called, for the lines that it prints.
 
-    A line repeats the nodes and the options of the call, with one thing changed. It never holds a password: a password file is named again, and what
-    stood in the environment or in a configuration file is left there.
+    A line repeats the nodes and the options of the call, with one thing changed. It never holds a password. A password
+    file is named again. A password in the environment or in a configuration file stays there.
 */
 struct call {
     struct node {

@@ -44,7 +44,8 @@ findings judge(std::vector<node_facts> const&, demands const&, std::vector<std::
 bool needs_administrator(node_facts const&, demands const&);
 
 /// The finding that a question was refused or not answered, with the line to run instead.
-finding unread(node_facts const&, demands const&, reply const& refusal, std::string_view what, std::string_view command);
+finding unread(node_facts const&, demands const&, reply const& refusal, std::string_view what,
+               std::string_view command);
 
 /// The line that gives the user of @p f a permission.
 std::string allow(node_facts const& f, std::string_view rule);

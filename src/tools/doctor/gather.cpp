@@ -177,9 +177,10 @@ asio::awaitable<bool> may_change_users(server& s, std::string user)
     co_return !answer.failed();
 }
 
-// The user of the address, or the default user if it needs no password. It is asked for only if there is something to mend, as a refusal leaves a
-// line in ACL LOG.
-asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place, redlock::config const& c)
+// The user of the address, or the default user if it needs no password. It is asked for only if there is something to
+// mend, as a refusal leaves a line in ACL LOG.
+asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place,
+                                                               redlock::config const& c)
 {
     if (co_await may_change_users(s, place.user))
         co_return server_user{place.user, place.password};
@@ -238,7 +239,9 @@ asio::awaitable<node_facts> look_at(std::string url, std::string password, redlo
 asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands d)
 {
     auto const executor = co_await asio::this_coro::executor;
-    auto const start = [&](std::size_t i) { return asio::co_spawn(executor, look_at(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred); };
+    auto const start = [&](std::size_t i) {
+        return asio::co_spawn(executor, look_at(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred);
+    };
     std::vector<decltype(start(0))> looks;
     for (std::size_t i = 0; i < c.nodes.size(); ++i)
         looks.push_back(start(i));

@@ -101,10 +101,12 @@ findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vect
 bool needs_administrator(node_facts const& f, demands const& d)
 {
     auto const client = f.place.admin_client();
-    return std::ranges::any_of(judge(f, d, {}), [&](finding const& found) { return found.mend.find(client) != found.mend.npos; });
+    return std::ranges::any_of(judge(f, d, {}),
+                               [&](finding const& found) { return found.mend.find(client) != found.mend.npos; });
 }
 
-finding unread(node_facts const& f, demands const& d, reply const& refusal, std::string_view what, std::string_view command)
+finding unread(node_facts const& f, demands const& d, reply const& refusal, std::string_view what,
+               std::string_view command)
 {
     bool const is_silence = refusal.what == reply::kind::silence;
     auto const verb = is_silence ? "is not answered" : "is refused";

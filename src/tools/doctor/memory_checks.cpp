@@ -28,7 +28,9 @@ findings eviction(node_facts const& f, demands const&)
     finding found{.values = {{"maxmemory_bytes", limit}, {"used_memory_bytes", used}, {"evicted_keys", evicted}}};
     if (evicts && limit > 0) {
         found.level = level::critical;
-        found.why = fmt::format("with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so the library refuses it", policy, in_bytes(static_cast<double>(limit)));
+        found.why = fmt::format(
+            "with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so the library refuses it",
+            policy, in_bytes(static_cast<double>(limit)));
         found.mend = set_setting(f, "maxmemory-policy noeviction");
     } else if (evicted > 0) {
         found.level = level::warning;
@@ -52,7 +54,9 @@ findings durability(node_facts const& f, demands const& d)
     auto const state = durability_of(f);
     auto const after = fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
     // A server without a configuration file cannot rewrite it.
-    auto const keep = f.info.field("config_file").empty() ? std::string() : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
+    auto const keep = f.info.field("config_file").empty()
+                          ? std::string()
+                          : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
     if (state.lacks == durability_state::lack::nothing)
         return {{.why = "it has a durable log, and votes at once after a restart"}};
     finding found{.level = level::warning};
@@ -62,8 +66,9 @@ findings durability(node_facts const& f, demands const& d)
     case durability_state::lack::log:
         found.why = "appendonly is no: " + after;
         // In this order: docs/fencing.md.
-        found.mend = fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE", set_setting(f, "appendfsync always"),
-                                 set_setting(f, "no-appendfsync-on-rewrite no"), set_setting(f, "appendonly yes"));
+        found.mend = fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE",
+                                 set_setting(f, "appendfsync always"), set_setting(f, "no-appendfsync-on-rewrite no"),
+                                 set_setting(f, "appendonly yes"));
         break;
     case durability_state::lack::written:
         found.level = level::critical;
@@ -86,7 +91,8 @@ findings durability(node_facts const& f, demands const& d)
     return {std::move(found)};
 }
 
-// A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as numbers.
+// A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as
+// numbers.
 std::string line_for(std::string const& client, std::vector<std::string> const& words)
 {
     std::string line = client, prompt;
@@ -123,23 +129,30 @@ findings keys(node_facts const& f, demands const& d)
     if (k.refusal.failed())
         return {unread(f, d, k.refusal, "keys", k.refused)};
     findings all;
-    auto const in_database = [&](std::string const& client) { return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database); };
+    auto const in_database = [&](std::string const& client) {
+        return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database);
+    };
     if (k.endless.count > 0)
         all.push_back({.level = level::warning,
-                       .why = fmt::format("{} without an expiry, which nobody releases: {}; {}", counted(static_cast<std::int64_t>(k.endless.count), "key"), listed(k.endless, false),
-                                          looked_at(f, d)),
-                       .mend = line_for(in_database(f.place.client()), {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
+                       .why = fmt::format("{} without an expiry, which nobody releases: {}; {}",
+                                          counted(static_cast<std::int64_t>(k.endless.count), "key"),
+                                          listed(k.endless, false), looked_at(f, d)),
+                       .mend = line_for(in_database(f.place.client()),
+                                        {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
                        .values = {{"endless_keys", k.endless.count}}});
     if (k.foreign.count > 0) {
         auto const& key = k.foreign.first.front().first;
         all.push_back({.level = level::warning,
-                       .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}", counted(static_cast<std::int64_t>(k.foreign.count), "key"),
+                       .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}",
+                                          counted(static_cast<std::int64_t>(k.foreign.count), "key"),
                                           listed(k.foreign, true), looked_at(f, d)),
-                       .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key}) + "  # or choose another --prefix",
+                       .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key})
+                             + "  # or choose another --prefix",
                        .values = {{"foreign_keys", k.foreign.count}}});
     }
     if (all.empty())
-        all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)), .values = {{"keys", k.found}}});
+        all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)),
+                       .values = {{"keys", k.found}}});
     return all;
 }
 
@@ -160,7 +173,8 @@ findings counters(node_facts const& f, demands const& d)
     if (limit > 0 && bytes * 2 > limit) {
         found.level = level::warning;
         found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
-        found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2)) + "  # and fence fewer names: docs/fencing.md";
+        found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2))
+                   + "  # and fence fewer names: docs/fencing.md";
     }
     return {std::move(found)};
 }

@@ -51,9 +51,14 @@ std::string not_tried(uses const& u)
 // The line that prints what the user must be allowed.
 std::string print_rules(node_facts const& f, demands const& d)
 {
-    auto line = d.prefix == demands().prefix ? std::string("redlock acl") : fmt::format("redlock --prefix {} acl", shell_word(d.prefix));
+    auto line = d.prefix == demands().prefix ? std::string("redlock acl")
+                                             : fmt::format("redlock --prefix {} acl", shell_word(d.prefix));
     line += " --user " + shell_word(f.place.user);
-    for (auto const& [is_used, option] : {std::pair(d.used.fencing, "--fencing"), {d.used.waiting, "--waiting"}, {d.used.shared, "--shared"}, {d.used.sets, "--sets"}, {f.place.database != 0, "--select"}}) {
+    for (auto const& [is_used, option] : {std::pair(d.used.fencing, "--fencing"),
+                                          {d.used.waiting, "--waiting"},
+                                          {d.used.shared, "--shared"},
+                                          {d.used.sets, "--sets"},
+                                          {f.place.database != 0, "--select"}}) {
         if (is_used)
             line += fmt::format(" {}", option);
     }
@@ -71,9 +76,10 @@ findings permissions_of(node_facts const& f, demands const& d)
                        .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix), printable(d.probe)),
                        .mend = d.call.with("--probe", d.probe + "-2").line()});
     else if (failed && all.empty())
-        all.push_back({.level = level::critical,
-                       .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
-                       .mend = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
+        all.push_back(
+            {.level = level::critical,
+             .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
+             .mend = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
     else if (!failed && all.empty())
         all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
     return all;
@@ -84,7 +90,9 @@ findings settings(node_facts const& f, demands const& d)
 {
     if (f.is_server)
         return {};
-    return {{.level = level::unknown, .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at", .mend = without_check(d, "settings")}};
+    return {{.level = level::unknown,
+             .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at",
+             .mend = without_check(d, "settings")}};
 }
 
 constexpr std::array all_of_permission{

@@ -28,19 +28,24 @@ bool is_out_of_date(server_certificate const& c, demands const& d)
     return c.ends <= d.now || c.begins > d.now;
 }
 
-// A restart makes a server read its certificate again. Nobody can change a setting over TLS meanwhile: redis-cli does not trust the server either.
+// A restart makes a server read its certificate again. Nobody can change a setting over TLS meanwhile: redis-cli does
+// not trust the server either.
 std::string mend_certificate(node_facts const& f, demands const& d)
 {
     auto const& c = *f.certificate;
     if (is_out_of_date(c, d))
-        return fmt::format("systemctl restart redis-server  # on {}, with a new certificate in its tls-cert-file and tls-key-file", host_of(f));
+        return fmt::format(
+            "systemctl restart redis-server  # on {}, with a new certificate in its tls-cert-file and tls-key-file",
+            host_of(f));
     if (!c.complaint.empty())
-        return d.call.with("--ca-file", std::string(some_file)).line() + "  # FILE: the authority that has signed its certificate";
+        return d.call.with("--ca-file", std::string(some_file)).line()
+             + "  # FILE: the authority that has signed its certificate";
     auto const file = [&](char const* name, char const* otherwise) {
         auto const path = f.settings.field(name);
         return path.empty() ? std::string(otherwise) : shell_word(path);
     };
-    return set_setting(f, fmt::format("tls-cert-file {} tls-key-file {}", file("tls-cert-file", "CERTIFICATE"), file("tls-key-file", "KEY")))
+    return set_setting(f, fmt::format("tls-cert-file {} tls-key-file {}", file("tls-cert-file", "CERTIFICATE"),
+                                      file("tls-key-file", "KEY")))
          + "  # when these files hold a new certificate and its key";
 }
 
@@ -50,15 +55,17 @@ finding other_transport(node_facts const& f, demands const& d)
     auto other = f.place;
     other.has_tls = !f.place.has_tls;
     return {.level = level::critical,
-            .why = f.place.has_tls ? fmt::format("it does not speak TLS on this port ({}): without TLS its URL begins with redis://", printable(f.hello.text))
-                                   : fmt::format("it wants TLS on this port ({}): then its URL begins with rediss://", printable(f.hello.text)),
+            .why = fmt::format("{} on this port ({}): {} its URL begins with {}://",
+                               f.place.has_tls ? "it does not speak TLS" : "it wants TLS", printable(f.hello.text),
+                               f.place.has_tls ? "without TLS" : "with TLS", f.place.has_tls ? "redis" : "rediss"),
             .mend = d.call.with_node(f.name, other.url()).line()};
 }
 
 std::string mend_silence(node_facts const& f, demands const& d)
 {
     if (f.hello.text.find("certificate required") != f.hello.text.npos)
-        return d.call.with("--certificate-file", "CERTIFICATE").with("--private-key-file", "KEY").line() + "  # of a client that the server trusts";
+        return d.call.with("--certificate-file", "CERTIFICATE").with("--private-key-file", "KEY").line()
+             + "  # of a client that the server trusts";
     auto const& c = f.certificate;
     bool const is_trusted = !c || !c->unread.empty() || (c->complaint.empty() && !is_out_of_date(*c, d));
     return is_trusted ? fmt::format("systemctl restart redis-server  # on {}", host_of(f)) : mend_certificate(f, d);
@@ -76,22 +83,29 @@ findings reachable(node_facts const& f, demands const& d)
         return {{.why = "it answers"}};
     if (f.is_other_transport)
         return {other_transport(f, d)};
-    return {{.level = level::critical, .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)), .mend = mend_silence(f, d)}};
+    return {{.level = level::critical,
+             .why = fmt::format("it does not answer ({}), so it does not vote", printable(f.hello.text)),
+             .mend = mend_silence(f, d)}};
 }
 
 // A server that has as many clients as it may refuses this one, too: it gets in when another leaves.
 std::string raise_maxclients(node_facts const& f)
 {
     auto const client = f.place.admin_client();
-    return fmt::format("until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && {0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; "
-                       "do sleep 1; done  # it gets in when a client leaves: close idle ones",
-                       client);
+    return fmt::format(
+        "until n=$({0} CONFIG GET maxclients | tee /dev/stderr | grep -x '[0-9][0-9]*') && "
+        "{0} CONFIG SET maxclients $((n * 2)) | tee /dev/stderr | grep -q OK; do sleep 1; done"
+        "  # it gets in when a client leaves: close idle ones",
+        client);
 }
 
 // In protected mode a server without a password lets in its own host only.
 std::string set_password(node_facts const& f)
 {
-    return fmt::format("head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass  # on {2}; {0}: its first line is the new password", some_file, f.place.port, host_of(f));
+    return fmt::format(
+        "head -n 1 {0} | tr -d '\\n' | redis-cli -p {1} -x CONFIG SET requirepass"
+        "  # on {2}; {0}: its first line is the new password",
+        some_file, f.place.port, host_of(f));
 }
 
 std::string mend_login(node_facts const& f, demands const& d)
@@ -116,7 +130,8 @@ findings login(node_facts const& f, demands const& d)
     if (!f.hello.failed())
         return {{.why = fmt::format("the server lets in the user {}", printable(f.place.user))}};
     return {{.level = level::critical,
-             .why = fmt::format("the server does not let in the user {}: {}", printable(f.place.user), printable(f.hello.text)),
+             .why = fmt::format("the server does not let in the user {}: {}", printable(f.place.user),
+                                printable(f.hello.text)),
              .mend = mend_login(f, d)}};
 }
 

@@ -18,7 +18,8 @@ namespace redlock::tools::doctor {
 namespace {
 
 // These do not change what is found.
-constexpr std::array<std::string_view, 9> left_out{"url", "owner", "output", "color", "verbose", "quiet", "watch", "help", "version"};
+constexpr std::array<std::string_view, 9> left_out{"url",   "owner", "output", "color",  "verbose",
+                                                   "quiet", "watch", "help",   "version"};
 
 // As is the first line of a file that was written on Windows.
 bool ends_in_cr(std::string const& path)

@@ -42,7 +42,8 @@ finding replica_of_its_primary(node_facts const& f, demands const& d)
                 .why = "it is a replica, and a replica does not vote: name its primary",
                 .mend = f.place.admin_client() + " INFO replication  # master_host and master_port are the primary"};
     return {.level = level::critical,
-            .why = fmt::format("it is a replica of {}:{}, and a replica does not vote: name the primary in its place", printable(host), port),
+            .why = fmt::format("it is a replica of {}:{}, and a replica does not vote: name the primary in its place",
+                               printable(host), port),
             .mend = name_primary(f, d, host, port)};
 }
 
@@ -50,13 +51,19 @@ finding replica_of_its_primary(node_facts const& f, demands const& d)
 std::string through_sentinel(node_facts const& f, demands const& d)
 {
     auto const service = f.services.elements.empty() ? std::string("NAME") : f.services.elements.front().field("name");
-    return d.call.with_node(f.name, fmt::format("redis{}-sentinel://{}/{}", f.place.has_tls ? "s" : "", f.place.host_and_port(), service)).line();
+    return d.call
+        .with_node(f.name, fmt::format("redis{}-sentinel://{}/{}", f.place.has_tls ? "s" : "", f.place.host_and_port(),
+                                       service))
+        .line();
 }
 
 std::string through_cluster(node_facts const& f, demands const& d)
 {
     auto const whose = f.place.user == "default" ? std::string() : percent_encoded(f.place.user) + '@';
-    return d.call.with_node(f.name, fmt::format("redis{}-cluster://{}{}", f.place.has_tls ? "s" : "", whose, f.place.host_and_port())).line();
+    return d.call
+        .with_node(f.name,
+                   fmt::format("redis{}-cluster://{}{}", f.place.has_tls ? "s" : "", whose, f.place.host_and_port()))
+        .line();
 }
 
 findings role(node_facts const& f, demands const& d)
@@ -68,7 +75,8 @@ findings role(node_facts const& f, demands const& d)
                  .mend = through_sentinel(f, d)}};
     if (mode == "cluster")
         return {{.level = level::critical,
-                 .why = "it is a member of a cluster and keeps only some of the keys: name the cluster, which is one node, or independent servers",
+                 .why = "it is a member of a cluster and keeps only some of the keys: name the cluster, which is one "
+                        "node, or independent servers",
                  .mend = through_cluster(f, d)}};
     if (role != "master")
         return {replica_of_its_primary(f, d)};
@@ -81,8 +89,11 @@ findings replicas(node_facts const& f, demands const& d)
     if (count == 0)
         return {{.why = "no replicas are attached"}};
     return {{.level = level::warning,
-             .why = fmt::format("{} attached: a replica that becomes the primary may miss a lock that is held", count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
-             .mend = fmt::format("{} INFO replication  # lists them: promote none before the primary has been down for {} (max_ttl)", f.place.client(), in_words(d.max_ttl)),
+             .why = fmt::format("{} attached: a replica that becomes the primary may miss a lock that is held",
+                                count == 1 ? "a replica is" : fmt::format("{} replicas are", count)),
+             .mend = fmt::format(
+                 "{} INFO replication  # lists them: promote none before the primary has been down for {} (max_ttl)",
+                 f.place.client(), in_words(d.max_ttl)),
              .values = {{"replicas", count}}}};
 }
 
@@ -93,9 +104,12 @@ findings sentinel(node_facts const& f, demands const&)
     if (count == 0)
         return {{.why = "no Sentinel watches it"}};
     return {{.level = f.number("connected_slaves") > 0 ? level::critical : level::warning,
-             .why = fmt::format("{} it: after a failover the new primary may miss a lock that is held; name the service, which is quarantined then",
+             .why = fmt::format("{} it: after a failover the new primary may miss a lock that is held; name the "
+                                "service, which is quarantined then",
                                 count == 1 ? "a Sentinel watches" : fmt::format("{} Sentinels watch", count)),
-             .mend = f.place.admin_client() + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
+             .mend = f.place.admin_client()
+                   + " SUBSCRIBE __sentinel__:hello | sed -n '/,/{p;q;}'"
+                     "  # HOST,PORT,ID,EPOCH,NAME,…: use redis-sentinel://HOST:PORT/NAME",
              .values = {{"sentinels", count}}}};
 }
 
@@ -141,14 +155,17 @@ findings clients(node_facts const& f, demands const&)
     auto const limit = std::max(f.number("maxclients"), f.setting("maxclients").value_or(0));
     auto const used = f.number("connected_clients"), rejected = f.number("rejected_connections");
     if (limit == 0)
-        return {{.level = level::unknown, .why = "its limit of clients is not known", .mend = f.place.admin_client() + " CONFIG GET maxclients"}};
+        return {{.level = level::unknown,
+                 .why = "its limit of clients is not known",
+                 .mend = f.place.admin_client() + " CONFIG GET maxclients"}};
     finding found{.values = {{"clients", used}, {"maxclients", limit}, {"rejected", rejected}}};
     found.level = used * 20 > limit * 19 ? level::critical : used * 5 > limit * 4 || rejected > 0 ? level::warning : level::ok;
     found.why = fmt::format("{} of {} clients are connected", used, limit);
     if (rejected > 0)
         found.why += fmt::format(", and {} refused since its start", rejected == 1 ? "one was" : fmt::format("{} were", rejected));
     if (found.level != level::ok)
-        found.mend = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2)) : f.place.admin_client() + " CONFIG RESETSTAT";
+        found.mend = used * 5 > limit * 4 ? set_setting(f, fmt::format("maxclients {}", limit * 2))
+                                          : f.place.admin_client() + " CONFIG RESETSTAT";
     return {std::move(found)};
 }
 
@@ -157,7 +174,10 @@ findings timeout(node_facts const& f, demands const&)
 {
     auto const seconds = f.setting("timeout").value_or(0);
     if (seconds == 0 || seconds >= 5)
-        return {{.why = seconds == 0 ? "it closes no idle connections" : fmt::format("it closes connections that are idle for {} s; those of locks are never idle so long", seconds)}};
+        return {{.why = seconds == 0 ? "it closes no idle connections"
+                                     : fmt::format("it closes connections that are idle for {} s; those of locks are "
+                                                   "never idle so long",
+                                                   seconds)}};
     return {{.level = level::warning,
              .why = fmt::format("it closes connections that are idle for {} s: those of locks may have to be opened again and again", seconds),
              .mend = set_setting(f, "timeout 0")}};
@@ -168,9 +188,11 @@ findings slow_log(node_facts const& f, demands const& d)
     auto const threshold = f.setting("slowlog-log-slower-than").value_or(-1);
     auto const limit = std::chrono::microseconds(d.node_timeout).count();
     if (threshold < 0 || threshold > limit)
-        return {{.level = level::unknown,
-                 .why = fmt::format("commands that take longer than node_timeout ({}) do not come into its slow log", in_words(d.node_timeout)),
-                 .mend = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
+        return {
+            {.level = level::unknown,
+             .why = fmt::format("commands that take longer than node_timeout ({}) do not come into its slow log",
+                                in_words(d.node_timeout)),
+             .mend = set_setting(f, fmt::format("slowlog-log-slower-than {}", std::min<std::int64_t>(limit, 10'000)))}};
     auto const since = (f.last_time ? f.last_time->theirs : std::chrono::microseconds(d.now.time_since_epoch())) - 1h;
     std::int64_t count = 0, slowest = 0;
     std::string command;

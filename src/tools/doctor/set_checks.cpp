@@ -32,10 +32,12 @@ findings number_of_nodes(nodes const& all, demands const& d)
     if (n == 1) {
         found.level = level::warning;
         found.why = "with one node a lock is as good as that server's memory, and nobody gets a lock while it is down";
-        found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line() + "  # three servers that do not fail together";
+        found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line()
+                   + "  # three servers that do not fail together";
     } else if (n % 2 == 0) {
         found.level = level::warning;
-        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n, (n - 1) / 2, n - 1);
+        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n,
+                                (n - 1) / 2, n - 1);
         found.mend = d.call.with_another_node(another_node).line() + "  # one more";
     } else {
         found.why = fmt::format("of {} nodes {} may fail", n, (n - 1) / 2);
@@ -73,7 +75,8 @@ call for_all_but_first(call c, std::vector<std::string> const& names, Change cha
 // A server whose run_id is not known.
 std::string ask_for_run_id(nodes const& all)
 {
-    auto const& f = *std::ranges::find_if(all, [](auto const& n) { return n.is_server && n.info.field("run_id").empty(); });
+    auto const& f =
+        *std::ranges::find_if(all, [](auto const& n) { return n.is_server && n.info.field("run_id").empty(); });
     return is_forbidden(f.info) ? allow(f, "+info") : f.place.client() + " INFO server  # run_id";
 }
 
@@ -82,11 +85,17 @@ findings same_server(nodes const& all, demands const& d)
     findings found;
     for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
         found.push_back({.level = level::critical,
-                         .why = fmt::format("{} are one server, which has one vote: the library refuses the others", fmt::join(names, " and ")),
-                         .mend = for_all_but_first(d.call, names, [](auto const& c, auto const& name) { return c.without_node(name); }).line() + "  # and other servers"});
+                         .why = fmt::format("{} are one server, which has one vote: the library refuses the others",
+                                            fmt::join(names, " and ")),
+                         .mend = for_all_but_first(d.call, names,
+                                                   [](auto const& c, auto const& name) { return c.without_node(name); })
+                                     .line()
+                               + "  # and other servers"});
     bool const are_known = std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
     if (found.empty() && !are_known && all.size() > 1)
-        found.push_back({.level = level::unknown, .why = "two addresses may lead to one server: not all servers have answered INFO", .mend = ask_for_run_id(all)});
+        found.push_back({.level = level::unknown,
+                         .why = "two addresses may lead to one server: not all servers have answered INFO",
+                         .mend = ask_for_run_id(all)});
     else if (found.empty())
         found.push_back({.why = "all addresses lead to different servers"});
     return found;
@@ -100,9 +109,13 @@ findings same_host(nodes const& all, demands const& d)
         if (std::ranges::find(told, names) != told.end())
             continue;
         told.push_back(names);
-        found.push_back({.level = level::warning,
-                         .why = fmt::format("{} are on one host ({}) and fail together", fmt::join(names, " and "), address),
-                         .mend = for_all_but_first(d.call, names, [](auto const& c, auto const& name) { return c.with_node(name, another_node); }).line() + "  # a host for each"});
+        found.push_back(
+            {.level = level::warning,
+             .why = fmt::format("{} are on one host ({}) and fail together", fmt::join(names, " and "), address),
+             .mend = for_all_but_first(d.call, names,
+                                       [](auto const& c, auto const& name) { return c.with_node(name, another_node); })
+                         .line()
+                   + "  # a host for each"});
     }
     if (found.empty())
         found.push_back({.why = "by their addresses, each has a host of its own"});
@@ -133,14 +146,18 @@ findings same_settings(nodes const& all, demands const& d)
         // This tool is strict by default, and programs are automatic: both are as safe as the automatic ones.
         bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
         if (values.size() > 1)
-            found.push_back({.level = is_usual ? level::ok : level::warning,
-                             .why = fmt::format("clients within the last hour had different settings: {} was {}", name, fmt::join(values, " and ")),
-                             .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
+            found.push_back(
+                {.level = is_usual ? level::ok : level::warning,
+                 .why = fmt::format("clients within the last hour had different settings: {} was {}", name,
+                                    fmt::join(values, " and ")),
+                 .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
     }
     if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
         return {};  // other stores keep no settings
     if (found.empty() && !are_known)
-        found.push_back({.level = level::unknown, .why = "the settings of the clients could not be read", .mend = ask_for_settings(all, d)});
+        found.push_back({.level = level::unknown,
+                         .why = "the settings of the clients could not be read",
+                         .mend = ask_for_settings(all, d)});
     else if (found.empty())
         found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour" : "all clients within the last hour had the same settings"});
     return found;
@@ -156,7 +173,8 @@ findings votes(nodes const& all, demands const& d)
     if (granted < majority)
         found.mend = d.call.line() + "  # when the other findings are mended";
     else if (granted < all.size())
-        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), granted - majority);
+        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(),
+                                 granted - majority);
     return {std::move(found)};
 }
 

@@ -36,18 +36,25 @@ std::string in_ms(microseconds t)
 findings round_trip(node_facts const& f, demands const& d)
 {
     if (f.round_trips.empty())
-        return {{.level = level::unknown, .why = "it stopped answering while round trips were measured", .mend = f.place.client() + " --latency"}};
+        return {{.level = level::unknown,
+                 .why = "it stopped answering while round trips were measured",
+                 .mend = f.place.client() + " --latency"}};
     auto const p50 = percentile(f.round_trips, 50), p99 = percentile(f.round_trips, 99);
     finding found{.values = {{"p50_ms", std::chrono::ceil<milliseconds>(p50).count()}, {"p99_ms", std::chrono::ceil<milliseconds>(p99).count()}}};
     auto const measured = fmt::format("p50 {}, p99 {} of {} round trips", in_ms(p50), in_ms(p99), f.round_trips.size());
     if (p99 > d.node_timeout) {
         found.level = p50 > d.node_timeout ? level::critical : level::warning;
         found.why = fmt::format("{}: {} votes come after node_timeout ({}), and do not count", measured, p50 > d.node_timeout ? "most" : "some", in_words(d.node_timeout));
-        found.mend = d.call.with("--node-timeout", fmt::format("{}ms", std::chrono::ceil<milliseconds>(4 * p99).count())).line() + "  # and config::node_timeout in your programs";
+        found.mend =
+            d.call.with("--node-timeout", fmt::format("{}ms", std::chrono::ceil<milliseconds>(4 * p99).count()))
+                .line()
+          + "  # and config::node_timeout in your programs";
     } else if (p99 > d.ttl / 10) {
         found.level = level::warning;
         found.why = fmt::format("{}: more than a tenth of the ttl ({}) goes by before a lock is held", measured, in_words(d.ttl));
-        found.mend = d.call.with("--ttl", fmt::format("{}ms", std::chrono::ceil<milliseconds>(20 * p99).count())).line() + "  # and acquire_options::ttl in your programs";
+        found.mend =
+            d.call.with("--ttl", fmt::format("{}ms", std::chrono::ceil<milliseconds>(20 * p99).count())).line()
+          + "  # and acquire_options::ttl in your programs";
     } else {
         found.why = fmt::format("{}, well within node_timeout ({}) and ttl ({})", measured, in_words(d.node_timeout), in_words(d.ttl));
     }
@@ -71,7 +78,8 @@ findings clock(node_facts const& f, demands const& d)
     auto const offset_ms = std::chrono::duration_cast<milliseconds>(offset);
     auto const shown = in_words(milliseconds(std::abs(offset_ms.count())));
     finding found{.values = {{"offset_ms", offset_ms.count()}, {"rate_ppm", std::llround(rate * 1e6)}, {"rate_error_ppm", std::llround(uncertain * 1e6)}}};
-    found.mend = fmt::format("timedatectl set-ntp true  # on {} and on this host", f.place.host.empty() ? "this host" : f.place.host);
+    found.mend = fmt::format("timedatectl set-ntp true  # on {} and on this host",
+                             f.place.host.empty() ? "this host" : f.place.host);
     if (std::abs(rate) - uncertain > d.drift_factor) {
         bool const gains = rate > 0;
         found.level = gains ? level::critical : level::warning;
