@@ -214,8 +214,8 @@ public:
 
         An upgrade is tried once, unless the lock is @ref mode::upgradeable. (Two readers that waited for each other to
         leave would deadlock.) Afterwards @ref mode is exclusive, and renewals keep it so. With `config::fencing` the
-        lock has a new, higher @ref fencing_token. Its validity counts from the start of the upgrade, so @ref
-        valid_until may become earlier.
+        lock has a new, higher @ref fencing_token. Its validity counts from the start of the upgrade, so
+        @ref valid_until may become earlier.
 
         A lock can be upgraded once. After a downgrade, release it and acquire another one. If the handle is released,
         the call ends. Handles that have joined an @ref mode::upgradeable lock are upgradeable, too.
@@ -276,9 +276,8 @@ public:
 
     /** Downgrades an upgraded lock: it is shared again, and other readers can acquire it.
 
-        The lock counts as shared from the call on, whatever the outcome: see @ref mode. It keeps its @ref
-        fencing_token, its
-        @ref valid_until, and its place: nobody holds the lock exclusively in between.
+        The lock counts as shared from the call on, whatever the outcome: see @ref mode. It keeps its
+        @ref fencing_token, its @ref valid_until, and its place: nobody holds the lock exclusively in between.
 
         @par Completes
         - without an error: a majority of the nodes grants the lock to other readers;

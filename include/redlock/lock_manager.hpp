@@ -350,7 +350,7 @@ public:
         `void(error_code, lock)`
 
         @par Errors
-        - @ref errc::lost : no majority of the nodes has the lock, or not any more. The manager deletes the rest in the
+        - @ref errc::lost : no majority of the nodes has the lock. The manager deletes the rest in the
           background.
         - @ref errc::no_quorum, @ref errc::quarantined, @ref errc::validity_exhausted : as for @ref async_acquire,
           during all of `acquire_options::wait`. Nothing is deleted; nodes that have agreed keep the lock for the ttl.
@@ -459,8 +459,8 @@ public:
     /** Stops the manager.
 
         - It grants no new locks, and aborts waiting operations.
-        - It tells holders to stop: it completes @ref basic_lock::async_wait_lost, and cancels the bodies of @ref
-          with_lock.
+        - It tells holders to stop: it completes @ref basic_lock::async_wait_lost, and cancels the bodies of
+          @ref with_lock.
         - It cleans up the keys that are left behind, and closes the connections.
 
         The manager keeps a lock until its holder has let go of it. With a body: until the body has ended, with renewal

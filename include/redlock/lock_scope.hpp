@@ -86,8 +86,8 @@ public:
 
         `lock::resources` are the names in @p resources. A handle on more than one lock is held as long as each of them
         is, and valid as long as the one that ends first. It extends and releases each of them, and is lost when one of
-        them is. Its `lock::token` is that of one of them. If the scope holds a lock exclusively, a request for @ref
-        mode::shared gets a handle on it, which stays exclusive.
+        them is. Its `lock::token` is that of one of them. If the scope holds a lock exclusively, a request for
+        @ref mode::shared gets a handle on it, which stays exclusive.
 
         **Validity.** `lock::valid_until` is at least that of a lock which is acquired now with the same ttl. If less is
         left of a lock that is held, it is extended first. If it was renewed before, for a ttl at least as long, half of

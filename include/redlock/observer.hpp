@@ -208,9 +208,9 @@ struct keys_left {
     Use it for metrics, traces and logs. For decisions, use the results of the calls.
 
     Each event is sent once, in the order of time and of log lines. The order for one lock is @ref acquisition_begun,
-    each @ref round_decided, @ref acquired, any number of @ref extended and @ref extension_failed, and one of @ref
-    released, @ref detached and @ref lost. So acquisitions begun are always acquisitions ended plus those under way.
-    Locks acquired (joined ones not counted) are always locks ended plus those held.
+    each @ref round_decided, @ref acquired, any number of @ref extended and @ref extension_failed, and one of
+    @ref released, @ref detached and @ref lost. So acquisitions begun are always acquisitions ended plus those under
+    way. Locks acquired (joined ones not counted) are always locks ended plus those held.
 
     @par Calls
     The manager calls the observer on its own strand, soon after the event, whose time is `when`. Each call is in a pass
