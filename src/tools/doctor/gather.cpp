@@ -204,10 +204,10 @@ asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock:
     untouched.connect_timeout = c.connect_timeout;
     if (other.has_tls)
         co_return (co_await certificate_of(other.url(), untouched)).unread.empty();
-    server plain(co_await asio::this_coro::executor, other.url(), untouched, limits_of(untouched));
+    server plain(co_await asio::this_coro::executor, other.url(), untouched, {limits_of(untouched).connect, greeting_time});
     std::vector<std::string> question;
     question.emplace_back("PING");
-    auto const answer = co_await plain.ask(std::move(question), greeting_time);
+    auto const answer = co_await plain.ask(std::move(question));
     co_return answer.what != reply::kind::silence;
 }
 
