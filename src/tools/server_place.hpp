@@ -30,7 +30,7 @@ struct server_place {
     bool has_tls = false;
     tls_options tls{};       ///< the files that this takes
     std::string password{};  ///< see server_user::password
-    std::optional<server_user> administrator{};  ///< who may change settings and users, if that is known
+    std::optional<server_user> administrator{};  ///< the user who may change settings and users, if it is known
 
     /// "redis-cli -h 10.0.0.1 -p 6379", to put a command behind it. The user of the address runs it.
     std::string client() const;

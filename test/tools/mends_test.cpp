@@ -122,7 +122,12 @@ void must_mend(shell const& sh, std::string const& call, std::vector<std::string
         auto const ran = sh.run(line);
         BOOST_TEST(ran.status == 0, line << ": " << ran.out << ran.err);
         BOOST_TEST(!is_refused_in(ran), line << ": " << ran.out << ran.err);
-        BOOST_TEST(comes_true([&] { return is_well(look_by(sh, call), what); }), line << ": " << look_by(sh, call).out);
+        doctor_report after;
+        bool const is_mended = comes_true([&] {
+            after = look_by(sh, call);
+            return is_well(after, what);
+        });
+        BOOST_TEST(is_mended, line << ": " << after.out);
     }
 }
 
@@ -217,8 +222,10 @@ BOOST_AUTO_TEST_CASE(mend_of_a_user_who_may_not_connect_allows_it)
     admin.ask({"AUTH", password});
     admin.ask({"ACL", "SETUSER", "app", "on", ">" + password_of_app, "~lock:*", "+@all", "-@admin", "-select"});
 
-    must_mend(shell({"REDISCLI_AUTH=" + password}),
-              fmt::format("redlock -u redis://app:{}@127.0.0.1:{}/1 doctor", password_of_app, s.port()), {"login"});
+    auto const call = fmt::format("redlock -u redis://app:{}@127.0.0.1:{}/1 doctor", password_of_app, s.port());
+    shell const sh({"REDISCLI_AUTH=" + password});
+    BOOST_TEST(holds(line_of(look_by(sh, call), "login"), " --user default ACL SETUSER app +select"));
+    must_mend(sh, call, {"login"});
 }
 
 BOOST_AUTO_TEST_CASE(mend_through_a_unix_socket_keeps_socket_and_database)
@@ -406,7 +413,7 @@ BOOST_AUTO_TEST_CASE(mend_of_a_server_without_room_gets_in_when_a_client_leaves)
     shell const sh;
     auto const call = fmt::format("redlock -u {} doctor", s.url());
     std::string line;
-    BOOST_TEST_REQUIRE(comes_true([&] {  // the server closes the connection, which may come before its words
+    BOOST_TEST_REQUIRE(comes_true([&] {  // the end of the connection may come before the words of the server
         auto const login = look_by(sh, call).all_of("login");
         line = login.empty() ? "" : login.front().mend;
         return !line.empty();

@@ -87,7 +87,7 @@ struct node_facts {
     bool is_other_transport = false;  ///< the port speaks TLS though the address names none, or the other way round
 
     reply hello{}, info{}, settings{}, slow_log{}, sentinels{}, time{}, clients{};
-    reply services{};                 ///< that a Sentinel watches
+    reply services{};                 ///< of a Sentinel: the services that it watches
     std::vector<std::chrono::microseconds> round_trips{};
     std::optional<clock_reading> first_time{}, last_time{};
     std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names

@@ -192,7 +192,7 @@ asio::awaitable<std::optional<server_user>> find_administrator(server& s, server
     co_return std::nullopt;
 }
 
-// Without the password, which must not be sent over a connection that others can read.
+// The question goes out without a password: others may read this connection.
 asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::config const& c)
 {
     if (!place.socket.empty())

@@ -49,7 +49,7 @@ std::string mend_certificate(node_facts const& f, demands const& d)
          + "  # when these files hold a new certificate and its key";
 }
 
-// The library asks for the same.
+// The message of the library says the same.
 finding other_transport(node_facts const& f, demands const& d)
 {
     auto other = f.place;
@@ -88,7 +88,7 @@ findings reachable(node_facts const& f, demands const& d)
              .mend = mend_silence(f, d)}};
 }
 
-// A server that has as many clients as it may refuses this one, too: it gets in when another leaves.
+// A server that has reached maxclients refuses redis-cli, too, until another client leaves.
 std::string raise_maxclients(node_facts const& f)
 {
     auto const client = f.place.admin_client();
@@ -99,7 +99,7 @@ std::string raise_maxclients(node_facts const& f)
         client);
 }
 
-// In protected mode a server without a password lets in its own host only.
+// In protected mode, a server without a password lets in only clients of its own host.
 std::string set_password(node_facts const& f)
 {
     return fmt::format(

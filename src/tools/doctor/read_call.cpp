@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 9> left_out{"url",   "owner", "output", "color",  "verbose",
                                                    "quiet", "watch", "help",   "version"};
 
-// As is the first line of a file that was written on Windows.
+// Whether the first line of the file was written on Windows.
 bool ends_in_cr(std::string const& path)
 {
     std::ifstream file(path);

@@ -72,7 +72,7 @@ call for_all_but_first(call c, std::vector<std::string> const& names, Change cha
     return c;
 }
 
-// A server whose run_id is not known.
+// The line that asks for the run_id of a server that has not told it.
 std::string ask_for_run_id(nodes const& all)
 {
     auto const& f =
