@@ -131,8 +131,9 @@ struct access {
 
 /** A lock that is held. Move-only; empty when default-constructed or moved from.
 
-    Destroying a lock, or assigning to it, releases it in the background, without waiting. A lock may live longer than
-    its manager: it then stays valid as long as it would without renewal.
+    Destroying a lock, or assigning to it, releases it in the background, without waiting. (If there are other handles
+    on it, they keep it: see @ref share.) A lock may live longer than its manager: it then stays valid as long as it
+    would without renewal.
 
     Handlers without an associated executor run on the manager's executor. An empty lock has no executor: its operations
     call the handler before they return.
@@ -180,8 +181,8 @@ public:
     /** Extends the lock: sets its time to live (TTL) on a majority of the nodes to @p ttl from now, but never shortens
         it.
 
-        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most `config::node_timeout`.
-        If the lock is upgraded or downgraded meanwhile, it asks the nodes once more.
+        The lock is still lost when `acquire_options::max_hold` is over. The call takes at most `config::node_timeout`,
+        or a store's longer timeout. If the lock is upgraded or downgraded meanwhile, it asks the nodes once more.
 
         @par Completes
         - without an error: @ref valid_until has moved;

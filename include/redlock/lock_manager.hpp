@@ -49,9 +49,8 @@ REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
 
 /** Acquires distributed locks on a majority (a quorum) of lock servers.
 
-    Make one manager per process and set of servers, and share it. It connects on first use.
-    Open connections are outstanding work: to let `io_context::run` return, wait for @ref async_shutdown or destroy the
-    manager.
+    Make one manager per process and set of servers, and share it. It connects on first use. Open connections are
+    outstanding work: to let `io_context::run` return, wait for @ref async_shutdown, or destroy the manager.
 
     The manager's own work, such as renewal and clean-up, runs on a strand of its executor. Handlers are posted to their
     associated executor, by default the manager's. A handler that blocks every thread of that executor also blocks

@@ -28,7 +28,7 @@ struct acquire_options {
         round, which wins or fails at once.
 
         The operation takes at most `wait`, plus
-        - `config::node_timeout` for the last round;
+        - `config::node_timeout`, or a store's longer timeout, for the last round;
         - `config::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a majority;
         - with `config::fencing`, in place of the first: 2 * (nodes - quorum + 2) * `node_timeout`. The last round may
           need a second one to draw its token. Where another client was ahead, it is repeated at once: at most once for
