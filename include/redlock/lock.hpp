@@ -135,6 +135,11 @@ struct access {
     on it, they keep it: see @ref share.) A lock may live longer than its manager: it then stays valid as long as it
     would without renewal.
 
+    @par Lifetime
+    The handle may be moved or destroyed while its operations run. If it is destroyed, they end as those of a released
+    lock.
+
+    @par Handlers
     Handlers without an associated executor run on the manager's executor. An empty lock has no executor: its operations
     call the handler before they return.
 
@@ -201,6 +206,9 @@ public:
 
         @par Cancellation
         Terminal and partial: completes at once. The servers may have extended the lock nevertheless.
+
+        @param ttl 20 ms to `config::max_ttl`, and longer than `config::node_timeout`.
+        @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>
     auto async_extend(std::chrono::milliseconds ttl, CompletionToken&& token = default_completion_token())

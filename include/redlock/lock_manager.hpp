@@ -59,6 +59,10 @@ REDLOCK_API void start_shutdown(std::shared_ptr<manager_state>, error_handler);
     The destructor does in the background what @ref async_shutdown does. A lock is kept until its holder has let go of
     it, or its validity is over.
 
+    @par Lifetime
+    Operations may run longer than the manager: if they still wait when it is destroyed, they are aborted. The execution
+    context may be destroyed first; later calls then complete with an error.
+
     @tparam Executor The executor of the caller's coroutines and I/O objects; it determines the default completion
     token. If you need no default token, use `lock_manager`, which has the type-erased executor.
 
@@ -444,6 +448,9 @@ public:
 
         @par Cancellation
         All types: completes at once.
+
+        @par Lifetime
+        @p resource is copied.
     */
     template <class CompletionToken = default_completion_token>
     auto async_inspect(std::string resource, CompletionToken&& token = default_completion_token())
@@ -476,6 +483,9 @@ public:
         @par Errors
         - @ref errc::no_quorum : some keys could not be released in time. They expire with their ttl.
         - `asio::error::operation_aborted` : the call was cancelled. The shutdown goes on.
+
+        @par Cancellation
+        All types: completes at once.
     */
     template <class CompletionToken = default_completion_token>
     auto async_shutdown(CompletionToken&& token = default_completion_token())
