@@ -99,8 +99,10 @@ struct config {
     /// million. Only waiters count that waited here when the manager learned of the others. Then the others come first.
     /// Zero: the others come first after each lock.
     ///
-    /// It has two other uses. An acquisition of several resources that waits for some of them is passed by up to so
-    /// many that want one of the others. And so many later readers can join a shared lock: see `acquire_options::mode`.
+    /// It has two other uses:
+    /// - While an acquisition of several resources waits for some of them, up to this many that want one of the others
+    ///   pass it.
+    /// - Up to this many later readers can join a shared lock: see `acquire_options::mode`.
     std::size_t max_handovers = 16;
 
     /** Whether locks have fencing tokens: `lock::fencing_token` is then a number that increases with every acquisition
@@ -135,8 +137,8 @@ struct config {
     /// contain passwords or lock tokens.
     ///
     /// It is called until the shutdown has completed, also when the destructor of the manager has started it in the
-    /// background. It is called at most 200 times in one second, at most 100 of them with debug lines; the rest is only
-    /// counted. That second begins with a line. Empty: no log. To begin with: @ref log_to_stderr.
+    /// background. In one second it is called at most 100 times with debug lines, and at most 100 times with others;
+    /// then it logs how many lines were left out. Empty: no log. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
 
     /// Receives events, for metrics, traces and logs; see @ref observer. Null: no events, and no cost.
