@@ -137,8 +137,8 @@ struct config {
     /// contain passwords or lock tokens.
     ///
     /// It is called until the shutdown has completed, also when the destructor of the manager has started it in the
-    /// background. In one second it is called at most 100 times with debug lines, and at most 100 times with others;
-    /// then it logs how many lines were left out. Empty: no log. To begin with: @ref log_to_stderr.
+    /// background. In one second it is called at most 100 times with debug lines, and 100 times with others. It then
+    /// logs how many lines were left out. Empty: no log. To begin with: @ref log_to_stderr.
     std::function<void(log_level, std::string_view)> log{};
 
     /// Receives events, for metrics, traces and logs; see @ref observer. Null: no events, and no cost.

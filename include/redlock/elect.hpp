@@ -114,9 +114,9 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
 
 /** Leader election: runs @p body on one process at a time, among all that call this with the same name.
 
-    `elect` acquires the lock @p name, and runs @p body under it as `lock_manager::with_lock` does: on a strand of the
-    caller's executor, and cancelled when the lock is lost, before its validity is over. The next step depends on the
-    body:
+    `elect` acquires the lock @p name, and runs @p body under it as `lock_manager::with_lock` does. The body runs on a
+    strand of the caller's executor. It is cancelled when the lock is lost, before its validity is over. The next step
+    depends on the body:
 
     - It returned `elected::done`: `elect` returns. The lock is released, or kept (`elect_options::at_least`).
     - It returned `elected::step_down`: the lock is released. The candidate stands again after
@@ -127,9 +127,10 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     @p body is called again for each term, but never before its previous call has ended. If too few nodes answer or
     vote, `elect` does not end: it tells `elect_options::observe`, and waits.
 
-    **While a process is paused, two bodies may run at once** (a stopped process, swapping, a paused virtual machine):
-    the old leader does not know yet that it has lost the lock. With `config::fencing`, pass `lock::fencing_token()`
-    along with every write of the leader, and let the resource refuse smaller tokens: docs/fencing.md.
+    **While a process is paused, two bodies may run at once.** (A process can be stopped, swapped out, or in a paused
+    virtual machine.) The old leader does not know yet that it has lost the lock. With `config::fencing`, pass
+    `lock::fencing_token()` along with every write of the leader, and let the resource refuse smaller tokens:
+    docs/fencing.md.
 
     @par Completes
     without a result, when the body returned `elected::done`

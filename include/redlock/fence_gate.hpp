@@ -11,8 +11,8 @@ namespace redlock {
 /** Guards a resource within this process by fencing tokens: it refuses the holder of an older lock.
 
     A holder calls @ref enter with `lock::fencing_token()` **before** it reads, and does the rest of its work with
-    @ref run. From then on, smaller tokens are refused. Enter before you read: if the gate sees the token only when the
-    holder writes, an older holder can write in between, and its write is then lost.
+    @ref run. From then on, smaller tokens are refused. Enter before you read. If the gate sees the token only when the
+    holder writes, an older holder can write in between. That write is then lost.
 
     @code
     if (!gate.enter(held.fencing_token()))

@@ -19,7 +19,8 @@ namespace redlock {
     a plain @ref system_error.
 
     Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
-    `what()` is the message of the report: the resource, what went wrong, how many nodes voted, and why others did not.
+    `what()` is the message of the report. It names the resource, what went wrong, how many nodes voted, and why others
+    did not.
 */
 class REDLOCK_API lock_error : public system_error {
 public:

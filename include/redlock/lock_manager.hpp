@@ -139,9 +139,9 @@ public:
         Only the first in the queue asks the nodes. Readers and writers alternate in phases: see
         `acquire_options::mode`. If a round is won too late for the ttl, its acquisition goes to the end of the queue.
 
-        **Several resources.** While an acquisition waits, and after it was denied three times, it keeps the locks that
-        it gets, in the order of the names, until it has all of them or gives up. So acquisitions of single names do not
-        starve it. All acquisitions use the same order, so they do not deadlock. If the first in the queue waits for
+        **Several resources.** After a waiting acquisition was denied three times, it keeps the locks that it gets, in
+        the order of the names. It keeps them until it has all of them or gives up. So acquisitions of single names do
+        not starve it. All acquisitions use the same order, so they do not deadlock. If the first in the queue waits for
         some of its names, up to `config::max_handovers` acquisitions of its other names pass it.
 
         Waiting for a lock while you hold another one that was acquired separately can deadlock: use a @ref lock_scope.
@@ -204,8 +204,8 @@ public:
         lock permit = co_await locks.async_acquire_any(slots("mailer", 8), {.ttl = 10s, .wait = 1min});
         @endcode
 
-        The result is the exclusive lock of that resource, with all its promises: it is extended, lost and released as
-        any lock, and an acquisition of its name waits for it. Its fencing token increases with every acquisition of the
+        The result is the exclusive lock of that resource, with all its promises. It is extended, lost and released as
+        any lock. An acquisition of its name waits for it. Its fencing token increases with every acquisition of the
         *same* resource. Fencing tokens of different resources cannot be compared.
 
         Completion, errors, cancellation and lifetime are those of @ref async_acquire, except:
@@ -251,8 +251,8 @@ public:
         @return what @p body returns
 
         @throws lock_error with an error of @ref async_acquire
-        @throws lock_error with @ref errc::lost, if the lock was lost before @p body had ended, by return or by
-        cancellation; also if no majority of the nodes had the lock any more when it was released
+        @throws lock_error with @ref errc::lost, if the lock was lost before @p body returned, or before it ended by
+        cancellation. Also if no majority of the nodes had the lock any more when it was released.
         @throws lock_error with @ref errc::not_held, if @p body has released or moved the lock
         @throws whatever else @p body throws. If it was cancelled because the manager was stopped, that is
         `asio::error::operation_aborted`.
@@ -375,9 +375,9 @@ public:
         @p ticket is copied. `acquire_options::report` must live until completion.
 
         @param ticket See @ref lock_ticket.
-        @param options These are used: `ttl`, `renew`, `report`, `max_hold` (counted from the start of this call), and
-        `wait`. `wait` is for nodes that do not answer; this call never waits for another holder. Leave `mode` out: it
-        is the ticket's.
+        @param options `ttl`, `renew`, `report`, `max_hold` and `wait` are used. `max_hold` is counted from the start of
+        this call. `wait` is for nodes that do not answer: this call never waits for another holder. Leave `mode` out:
+        it is the ticket's.
         @param token Any completion token.
     */
     template <class CompletionToken = default_completion_token>

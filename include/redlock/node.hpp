@@ -46,7 +46,7 @@ struct node_reply {
     redlock::vote vote = vote::unknown;
     /// For an unknown vote: true if it is certain that the node did not and will not carry out the operation.
     bool untouched = false;
-    /// Why the vote is unknown. `errc::quarantined`: the node carried out the operation and would grant it, but the
+    /// Why the vote is unknown. `errc::quarantined`: the node carried out the operation and would grant it. But the
     /// part of the node that has the key may have forgotten other holders. A node that is quarantined as a whole
     /// grants, and says so by its @ref server_identity.
     error_code error{};
@@ -55,9 +55,9 @@ struct node_reply {
     /// For a granted inspection, and for a denied acquisition that contends: the key's time to live (TTL). Negative:
     /// the key never expires.
     std::chrono::milliseconds remaining{0};
-    /// For a granted acquisition or extension: the node may forget the key this long after the command was sent,
-    /// although the ttl is longer, because the node's own session or lease ends then. The lock is valid for as long as
-    /// a quorum has promised. Zero or less promises nothing.
+    /// For a granted acquisition or extension: how long the node promises to keep the key, from the time when the
+    /// command was sent. The maximum, the default: for the ttl. It is less than the ttl if the node's own session or
+    /// lease ends before. The lock is valid for as long as a quorum has promised. Zero or less promises nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
     /// The fencing counter:
     /// - For a granted acquisition that proposed a token: the counter, if this grant has raised it to the proposal or
@@ -202,8 +202,8 @@ struct node_command {
     std::string_view contender{};
     std::chrono::milliseconds ttl{0};
     /// To acquire or raise with fencing: the proposed token. Otherwise 0. A shared command does not increase the
-    /// counter for itself: a granted acquisition answers with the counter as it is, and a raise sets it to this if it
-    /// is lower.
+    /// counter for itself. A granted acquisition answers with the counter as it is. A raise sets it to this if it is
+    /// lower.
     std::uint64_t fence = 0;
 
     /// The first key.
@@ -287,9 +287,9 @@ public:
     virtual node_limits limits() const { return {}; }
 
     /// Whether the node can carry out commands such as @p command, whose keys are examples. Called once for each kind
-    /// of command beyond a plain lock, before @ref start: raising a counter (if `config::fencing` needs that), several
-    /// keys (all and any), sharing and upgrades. If the node cannot, the manager refuses calls that need it, before
-    /// anything is sent, with `errc::unsupported`, naming the node.
+    /// of command beyond a plain lock, before @ref start. These are raising a counter (if `config::fencing` needs
+    /// that), several keys (all and any), sharing and upgrades. If the node cannot, the manager refuses calls that need
+    /// it, before anything is sent, with `errc::unsupported`, naming the node.
     virtual bool can(node_command const& command) const noexcept
     {
         return !command.has_several_keys() && !command.is_shared();

@@ -114,7 +114,7 @@ struct renewals_well {
     std::uint64_t lost;                 ///< … and how many locks were lost.
 };
 
-/// A held lock could not be kept. This is its last event, whoever releases it later.
+/// A held lock could not be kept. This is its last event, also if a handle is released later.
 struct lost {
     clock::time_point when;
     std::uint64_t lock;

@@ -58,11 +58,11 @@ struct attempt_report {
     If the caller can wait, use `acquire_options::wait`: that is fair, and reacts when the lock is released.
     docs/later.md has recipes for work that comes back later.
 
-    The result starts from what the nodes told: `remaining` with @ref errc::contended, `quarantine` with
-    @ref errc::quarantined. If they told nothing, it starts from one second, doubled with each further attempt
-    (exponential back-off). This is raised to at least a second and cut to at most a minute, because locks are often
-    released before they expire. Up to a quarter is added at random (jitter), so that callers that failed together do
-    not come back together.
+    The result starts from the report: `remaining` with @ref errc::contended, `quarantine` with @ref errc::quarantined.
+    If those are zero, or for other errors, it starts from one second, doubled with each further attempt (exponential
+    back-off). This is raised to at least a second and cut to at most a minute, because locks are often released before
+    they expire. Up to a quarter is added at random (jitter), so that callers that failed together do not come back
+    together.
 
     @return 1 s to 75 s. Zero: the same call will never succeed (@ref errc::invalid_argument, @ref errc::unsupported).
     Correct it.
@@ -82,7 +82,7 @@ REDLOCK_API std::chrono::milliseconds retry_after(attempt_report const& report, 
 /// The knowledge of one node about a resource.
 struct node_lock_info {
     std::string name{};                      ///< The node's address, without user and password.
-    error_code error{};                      ///< Why the node told nothing.
+    error_code error{};                      ///< Why the node did not answer.
     bool locked = false;
     redlock::mode mode = mode::exclusive;    ///< See @ref lock_info::mode.
     std::string owner{};                     ///< See @ref lock_info::owner.

@@ -41,7 +41,7 @@ std::string to_name(T&& name)
     @endcode
 
     The names are copied. A lock on a set holds all of its names, or nothing. Each name excludes other locks as if it
-    were locked alone: an acquisition of one of the names waits for the set, and the set waits for it.
+    were locked alone. So an acquisition of one of the names waits for the set, and the set waits for it.
     `lock_manager::async_acquire` has the limits.
 
     @par Thread safety

@@ -13,9 +13,8 @@ class node;
 
 /// Shared by the nodes of one manager.
 struct store_context {
-    /// Prevents that one server votes twice under two addresses. A node calls this on its executor when it has learned
-    /// which server it talks to. @p name is the node's name; @p identity identifies the server, also among other kinds
-    /// of servers.
+    /// Prevents that one server votes twice under two addresses. A node calls this on its executor when it knows which
+    /// server it talks to. The name of the node is @p name. No server of another kind has the same @p identity.
     /// @return the name of another node that has met this server before. Then this node must not vote
     /// (`errc::duplicate_node`). Empty: none.
     std::function<std::string(std::string const& name, std::string const& identity)> claim;

@@ -18,7 +18,7 @@ struct zookeeper_options {
     /// time is over.
     std::chrono::milliseconds session{10'000};
 
-    /// The longest time to wait for an answer, 1 ms to a minute: a commit waits for the disks of a majority, or for an
+    /// The longest time to wait for an answer, 1 ms to a minute. A commit waits for the disks of a majority, or for an
     /// election in the ensemble. A round waits for the longest of this and `config::node_timeout`. If a server has not
     /// answered for three times this, the node turns to the next one.
     std::chrono::milliseconds timeout{1000};
