@@ -6,7 +6,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -38,13 +37,9 @@ BOOST_AUTO_TEST_CASE(doctor_of_servers_with_the_settings_of_the_readme_is_ok)
 {
     auto const options = documented_options();
     BOOST_TEST_REQUIRE(options.size() == 12u);
-    std::vector<local_server> servers;
-    servers.reserve(3);
-    std::vector<std::string> urls;
-    for (int i = 0; i < 3; ++i)
-        urls.push_back(servers.emplace_back(options).url());
+    local_server const a(options), b(options), c(options);
 
-    auto const r = look(urls, {"--skip", "same-host"});
+    auto const r = look({a.url(), b.url(), c.url()}, {"--skip", "same-host"});
 
     BOOST_TEST(r.status == 0, r.out);
     for (auto const& f : r.findings)

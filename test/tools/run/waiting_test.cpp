@@ -36,9 +36,10 @@ std::string with_user(local_server const& s, std::string const& user_and_passwor
     return "redis://" + user_and_password + "@127.0.0.1:" + std::to_string(s.port());
 }
 
+// Of a name that is there twice the first one counts.
 words environment(words const& urls, words more = {})
 {
-    more.insert(more.begin(), {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic",
+    more.insert(more.end(), {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic",
                                "REDLOCK_NODE_TIMEOUT=2s", "REDLOCK_CONNECT_TIMEOUT=10s"});
     return more;
 }
