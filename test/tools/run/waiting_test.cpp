@@ -36,19 +36,16 @@ std::string with_user(local_server const& s, std::string const& user_and_passwor
     return "redis://" + user_and_password + "@127.0.0.1:" + std::to_string(s.port());
 }
 
-// Of a name that is there twice the first one counts.
-words environment(words const& urls, words more = {})
+words environment(words const& urls, std::string const& connect_timeout = "10s")
 {
-    more.insert(more.end(), {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic",
-                               "REDLOCK_NODE_TIMEOUT=2s", "REDLOCK_CONNECT_TIMEOUT=10s"});
-    return more;
+    return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=2s",
+            "REDLOCK_CONNECT_TIMEOUT=" + connect_timeout};
 }
 
 // Nodes that are away stay away for longer than this.
-words impatient(words const& urls, words more = {})
+words impatient(words const& urls)
 {
-    more.insert(more.begin(), "REDLOCK_CONNECT_TIMEOUT=300ms");
-    return environment(urls, std::move(more));
+    return environment(urls, "300ms");
 }
 
 // A tool that waits for ever ends in a minute.
