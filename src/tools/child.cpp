@@ -127,7 +127,7 @@ child::child(options const& o, inheritance const& given) : our_group_(::getpgrp(
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(failed);
-        become(argv.data(), envp.data(), given, give(o, tells[1]));
+        become(argv.data(), envp.data(), given, o, tells[1]);
     }
     auto const fork_error = errno;
     ::close(tells[1]);
@@ -157,7 +157,7 @@ child::~child()
     pass_foreground(pid_, our_group_);
 }
 
-// Returns what tell is then: it may have had that number itself.
+// Returns the number that @p tell has afterwards: it is moved if the command is given a file under its number.
 int child::give(options const& o, int tell) noexcept
 {
     if (o.gives < 0)
@@ -168,13 +168,14 @@ int child::give(options const& o, int tell) noexcept
     return moved;
 }
 
-void child::become(char* const* words, char* const* environment, inheritance const& given, int tell) noexcept
+void child::become(char* const* words, char* const* environment, inheritance const& given, options const& o, int tell) noexcept
 {
     if (has_group_) {
         ::setpgid(0, 0);
-        guardian_->guard_us();
+        guardian_->guard_us();  // before its pipe can lose its number to the file that the command is given
         pass_foreground(our_group_, ::getpid());
     }
+    tell = give(o, tell);
     given.restore();
     ::execvpe(words[0], words, environment);
     int const error = errno;
@@ -211,7 +212,7 @@ void child::hand_on(int s) noexcept
         signal(s);
 }
 
-// Who is stopped by SIGSTOP was stopped by somebody who may wake it alone: we stay awake, and keep its lock.
+// A command that was stopped by SIGSTOP may be woken without us. So we continue, and renew its lock.
 void child::look() noexcept
 {
     int status = 0;

@@ -83,7 +83,7 @@ public:
     bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
 
 private:
-    [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, int tell) noexcept;
+    [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, options const&, int tell) noexcept;
     static int give(options const&, int tell) noexcept;
     void pass_foreground(pid_t from, pid_t to) noexcept;
 
