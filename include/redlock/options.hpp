@@ -63,10 +63,9 @@ struct acquire_options {
         other reader. It takes at most twice the time that is added to `wait`. */
     redlock::mode mode = mode::exclusive;
 
-    /// With @ref mode::shared or @ref mode::upgradeable : writers that wait in other managers do not keep this reader out.
-    /// Set it if this reader is a part of work that already shares the lock in another manager, such as that of its
-    /// parent process. Otherwise they deadlock: the part waits for the writer, and the writer for the work. Leave it off
-    /// for all other readers, or writers can starve.
+    /// Writers that wait in other managers do not keep this reader out. Not with @ref mode::exclusive. Set it if a
+    /// parent process shares the lock and waits for this reader: otherwise the reader waits for the writer, and the
+    /// writer for the parent. Leave it off for all other readers, or writers can starve.
     bool passes_writers = false;
 
     /// The group in whose statistics the acquisition counts (`stats::groups`), such as "checkout": a kind of work, not

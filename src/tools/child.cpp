@@ -168,7 +168,8 @@ int child::give(options const& o, int tell) noexcept
     return moved;
 }
 
-void child::become(char* const* words, char* const* environment, inheritance const& given, options const& o, int tell) noexcept
+void child::become(char* const* words, char* const* environment, inheritance const& given, options const& o,
+                   int tell) noexcept
 {
     if (has_group_) {
         ::setpgid(0, 0);
@@ -212,7 +213,7 @@ void child::hand_on(int s) noexcept
         signal(s);
 }
 
-// A command that was stopped by SIGSTOP may be woken without us. So we continue, and renew its lock.
+// If somebody has stopped the command by SIGSTOP, we continue, and renew its lock: it may be woken without us.
 void child::look() noexcept
 {
     int status = 0;

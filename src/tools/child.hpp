@@ -43,10 +43,10 @@ private:
 
 /** A command that we run, and all that it starts, as long as that stays in its process group.
 
-    The command has a group of its own, unless it stays in ours: then only the command itself is reached. On a terminal its group has the
-    foreground if ours had. If we end, even by SIGKILL, the kernel kills the command and a guardian kills its group. A group that is ours
-    has no guardian, because that would kill our callers, too. We become the parent of the group's orphans, so that we know when the last
-    has gone.
+    The command has a group of its own, unless it stays in ours: then only the command itself is reached. On a terminal
+    its group has the foreground if ours had. If we end, even by SIGKILL, the kernel kills the command and a guardian
+    kills its group. A group that is ours has no guardian, because that would kill our callers, too. We become the
+    parent of the group's orphans, so that we know when the last has ended.
 */
 class child final : public supervised {
 public:
@@ -83,7 +83,8 @@ public:
     bool was_interrupted_alone() const noexcept { return was_interrupted_alone_; }
 
 private:
-    [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, options const&, int tell) noexcept;
+    [[noreturn]] void become(char* const* words, char* const* environment, inheritance const&, options const&,
+                             int tell) noexcept;
     static int give(options const&, int tell) noexcept;
     void pass_foreground(pid_t from, pid_t to) noexcept;
 

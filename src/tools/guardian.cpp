@@ -17,8 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A process of the group that was about to fork when the first SIGKILL came has a child then. Dead processes whose parent does not wait for
-// them keep the group for ever, so the guardian does not wait for the end of the group.
+// SIGKILL is sent again, because a process that was about to fork may have a child now. The guardian does not wait for
+// the end of the group: dead processes whose parent does not wait for them keep the group for ever.
 constexpr int kills = 50;
 constexpr auto kill_every = 20ms;
 

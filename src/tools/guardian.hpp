@@ -6,8 +6,9 @@ namespace redlock::tools {
 
 /** A child process that kills the process group of a command if this process ends without stopping it, as by SIGKILL.
 
-    Only this process has the other end of the guardian's pipe. When the pipe ends, the guardian sends SIGKILL to the group. The guardian
-    has a session of its own and blocks all signals, so a terminal and a signal to our group do not end it. It keeps no file open.
+    Only this process has the other end of the guardian's pipe. When the pipe ends, the guardian sends SIGKILL to the
+    group. The guardian has a session of its own and blocks all signals, so that a terminal or a signal to our group
+    does not end it. It keeps no other file open.
 */
 class guardian {
 public:
@@ -17,7 +18,7 @@ public:
     guardian(guardian const&) = delete;
     guardian& operator=(guardian const&) = delete;
 
-    /// In a fork of this process, before it executes the command: guards the group that has the calling process as its leader.
+    /// In a fork of this process, before it executes the command: the guardian guards the group that the caller leads.
     void guard_us() const noexcept;
 
     /// waitpid has returned @p ended. If it is the guardian, its number may be that of another process soon.

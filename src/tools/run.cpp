@@ -302,9 +302,10 @@ void check_nesting(run_options& o, settings const& s)
             continue;
         bool const is_shared = lists(shared_keys, s.locks.prefix + key);
         if (!is_shared || !o.how.shared)
-            throw testbed::early_exit(wrong_usage,
-                                      fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would wait for itself{}", key,
-                                                  is_shared ? "shared" : "alone", is_shared ? "; with --shared it is allowed" : ""));
+            throw testbed::early_exit(
+                wrong_usage,
+                fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would wait for itself{}", key,
+                            is_shared ? "shared" : "alone", is_shared ? "; with --shared it is allowed" : ""));
         o.how.passes_writers = true;
     }
 }

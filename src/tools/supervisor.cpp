@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For processes that the command has left behind in its group. The end of one is a SIGCHLD only if its parent has ended.
+// For processes that the command has left behind in its group: their end is a SIGCHLD only if their parent has ended.
 constexpr auto look_every = 500ms, look_often = 20ms;
 
 std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)

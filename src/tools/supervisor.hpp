@@ -33,9 +33,10 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl);
 
 /** Stays with a command until its process group is gone. Forwards signals to it, and stops it before the lock is lost.
 
-    The lock counts as lost, and the command is killed, a margin before the validity ends: min(max(t/20, 50 ms), t/5), where t is the
-    smaller of ttl and max_hold; see lock::async_wait_lost. The command is asked to stop @ref options::grace before that. The grace is at
-    most half of t without the margin, so that there is time to work and to repeat a renewal that has failed.
+    The lock counts as lost, and the command is killed, a margin before the validity ends: min(max(t/20, 50 ms), t/5),
+    where t is the smaller of ttl and max_hold; see lock::async_wait_lost. The command is asked to stop
+    @ref options::grace before that. The grace is at most half of t without the margin, so that there is time to work
+    and to repeat a renewal that has failed.
 
     The lock is renewed once more before the command is asked to stop, also if this process was paused and wakes late.
 */
@@ -45,9 +46,9 @@ public:
         std::chrono::milliseconds ttl;          ///< of the lock
         std::chrono::milliseconds max_hold{0};  ///< of the lock. Zero: there is no limit
         std::chrono::milliseconds grace;        ///< between SIGTERM and SIGKILL
-        std::chrono::milliseconds patience{0};  ///< how long the last renewal may take, at most a margin. Zero: there is none
+        std::chrono::milliseconds patience{0};  ///< for the last renewal, at most a margin. Zero: there is none
         on_lost then;
-        std::function<void()> lost{};                   ///< called once, before the command is stopped; with `warn`, at the loss
+        std::function<void()> lost{};                   ///< called once, before the command is stopped, or at the loss
         std::function<void(std::string const&)> say{};  ///< tells people what has happened
         std::shared_ptr<testing::manual_clock> test_clock{};  ///< that of the lock's manager: config::test_clock
     };

@@ -433,7 +433,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_
     BOOST_TEST(!w.release(outer.held));
     w.run_for(1s);
     BOOST_TEST(writer.held.held());
-    BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it passes those who wait, and not the holder
+    BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it does not pass the holder
 }
 
 BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)

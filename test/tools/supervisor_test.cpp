@@ -133,7 +133,10 @@ struct fixture {
     }
 
     void pass_until(redlock::clock::time_point t) { pass(t - clock->now()); }
-    redlock::clock::time_point kill_at() const { return held.valid_until() - std::min(std::max(ttl / 20, 50ms), ttl / 5); }
+    redlock::clock::time_point kill_at() const
+    {
+        return held.valid_until() - std::min(std::max(ttl / 20, 50ms), ttl / 5);
+    }
 
     /// A majority of the nodes fails.
     void cut_off(fault f = fault::unreachable) { a->set_fault(f), b->set_fault(f); }
@@ -171,7 +174,9 @@ struct fixture {
     std::shared_ptr<memory_server> a = memory_server::at("a"), b = memory_server::at("b"), c = memory_server::at("c");
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
     asio::io_context context;
-    lock_manager locks{context, {.nodes = {"memory://a", "memory://b", "memory://c"}, .node_timeout = node_timeout, .test_clock = clock}};
+    config const settings{
+        .nodes = {"memory://a", "memory://b", "memory://c"}, .node_timeout = node_timeout, .test_clock = clock};
+    lock_manager locks{context, settings};
     lock held;
     clock::time_point begun;
     asio::signal_set signals{context};
@@ -194,7 +199,7 @@ private:
 
 using lines = fixture::lines;
 
-// The rows of the table in docs/cli.md. An outage or a pause is worst if it begins just before a renewal would have been sent.
+// The rows of the table in docs/cli.md. An outage or a pause is worst if it begins right before a renewal.
 struct survived {
     milliseconds ttl, outage, pause;
 };

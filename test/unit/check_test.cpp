@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(each_broken_option_is_named_with_its_value_and_limit)
     BOOST_TEST(mentions(detail::check({.renew = renewal(7)}, c), "renew is 7", "none or automatic"));
     BOOST_TEST(detail::check("stock", {.mode = mode::shared}, c).empty());
     BOOST_TEST(detail::check("stock", {.mode = mode::shared, .passes_writers = true}, c).empty());
-    BOOST_TEST(mentions(detail::check("stock", {.passes_writers = true}, c), "passes_writers is true", "mode is exclusive"));
+    BOOST_TEST(mentions(detail::check("stock", {.passes_writers = true}, c), "passes_writers is true", "exclusive"));
     BOOST_TEST(mentions(detail::check(resource_set{"a", "b"}, {.mode = mode::shared}, c), "mode is shared", "2 resources"));
     auto const any_of = [&](std::size_t count, acquire_options o = {}) { return detail::check(detail::selection::any_of(slots("s", count)), o, c); };
     BOOST_TEST(any_of(1) == "");

@@ -36,7 +36,7 @@ auto only_with_namespaces()
         temporary_folder folder;
         redlock::testbed::process tries(in_a_container({"true"}), {.output = folder.path + "/out"});
         boost::test_tools::assertion_result can(tries.wait().code() == 0);
-        can.message() << "skipped: unshare(1) cannot make a namespace for processes here: " << text_of(folder.path + "/out");
+        can.message() << "skipped: unshare(1) cannot make a process namespace here: " << text_of(folder.path + "/out");
         return can;
     });
 }
@@ -44,8 +44,8 @@ auto only_with_namespaces()
 struct one_node {
     std::vector<std::string> environment() const
     {
-        return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s",
-                "TOOL=" REDLOCK_TOOL};
+        return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms",
+                "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
     }
 
     started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
@@ -168,12 +168,13 @@ BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
 {
     one_node s;
     temporary_folder folder;
-    auto runs = s.start({"--status-fd", "5", "x", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done"}, "5>" + folder.path + "/end");
+    auto runs = s.start({"--status-fd", "5", "x", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done"},
+                        "5>" + folder.path + "/end");
     auto const tool = runs.process().pid(), guardian = awaited_guardian_of(tool);
     BOOST_TEST_REQUIRE(guardian > 0);
     auto const files = "/proc/" + std::to_string(guardian) + "/fd";
-    auto const count = [&] { return std::distance(std::filesystem::directory_iterator(files), std::filesystem::directory_iterator()); };
-    BOOST_TEST(comes_true([&] { return count() == 1; }));
+    using folder_iterator = std::filesystem::directory_iterator;
+    BOOST_TEST(comes_true([&] { return std::distance(folder_iterator(files), folder_iterator()) == 1; }));
     BOOST_TEST(std::filesystem::read_symlink(files + "/0").string().starts_with("pipe:"));
     BOOST_TEST(::getsid(guardian) == guardian);
     for (int const signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1})
@@ -208,9 +209,11 @@ BOOST_AUTO_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, *
 {
     one_node s;
     temporary_folder folder;
-    auto runs = s.contain({"x", "-c", "for i in 1 2 3; do (setsid sh -c 'exit 0' &); done; (setsid sh -c 'echo $$; exec sleep 1000' &);"
-                                      "i=0; while grep -q ') Z ' /proc/[0-9]*/stat 2>/dev/null && [ $i -lt 1000 ]; do sleep 0.05; i=$((i + 1)); done;"
-                                      "test $i -lt 1000 && exit 5"});
+    auto runs = s.contain({"x", "--", "sh", "-c",
+                           "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
+                           "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
+                           "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",
+                           folder.path + "/orphans"});
     BOOST_TEST(runs.wait().code() == 5);
     BOOST_TEST(s.is_free("x"));
 }

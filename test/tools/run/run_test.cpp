@@ -133,14 +133,14 @@ BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
     servers s(3);
     temporary_folder folder;
     auto outer = s.start({"-s", "x", "-c", "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
-                                           "\"$TOOL\" run -s x -c 'echo nested; echo \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
+                                           "\"$TOOL\" run -s x -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
     BOOST_TEST(outer.says("in"));
     auto writer = s.start({"x", "echo", "alone"});
     BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
     std::ofstream(folder.path + "/go") << "go\n";
     auto const e = outer.wait();
     BOOST_TEST(e.status == 3, e.err);
-    BOOST_TEST(e.out == "in\nnested\nlock:x\nlock:x\n");
+    BOOST_TEST(e.out == "in\nnested lock:x\nlock:x\n");
     BOOST_TEST(writer.wait().out == "alone\n");
 }
 
