@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command)
     one_node s;
     temporary_folder folder;
     // The second child ignores every signal that can be ignored, and holds a file lock for as long as it lives.
-    auto runs = s.start({"x", "-c", "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
+    auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
                                         + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const children = numbers_in(runs.out());
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command)
 BOOST_AUTO_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children)
 {
     one_node s;
-    auto runs = s.start({"x", "-c", "sleep 1000 & echo $$ $!"});
+    auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $$ $!"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const all = numbers_in(runs.out());
     BOOST_TEST_REQUIRE(comes_true([&] { return stat_of(all[0]).empty(); }));  // redlock has noticed its end
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children)
 BOOST_AUTO_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it)
 {
     one_node s;
-    auto runs = s.start({"x", "-c", "\"$TOOL\" run y -c 'sleep 1000 & echo $!; wait'; true"});
+    auto runs = s.start({"x", "sh", "-c", "\"$TOOL\" run y sh -c 'sleep 1000 & echo $!; wait'; true"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 1u; }));
     runs.process().signal(SIGKILL);
     BOOST_TEST(all_die(numbers_in(runs.out())));
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(guardian_killed_alone_changes_nothing)
 {
     one_node s;
     temporary_folder folder;
-    auto runs = s.start({"x", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; exit 3"});
+    auto runs = s.start({"x", "sh", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; exit 3"});
     auto const guardian = awaited_guardian_of(runs.process().pid());
     BOOST_TEST_REQUIRE(guardian > 0);
     ::kill(guardian, SIGKILL);
@@ -168,8 +168,8 @@ BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
 {
     one_node s;
     temporary_folder folder;
-    auto runs = s.start({"--status-fd", "5", "x", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done"},
-                        "5>" + folder.path + "/end");
+    auto const waits = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done";
+    auto runs = s.start({"--status-fd", "5", "x", "sh", "-c", waits}, "5>" + folder.path + "/end");
     auto const tool = runs.process().pid(), guardian = awaited_guardian_of(tool);
     BOOST_TEST_REQUIRE(guardian > 0);
     auto const files = "/proc/" + std::to_string(guardian) + "/fd";
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
 BOOST_AUTO_TEST_CASE(run_in_the_foreground_has_no_guardian)
 {
     one_node s;
-    auto runs = s.start({"--foreground", "x", "-c", "echo $$; exec sleep 1000"});
+    auto runs = s.start({"--foreground", "x", "sh", "-c", "echo $$; exec sleep 1000"});
     BOOST_TEST(runs.says("\n"));
     BOOST_TEST(guardian_of(runs.process().pid()) == -1);
     runs.process().signal(SIGKILL);
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(run_in_the_foreground_has_no_guardian)
 BOOST_AUTO_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, *only_with_namespaces())
 {
     one_node s;
-    auto runs = s.contain({"x", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"});
+    auto runs = s.contain({"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
     BOOST_TEST(runs.read('\n') == "1");
     BOOST_TEST(runs.read('\n') == "ready");
     ::kill(children_of(runs.pid()).at(0), SIGTERM);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, *
 {
     one_node s;
     temporary_folder folder;
-    auto runs = s.contain({"x", "--", "sh", "-c",
+    auto runs = s.contain({"x", "sh", "-c",
                            "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
                            "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
                            "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",

@@ -132,8 +132,9 @@ BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
 {
     servers s(3);
     temporary_folder folder;
-    auto outer = s.start({"-s", "x", "-c", "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
-                                           "\"$TOOL\" run -s x -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
+    auto outer = s.start({"-s", "x", "sh", "-c",
+                          "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
+                          "\"$TOOL\" run -s x sh -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
     BOOST_TEST(outer.says("in"));
     auto writer = s.start({"x", "echo", "alone"});
     BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both
 {
     servers s;
     auto const nested = [&](std::vector<std::string> outer, std::string const& inner) {
-        outer.insert(outer.end(), {"x", "-c", "\"$TOOL\" run " + inner});
+        outer.insert(outer.end(), {"x", "sh", "-c", "\"$TOOL\" run " + inner});
         return s.run(std::move(outer));
     };
     auto const alone = nested({}, "-s x true"), shared = nested({"-s"}, "x true");
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_or_after_max_hold_the_command_is_stopped)
 BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_work)
 {
     servers s;
-    auto const e = s.run({"-t", "60s", "--grace", "30s", "--max-hold", "20s", "x", "-c", "sleep 0.2; exit 3"});
+    auto const e = s.run({"-t", "60s", "--grace", "30s", "--max-hold", "20s", "x", "sh", "-c", "sleep 0.2; exit 3"});
     BOOST_TEST(e.status == 3, e.err);
     BOOST_TEST(e.err == "");
 }
