@@ -46,10 +46,10 @@ struct run_options {
     std::string key;
     std::vector<std::string> words;
     std::string shell_command, on_lost = "term";
-    milliseconds grace{-1}, at_least{0};  // a negative grace: none was given
+    milliseconds grace{0}, at_least{0};
     int busy_status = busy;
     int status_fd = -1;
-    bool skip_busy = false, no_renew = false, foreground = false;
+    bool has_grace = false, skip_busy = false, no_renew = false, foreground = false;
 };
 
 /// Variables that list the locks of this run and of the runs around it, with the prefix, one a line.
@@ -174,7 +174,7 @@ private:
         auto const& how = options_.how;
         return {.ttl = how.ttl,
                 .max_hold = how.max_hold,
-                .grace = options_.grace < 0ms ? default_grace(how.ttl) : options_.grace,
+                .grace = options_.has_grace ? options_.grace : default_grace(how.ttl),
                 .patience = options_.no_renew ? 0ms : settings_.locks.node_timeout,
                 .then = policy(),
                 .lost = std::move(lost),
@@ -270,8 +270,9 @@ void add_options(command_line& line, run_options& o)
     line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the status if somebody else has it");
     line.add_text("--command,-c", "TEXT", o.shell_command, "run this by /bin/sh");
     line.add_duration("--grace", o.grace, 0ms, 1h,
-                      "time between SIGTERM and SIGKILL if the lock cannot be kept, min(5s, ttl / 5); "
-                      "at most half of the ttl and of --max-hold");
+                      "time between SIGTERM and SIGKILL if the lock cannot be kept, otherwise min(5s, ttl / 5); "
+                      "at most half of the ttl and of --max-hold")
+        ->each([&o](std::string const&) { o.has_grace = true; });
     line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let it go on")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
     line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended; also $REDLOCK_AT_LEAST");

@@ -374,6 +374,15 @@ BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_
     BOOST_TEST(e.err == "");
 }
 
+BOOST_AUTO_TEST_CASE(run_with_a_grace_of_zero_kills_without_sigterm)
+{
+    servers s;
+    auto const e = s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "--grace", "0s", "x", "sleep", "1000"});
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(e.err.find("asked to stop") == std::string::npos, e.err);
+    BOOST_TEST(e.err.ends_with("the command is killed\n"), e.err);
+}
+
 BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
 {
     servers s;
