@@ -25,7 +25,7 @@ constexpr auto kill_every = 20ms;
 // Allocates nothing: another thread may have had the allocator when we were forked.
 [[noreturn]] void wait_and_kill(int hears, int tells) noexcept
 {
-    ::prctl(PR_SET_NAME, "redlock-guard");
+    ::prctl(PR_SET_NAME, "lock-guardian");
     ::setsid();
     ::close(tells);
     ::dup2(hears, 0);

@@ -95,7 +95,7 @@ std::vector<pid_t> children_of(pid_t p)
 pid_t guardian_of(pid_t tool)
 {
     for (auto const p : children_of(tool)) {
-        if (stat_of(p).find("(redlock-guard)") != std::string::npos)
+        if (stat_of(p).find("(lock-guardian)") != std::string::npos)
             return p;
     }
     return -1;
