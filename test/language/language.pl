@@ -8,7 +8,7 @@ use warnings;
 use utf8;
 use open qw(:std :encoding(UTF-8));
 
-my %budget = (opening => 272, long => 221, wide => 1626);  # sentences, sentences, lines
+my %budget = (opening => 5, long => 20, wide => 10);  # sentences, sentences, lines
 
 my $longest_sentence = 35;  # words
 my $widest_line = 120;      # columns, outside tables and code
