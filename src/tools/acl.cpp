@@ -37,15 +37,15 @@ bool uses_database(std::string const& url)
 
 int acl(arguments given)
 {
-    command_line line("acl", "Prints the least that a user of locks must be allowed, for Redis 6 and newer, and Valkey: a line for redis-cli.",
-                      "Put the password in the place of PASSWORD. `redlock doctor` with the same options and as that user says whether it is enough.");
+    command_line line("acl", "Print the least access list of a user of locks, as a line for redis-cli. For Redis 6 and newer, and Valkey.",
+                      "Replace PASSWORD. \"redlock doctor\" with the same options, as that user, says whether the access list is enough.");
     std::string user = "redlock";
     uses used;
-    line.add_text("--user", "NAME", user, "the user (redlock)");
+    line.add_text("--user", "NAME", user, "the name of the user (redlock)");
     used.add_to(line);
-    line.add_flag("--select", used.database, "a database other than 0 is used");
-    line.add_flag("--doctor", used.doctor, "what redlock doctor reads, too");
-    line.add_flag("--move", used.move, "what redlock nodes move reads and raises, too");
+    line.add_flag("--select", used.database, "allow a database other than 0");
+    line.add_flag("--doctor", used.doctor, "allow what redlock doctor reads");
+    line.add_flag("--move", used.move, "allow what redlock nodes move reads and raises");
     line.may_do_without_nodes();
     auto const s = line.read(std::move(given));
     used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);

@@ -155,11 +155,11 @@ asio::awaitable<std::string> denied_locks(lock_manager& locks, how_to_acquire co
 void how_to_acquire::add_to(command_line& line)
 {
     using std::chrono::hours;
-    line.add_ttl(ttl, "for how long the servers keep the locks if nobody extends them");
-    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "for how long to wait for them; otherwise for ever; also $REDLOCK_WAIT")->each([this](std::string const&) { is_limited = true; });
+    line.add_ttl(ttl, "how long the servers keep the locks if they are not renewed");
+    line.add_duration("--wait,-w", wait, 0ms, hours(24 * 365), "wait at most this long; without it, for ever; also $REDLOCK_WAIT")->each([this](std::string const&) { is_limited = true; });
     line.add_flag("--nonblock,-n", at_once, "do not wait");
-    line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365), "the locks are lost after this, however often they were renewed");
-    line.add_flag("--shared,-s", shared, "share the lock with others that do; one KEY only");
+    line.add_duration("--max-hold", max_hold, 20ms, hours(24 * 365), "the locks end after this time, even if they were renewed");
+    line.add_flag("--shared,-s", shared, "share the lock with other holders that use --shared; one KEY only");
     line.add_flag("--fencing", fencing, "draw a fencing token");
 }
 

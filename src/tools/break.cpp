@@ -195,16 +195,17 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
 
 int break_lock(arguments given)
 {
-    command_line line("break", "Takes a lock away from whoever has it, and shows first who that is. What is deleted is what was shown, or the token that is given: not "
-                               "what somebody else has meanwhile.",
-                      "Whoever had it goes on until it notices: its next renewal finds out, about a third of its ttl later; without renewal it never does. Until "
-                      "then two may be at work, and only a resource that refuses old fencing tokens is safe.\n"
-                      "Status: 0 a majority of the nodes has it no longer; 1 nobody had it, or nobody has it any more; 64 neither --token nor --force; 69 too few "
-                      "nodes have answered; 77 as they refuse.");
+    command_line line("break",
+                      "Take a lock away from its holder. The holder is shown first. Only the value that was shown is deleted, or the "
+                      "token that is given: a client that has acquired the lock meanwhile keeps it.",
+                      "The old holder continues until its next renewal, about a third of its ttl later; without renewal it never notices. Until "
+                      "then two clients may work at the same time, and only a resource that refuses old fencing tokens is safe.\n"
+                      "Status: 0 a majority of the nodes no longer has the lock; 1 the lock was free; 64 neither --token nor --force; 69 too few "
+                      "nodes answered; 77 too few, because they refuse.");
     order o;
     line.add_key(o.key);
-    line.add_text("--token", "TOKEN", o.token, "delete only what has this token: of the holder, or of one of the readers");
-    line.add_flag("--force", o.force, "delete what is there, and of a shared lock all readers; asks on a terminal");
+    line.add_text("--token", "TOKEN", o.token, "delete only the value with this token: of the holder, or of one reader");
+    line.add_flag("--force", o.force, "delete the value that is there, or all readers; asks on a terminal");
     line.add_flag("--yes,-y", o.yes, "do not ask");
     auto const s = line.read(std::move(given));
     return with_servers(s, "break", [&](servers& all) { return look_and_break(all, o, s); });

@@ -102,38 +102,38 @@ command_line::command_line(std::string const& command, std::string about, std::s
     require_units();
     option_defaults()->group(global_group);
     add_option("--url,-u", urls_,
-               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others; or, with commas between "
-               "them, in $REDLOCK_URLS. All users of a machine can read the arguments of a process, so passwords belong into the environment "
-               "or a file")
+               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others. $REDLOCK_URLS takes "
+               "several, with commas between them. All users of a machine can read the arguments of a process, so put passwords into the "
+               "environment or a file")
         ->type_name("URL")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
-    add_text("--password-file", "FILE", password_file_, "whose first line is the password of all nodes whose URL has none");
-    add_text("--prefix", "TEXT", c.prefix, "a lock's key on the servers is this and its name (lock:)");
-    add_text("--owner", "TEXT", c.owner, "the label by which others see who holds a lock (host:pid)");
-    add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long one node's vote is waited for");
-    add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long to connect may take");
-    add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all");
+    add_text("--password-file", "FILE", password_file_, "a file; its first line is the password of all nodes whose URL has none");
+    add_text("--prefix", "TEXT", c.prefix, "the key of a lock on the servers is this and its name (lock:)");
+    add_text("--owner", "TEXT", c.owner, "the label by which others see the holder of a lock (host:pid)");
+    add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long to wait for the vote of one node");
+    add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long connecting may take");
+    add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all clients");
     add_option("--restart-guard", restart_guard_,
-               "which nodes vote that may have forgotten locks as they restarted: strict, none before it is --max-ttl old or has a durable "
-               "log; automatic, also those of a set that is new as a whole; off, all (strict)")
+               "whether a restarted node votes that may have forgotten locks: strict, not before it is --max-ttl old, unless it has a durable "
+               "log; automatic, also if all nodes are as young; off, always (strict)")
         ->type_name("RULE")
         ->check(CLI::IsMember({"strict", "automatic", "off"}));
-    add_number("--drift-factor", c.drift_factor, 0, 0.1, "how far clocks may drift apart, of the time that passes; the same for all");
-    add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; otherwise those of the system");
+    add_number("--drift-factor", c.drift_factor, 0, 0.5, "how far clocks may drift apart, as a share of the time that passes; the same for all clients");
+    add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; without it, those of the system");
     add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
-    add_text("--private-key-file", "FILE", c.tls.private_key_file, "its key, PEM");
-    add_text("--config", "FILE", path_, "these options, one in a line: prefix = jobs:");
+    add_text("--private-key-file", "FILE", c.tls.private_key_file, "key of the client certificate, PEM");
+    add_text("--config", "FILE", path_, "a file with these options, one in a line: prefix = jobs:");
     add_option("--output,-o", output_, "table, json (one document), or jsonl (one document a line)")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "jsonl"}));
     add_option("--color", color_, "auto, always or never; $NO_COLOR means never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
-    add_flag("--verbose,-v", settings_.verbose, "what is done, and the library's log");
-    add_flag("--quiet,-q", settings_.quiet, "errors only by the exit status");
+    add_flag("--verbose,-v", settings_.verbose, "print what is done, and the log of the library");
+    add_flag("--quiet,-q", settings_.quiet, "print no messages; the exit status tells of errors");
     option_defaults()->group("Options");
 }
 
 void command_line::add_keys(std::vector<std::string>& into)
 {
-    add_option("KEY", into, "a lock's name; several are held together, or none of them")
+    add_option("KEY", into, "the name of a lock; all of them are held, or none")
         ->required()
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -163,7 +163,7 @@ void command_line::is_about_ourselves()
 void command_line::add_key(std::string& into)
 {
     key_ = &into;
-    add_option("KEY", into, "a lock's name")->required();
+    add_option("KEY", into, "the name of a lock")->required();
 }
 
 settings command_line::read(std::vector<std::string> arguments)

@@ -16,12 +16,13 @@ namespace redlock::tools {
 
 int completion(arguments given)
 {
-    command_line line("completion", "Prints what completes the words of redlock's command line in a shell: for bash to be read by source, or kept in "
-                                    "~/.local/share/bash-completion/completions/redlock; for zsh as _redlock in a folder of $fpath; for fish in "
-                                    "~/.config/fish/completions/redlock.fish.",
-                      "What is installed with the tool is this.");
+    command_line line("completion",
+                      "Print completions for a shell. For bash, read them by source, or keep them in "
+                      "~/.local/share/bash-completion/completions/redlock; for zsh, as _redlock in a folder of $fpath; for fish, in "
+                      "~/.config/fish/completions/redlock.fish.",
+                      "The installation of the tool contains them.");
     std::string shell;
-    line.add_option("SHELL", shell, "which one")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    line.add_option("SHELL", shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
     line.is_about_ourselves();
     line.read(std::move(given));
     auto const all = describe_all();

@@ -137,21 +137,21 @@ void check_names(command_line const& line, std::vector<std::string> const& skipp
 
 int doctor_command(arguments given)
 {
-    command_line line("doctor", "Looks at the nodes, says what is wrong with them for locks, and what mends it.",
-                      "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN. It acquires a lock of its own, which it gives back.");
+    command_line line("doctor", "Check the servers and print the command that fixes each problem. It acquires a lock of its own, and releases it.",
+                      "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN; 64 usage; 78 configuration.");
     how_to_look how;
     auto& d = how.demands;
-    line.add_ttl(d.ttl, "that of the locks that are used here");
+    line.add_ttl(d.ttl, "the ttl of your locks");
     d.used.add_to(line);
-    line.add_duration("--watch", how.pause, 100ms, 24h, "look again and again, with such a pause; 10s if there is none");
-    line.add_option("--skip", how.skipped, "leave these checks out; repeated, it leaves out more")
+    line.add_duration("--watch", how.pause, 100ms, 24h, "repeat the checks, with this pause between them; 10s without a value");
+    line.add_option("--skip", how.skipped, "leave out these checks; more than once, leave out all of them")
         ->type_name("CHECK,…")
         ->delimiter(',')
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
-    line.add_flag("--strict", d.strict, "a server release after its end of life is a WARN, not a remark");
-    line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at so many keys of each server");
-    line.add_text("--probe", "NAME", d.probe, "the lock that is tried (=doctor); its counters of fencing tokens stay unless it begins like that");
+    line.add_flag("--strict", d.strict, "make a server release after its end of life a WARN, not a remark");
+    line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at this many keys of each server");
+    line.add_text("--probe", "NAME", d.probe, "the name of the lock that is tried (=doctor). If it does not begin with that, its counters of fencing tokens stay");
     complete_watch(given);
     auto const s = line.read(given);
     check_names(line, how.skipped);

@@ -80,8 +80,8 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
 
 int hold(arguments given)
 {
-    command_line line("hold", "Holds locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of its input, and prints their names when it has them.",
-                      "Status: 0 given back, 124 lost before that, 75 busy, 69 no quorum.");
+    command_line line("hold", "Hold locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of the input. Their names are printed when they are held.",
+                      "Status: 0 released; 124 lost before that; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
     how_to_acquire how;
     line.add_keys(how.keys);
     how.add_to(line);

@@ -112,14 +112,14 @@ asio::awaitable<int> tell_all(servers& all, question const& q, settings const& s
 
 int list(arguments given)
 {
-    command_line line("list", "Lists the locks that are there, each once, as they are found and in no order, with who has each, for how long if nobody extends it, and "
-                              "on how many nodes.",
-                      "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes: being acquired or given back, or left "
-                      "behind; unknown, as too few nodes have answered. Locks that come or go meanwhile may be listed or not.\n"
-                      "Status: 0 a majority of the nodes has told of all its locks; 69 too few have; 77 as they refuse.");
+    command_line line("list",
+                      "List all locks, each once and in no order, with the holder, the ttl, and on how many nodes.",
+                      "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes, as it is being acquired or "
+                      "released, or was left behind; unknown, as too few nodes answered. Locks that come or go meanwhile may be listed or not.\n"
+                      "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, because they refuse.");
     question q;
-    line.add_option("GLOB", q.glob, "which names, as of KEYS and SCAN: jobs/*");
-    line.add_flag("--tokens", q.tokens, "show the holders' tokens, too, by which a lock can be released or broken");
+    line.add_option("GLOB", q.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
+    line.add_flag("--tokens", q.tokens, "show the tokens of the holders. Everybody who knows a token can release the lock");
     auto const s = line.read(std::move(given));
     return with_servers(s, "list", [&](servers& all) { return tell_all(all, q, s); });
 }

@@ -17,10 +17,10 @@ namespace redlock::tools {
 
 int man(arguments given)
 {
-    command_line line("man", "Prints redlock(1), or the page of a command.");
+    command_line line("man", "Print redlock(1), or the page of a command.");
     std::string name;
     bool names = false;
-    line.add_option("COMMAND", name, "of which command");
+    line.add_option("COMMAND", name, "the command");
     line.add_flag("--list", names, "print the names of all pages");
     line.is_about_ourselves();
     line.read(std::move(given));

@@ -219,22 +219,22 @@ asio::awaitable<int> move_counters(servers& all, std::vector<moving_node> nodes,
 int nodes(arguments given)
 {
     command_line line("nodes",
-                      "Raises the counters of fencing tokens on every node of a new set of nodes, to the highest of a "
-                      "majority of the old set, so that tokens go on growing. No counter is ever lowered.",
-                      "Run it when the last client has left the old set, and again if it was run before. Change one "
+                      "Raise the counters of fencing tokens on every node of a new set of nodes, to the highest of a "
+                      "majority of the old set, so that tokens continue to increase. No counter is ever lowered.",
+                      "Run it when the last client has left the old set, also if it was run before. Change one "
                       "node at a time; if all clients are stopped, any number (docs/protocol.md, \"Changing the set "
                       "of nodes\").\n"
                       "Status: 0 every node of the new set is as high as the old set; 1 with --dry-run, some are "
                       "lower; 64 the sets differ by more than one node; 69 no majority of the old set, or not every "
-                      "node of the new set, has answered; 77 as they refuse; 78 no counter has this prefix, but "
+                      "node of the new set, answered; 77 because they refuse; 78 no counter has this prefix, but "
                       "others have.");
     std::string action;
     move_order o;
     line.add_option("ACTION", action, "move")->required()->check(CLI::IsMember({"move"}));
     line.add_urls("--from", o.from, "the nodes of the old set");
     line.add_urls("--to", o.to, "the nodes of the new set");
-    line.add_flag("--stopped", o.stopped, "all clients are stopped, so the sets may differ in any number of nodes");
-    line.add_flag("--dry-run", o.dry_run, "raise nothing; tell how many counters are lower");
+    line.add_flag("--stopped", o.stopped, "all clients are stopped: the sets may differ by any number of nodes");
+    line.add_flag("--dry-run", o.dry_run, "raise nothing; print how many counters are lower");
     line.may_do_without_nodes();
     auto s = line.read(std::move(given));
     if (o.from.empty() || o.to.empty())

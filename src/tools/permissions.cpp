@@ -66,10 +66,10 @@ constexpr std::array all{
 
 void uses::add_to(command_line& line)
 {
-    line.add_flag("--fencing", fencing, "fencing tokens are drawn");
-    line.add_flag("--waiting", waiting, "who waits is told when a lock goes, and processes take turns; without it, they ask now and then");
+    line.add_flag("--fencing", fencing, "locks have fencing tokens");
+    line.add_flag("--waiting", waiting, "waiters are notified when a lock is released, and processes take turns; without it, waiters poll");
     line.add_flag("--shared", shared, "locks are shared");
-    line.add_flag("--sets", sets, "several locks are held at once");
+    line.add_flag("--sets", sets, "several locks are acquired at once");
 }
 
 std::vector<std::string> permission::question(std::string const& key) const

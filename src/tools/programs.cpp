@@ -50,12 +50,12 @@ int become(std::string const& name, std::string const& about, arguments given)
 
 int demo(arguments given)
 {
-    return become("demo", "A flash sale on five real Redis servers, which it starts itself: without the lock, and with it, while servers fail.", std::move(given));
+    return become("demo", "Run a flash sale on five real Redis servers, which it starts itself: without the lock, and with it, while servers fail.", std::move(given));
 }
 
 int bench(arguments given)
 {
-    return become("bench", "Measures the library on this machine, beside a raw client that sends the same commands.", std::move(given));
+    return become("bench", "Measure the library on this machine, beside a raw client that sends the same commands.", std::move(given));
 }
 
 }  // namespace redlock::tools

@@ -31,7 +31,7 @@ std::string help()
     std::string text = "usage: redlock [OPTION]… COMMAND …\n\nDistributed locks from the command line.\n\n";
     for (auto const& c : commands())
         text += c.about.empty() ? "" : fmt::format("  {:<11}{:<26}{}\n", c.name, c.takes, c.about);
-    return text + "\nredlock COMMAND --help: its options, and those of all commands.";
+    return text + "\nredlock COMMAND --help prints its options, and those of all commands.";
 }
 
 // Who started us may have closed a standard file, which another would get the number of, or blocked signals that we wait for. A command that

@@ -16,18 +16,18 @@ namespace redlock::tools {
 namespace {
 
 constexpr std::pair<int, std::string_view> statuses[]{
-    {done, "What was asked for is done; the answer is yes."},
+    {done, "Done; the answer is yes."},
     {no, "The answer is no: the lock is free, or was not held."},
     {wrong_usage, "The command line is wrong; nothing was sent."},
-    {no_quorum, "Too few nodes have answered, or vote. Look at the nodes, not at the lock."},
-    {busy, "Somebody else has the lock, or had it for as long as was waited. Try again later."},
-    {no_permission, "Too few nodes have answered, as those that are missing refuse password or command."},
-    {wrong_configuration, "The settings are wrong: addresses, files, or what a node cannot do."},
-    {lock_lost, "The lock was held and could not be kept; what ran under it was stopped."},
-    {failed, "The tool itself has failed, or what it found could not be written."},
-    {cannot_execute, "The command is there and cannot be run."},
-    {not_found, "The command is not there."},
-    {by_signal, "And the number of a signal: that ended it."},
+    {no_quorum, "Too few nodes answer or vote, or they are replicas. Look at the nodes, not at the lock."},
+    {busy, "Another client holds the lock, or held it for as long as --wait says. Try again later."},
+    {no_permission, "Too few nodes answer, because the others refuse the password or a command."},
+    {wrong_configuration, "An address, a file or an option is wrong, one server is named twice, or a host does not exist."},
+    {lock_lost, "The lock was lost, and the command was stopped."},
+    {failed, "The tool itself failed, or its output could not be written."},
+    {cannot_execute, "The command cannot be executed."},
+    {not_found, "The command does not exist."},
+    {by_signal, "And the number of a signal: the signal ended the command, or the wait."},
 };
 
 // Text for roff. What begins with '-' is to be copied to a command line, so its hyphens are minus signs.
@@ -85,7 +85,7 @@ std::string options(command_text const& c, bool global)
         times = times || o.value == "TIME";
     }
     if (times)
-        text += ".PP\n\\fITIME\\fR: 250ms, 1.5s, 2min or 1h; without a unit, milliseconds.\n";
+        text += ".PP\n\\fITIME\\fR: 250ms, 1.5s, 2min or 1h.\n";
     return text;
 }
 
@@ -124,7 +124,7 @@ std::string manual_page(std::vector<command_text> const& commands)
     auto text = begin_of_page("redlock", "distributed locks from the command line");
     text += ".SH SYNOPSIS\n.B redlock\n[\\fIOPTION\\fR]\\[u2026] \\fICOMMAND\\fR \\[u2026]\n.SH DESCRIPTION\n";
     text += "Locks that a majority of independent servers grants. The servers are named by\n.B \\-\\-url\nor in\n.BR $REDLOCK_URLS .\n";
-    text += "What is found goes to the standard output, and all talk to the standard error stream.\n.SH COMMANDS\n";
+    text += "Results go to the standard output, and messages to the standard error stream.\n.SH COMMANDS\n";
     for (auto const& c : commands)
         text += fmt::format(".TP\n\\fB{}\\fR{}\n{}; see\n.BR redlock\\-{} (1).\n", c.name, operands(c.takes), roff(c.line), c.name);
     auto const with_options = std::ranges::find_if(commands, [](auto const& c) { return !c.options.empty(); });
@@ -135,8 +135,8 @@ std::string manual_page(std::vector<command_text> const& commands)
             if (o.is_global)
                 variables += fmt::format(".TP\n.B {}\nas\n.BR {} .\n", variable_of(o.names.front()), roff(o.names.front()));
         }
-        text += section("ENVIRONMENT", "Each of these options may stand in the environment, or in the file of\n.BR \\-\\-config :\nwhat is given counts, then the environment, then "
-                                       "the file. Several addresses have commas between them.\n" + variables);
+        text += section("ENVIRONMENT", "Each of these options may stand in the environment, or in the file of\n.BR \\-\\-config .\nThe command line comes first, then "
+                                       "the environment, then the file. Several addresses have commas between them.\n" + variables);
     }
     std::string all;
     for (auto const& [status, meaning] : statuses)

@@ -261,24 +261,24 @@ private:
 
 void add_options(command_line& line, run_options& o)
 {
-    line.add_option("KEY", o.key, "the lock's name, unless -k names some");
-    line.add_option("--key,-k", o.how.keys, "a lock's name, once for each; several are held together, or none of them")
+    line.add_option("KEY", o.key, "the name of the lock, unless -k names locks");
+    line.add_option("--key,-k", o.how.keys, "the name of a lock, once for each; all of them are held, or none")
         ->type_name("KEY")
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
     o.how.add_to(line);
-    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the status if somebody else has it");
-    line.add_text("--command,-c", "TEXT", o.shell_command, "run this by /bin/sh");
+    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the exit status if another client holds the lock");
+    line.add_text("--command,-c", "TEXT", o.shell_command, "run this text by /bin/sh");
     line.add_duration("--grace", o.grace, 0ms, 1h,
-                      "time between SIGTERM and SIGKILL if the lock cannot be kept, otherwise min(5s, ttl / 5); "
-                      "at most half of the ttl and of --max-hold")
+                      "time between SIGTERM and SIGKILL if the lock cannot be kept; min(5s, ttl / 5) without it, and at most "
+                      "half of the ttl and of --max-hold; also $REDLOCK_GRACE")
         ->each([&o](std::string const&) { o.has_grace = true; });
-    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let it go on")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
+    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let the command continue")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
     line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
-    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock for so long, though the command has ended; also $REDLOCK_AT_LEAST");
-    line.add_flag("--skip-busy", o.skip_busy, "status 0 if somebody else has it, for schedules");
-    line.add_flag("--foreground", o.foreground, "leave the command in our process group; then only itself is stopped, not what it has started");
-    line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how it has ended to this descriptor, one line of JSON");
+    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock at least this long, even if the command has ended; also $REDLOCK_AT_LEAST");
+    line.add_flag("--skip-busy", o.skip_busy, "end with status 0 if another client holds the lock: for schedules");
+    line.add_flag("--foreground", o.foreground, "leave the command in the process group of redlock; then only the command is stopped, not its children");
+    line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how the command ended to this descriptor, as one line of JSON");
 }
 
 void check_words(command_line const& line, run_options const& o)
@@ -316,10 +316,12 @@ void check_nesting(run_options& o, settings const& s)
 int run(arguments given)
 {
     command_line line("run",
-                      "Runs a command while it holds locks, and stops it before they are lost: redlock run KEY CMD…, redlock run -k KEY -k KEY CMD…, "
-                      "redlock run KEY -c 'sh'. The command begins at the first word behind the key; a -- between them is dropped.",
-                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 somebody else has it; 77 password or "
-                      "access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 it cannot be run.");
+                      "Run a command while holding locks, and stop it before they are lost: redlock run KEY CMD…, "
+                      "redlock run -k KEY -k KEY CMD…, redlock run KEY -c 'sh'. The command begins at the first word behind the key; a -- "
+                      "between them is dropped.",
+                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 another client holds the "
+                      "lock; 77 password or access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 the "
+                      "command cannot be run.");
     run_options o;
     add_options(line, o);
     auto split = split_words(std::move(given), line);

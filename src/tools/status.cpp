@@ -55,14 +55,16 @@ asio::awaitable<int> ask(servers& all, question const& q, settings const& s)
 
 int status(arguments given)
 {
-    command_line line("status", "Tells who has a lock, for how long if nobody extends it, what each node says, who shares it, and how many processes wait for it.",
-                      "Since when it is held is stored nowhere, so nobody can tell. Waiting are the processes that were denied it lately.\n"
-                      "Redis and Valkey servers are only read. It may have changed when you read this: to decide by it whether to work would be wrong.\n"
-                      "Status: 0 it is held, by one or by readers; 1 it is free, or some nodes have it and no majority; 69 too few nodes have answered to "
-                      "tell; 77 as they refuse.");
+    command_line line("status",
+                      "Show who holds a lock, its ttl, what each node says, who shares it, and how many processes wait for it.",
+                      "The start of a hold is stored nowhere. Waiting processes are those that were denied the lock lately. Redis and Valkey "
+                      "servers are only read.\n"
+                      "The answer may be outdated. Never start work because status says free: acquire the lock.\n"
+                      "Status: 0 the lock is held, exclusive or shared; 1 it is free, or on no majority; 69 too few nodes answered to tell; "
+                      "77 too few, because they refuse.");
     question q;
     line.add_key(q.key);
-    line.add_flag("--tokens", q.tokens, "show the holders' tokens, too, by which a lock can be released or broken");
+    line.add_flag("--tokens", q.tokens, "show the tokens of the holders. Everybody who knows a token can release the lock");
     auto const s = line.read(std::move(given));
     if (are_servers(s))
         return with_servers(s, "status", [&](servers& all) { return ask(all, q, s); });

@@ -100,7 +100,7 @@ struct ticket_arguments {
     void add_to(command_line& line)
     {
         line.add_option("KEY TOKEN", words, "")->required()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-        line.add_flag("--shared,-s", shared, "it was acquired with --shared");
+        line.add_flag("--shared,-s", shared, "the lock was acquired with --shared");
     }
 
     lock_ticket ticket(command_line const& line) const
@@ -118,16 +118,19 @@ struct ticket_arguments {
     }
 };
 
-constexpr auto notes = "Status: 0 done, 1 it is not held any more, 69 too few nodes have answered.\n"
+constexpr auto notes = "Status: 0 done; 1 the locks are no longer held; 69 too few nodes answered.\n"
                        "\"-\" for the TOKEN: $REDLOCK_TOKEN, as all users of a machine can read the arguments of a process.";
 
 }  // namespace
 
 int acquire(arguments given)
 {
-    command_line line("acquire", "Acquires locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". Nobody renews them otherwise.",
-                      "Prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) for a shell, "
-                      "or, with -o json, a document.\nStatus: 0 held, 75 busy, 69 no quorum.");
+    command_line line("acquire",
+                      "Acquire locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". "
+                      "Nothing renews them by itself.",
+                      "It prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) "
+                      "for a shell, or, with -o json, a document.\n"
+                      "Status: 0 held; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
     how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};
     line.add_keys(how.keys);
     how.add_to(line);
@@ -138,11 +141,11 @@ int acquire(arguments given)
 
 int renew(arguments given)
 {
-    command_line line("renew", "Renews locks that \"redlock acquire\" has acquired: redlock renew KEY… TOKEN.", notes);
+    command_line line("renew", "Renew locks of \"redlock acquire\": redlock renew KEY… TOKEN.", notes);
     ticket_arguments what;
     milliseconds ttl = ttl_of_scripts;
     what.add_to(line);
-    line.add_ttl(ttl, "for how long the servers keep the locks from now on");
+    line.add_ttl(ttl, "how long the servers keep the locks from now on");
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
     return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });
@@ -150,7 +153,7 @@ int renew(arguments given)
 
 int release(arguments given)
 {
-    command_line line("release", "Gives back locks that \"redlock acquire\" has acquired: redlock release KEY… TOKEN.", notes);
+    command_line line("release", "Release locks of \"redlock acquire\": redlock release KEY… TOKEN.", notes);
     ticket_arguments what;
     what.add_to(line);
     auto const s = line.read(std::move(given));

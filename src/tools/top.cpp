@@ -115,14 +115,15 @@ asio::awaitable<int> look_once(servers& all, display const& q, settings const& s
 
 int top(arguments given)
 {
-    command_line line("top", "Shows the nodes, with their round trips and the locks that they vote for, and the locks that most wait for, again and again; q or Ctrl-C "
-                             "ends it. Where the output is no terminal, once.",
-                      "New and gone are holds that come and go from one look to the next: shorter ones are not seen. The nodes are scanned each time, as by redlock list.\n"
-                      "Status: 0; of a single look 69 if less than a majority of the nodes has answered, 77 as they refuse.");
+    command_line line("top",
+                      "Watch the nodes, with their round trips and votes, and the locks for which most processes wait. q or Ctrl-C ends it. If "
+                      "the output is no terminal, it looks once.",
+                      "New and gone compare two looks: holds shorter than the interval are missed. Each look scans the nodes like redlock list.\n"
+                      "Status: 0; after a single look, 69 if less than a majority of the nodes answered, 77 if they refuse.");
     display q;
-    line.add_option("GLOB", q.range.glob, "which names, as of KEYS and SCAN: jobs/*");
-    line.add_duration("--interval", q.interval, 100ms, 1h, "how long to wait between two looks; not less than a look takes");
-    line.add_number("--rows", q.range.rows, 0, rows_max, "how many locks");
+    line.add_option("GLOB", q.range.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
+    line.add_duration("--interval", q.interval, 100ms, 1h, "the pause between two looks; at least as long as a look takes");
+    line.add_number("--rows", q.range.rows, 0, rows_max, "show this many locks");
     line.add_flag("--once", q.once, "look once");
     auto const s = line.read(std::move(given));
     q.range.prefix = s.locks.prefix;

@@ -342,14 +342,14 @@ BOOST_AUTO_TEST_CASE(mend_of_a_replica_names_its_primary)
     shell const sh;
 
     auto const alone = look_by(
-        sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing", replica.url(), other.url()));
+        sh, fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing", replica.url(), other.url()));
     auto const line = line_of(alone, "role");
-    BOOST_TEST(line == fmt::format("redlock -u {} -u {} --prefix jobs: doctor --ttl 5s --fencing --skip clock",
+    BOOST_TEST(line == fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing --skip clock",
                                    primary.url(), other.url()));
     must_call(sh, alone, "role");
 
     auto const both = look_by(sh, fmt::format("REDLOCK_URLS={},{} redlock doctor", primary.url(), replica.url()));
-    BOOST_TEST(line_of(both, "role") == fmt::format("redlock -u {} doctor --skip clock", primary.url()));
+    BOOST_TEST(line_of(both, "role") == fmt::format("redlock -u {} --restart-guard automatic doctor --skip clock", primary.url()));
     must_call(sh, both, "role");
     BOOST_TEST(holds(replica.ask({"INFO", "replication"}), "role:slave"));
 }
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(mend_of_a_member_names_the_cluster)
     shell const sh;
     auto const seen = look_by(sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor", other.url(), member.url()));
     BOOST_TEST(line_of(seen, "role")
-               == fmt::format("redlock -u {} -u redis-cluster://127.0.0.1:{} --prefix jobs: doctor --skip clock",
+               == fmt::format("redlock -u {} -u redis-cluster://127.0.0.1:{} --prefix jobs: --restart-guard automatic doctor --skip clock",
                               other.url(), member.port()));
     must_call(sh, seen, "role");
 }
@@ -441,7 +441,7 @@ BOOST_AUTO_TEST_CASE(mend_names_a_server_with_two_addresses_once)
 
     must_call(sh, seen, "same-server");
     BOOST_TEST(
-        line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} doctor", s.url(), other.url())));
+        line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} --restart-guard automatic doctor", s.url(), other.url())));
 }
 
 BOOST_AUTO_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes)

@@ -193,9 +193,9 @@ BOOST_AUTO_TEST_CASE(the_pages_say_what_the_help_says)
     auto const page = say({"man", "status"}).out;
     auto const all = say({"man"}).out;
 
-    BOOST_TEST(has(page, "redlock-status \\- tells who has a lock"), page);
+    BOOST_TEST(has(page, "redlock-status \\- show who holds a lock"), page);
     BOOST_TEST(has(page, "\\fB\\-\\-tokens\\fR"), page);
-    BOOST_TEST(has(page, ".SH EXIT STATUS\n0 it is held"), page);
+    BOOST_TEST(has(page, ".SH EXIT STATUS\n0 the lock is held"), page);
     BOOST_TEST(has(all, "\\fB\\-\\-url\\fR, \\fB\\-u\\fR \\fIURL\\fR"), all);
     BOOST_TEST(has(all, "REDLOCK_NODE_TIMEOUT"), all);
     for (auto const& command : commands())
