@@ -30,7 +30,6 @@ public:
         unreachable,  ///< It refuses connections: requests are not sent.
         hung,         ///< It accepts requests, and answers them when the fault is over.
         mute,         ///< It carries out requests, but its answers get lost.
-        deaf = mute,  ///< The name of `mute` before 0.1.
     };
 
     /// The server called @p name. The first call creates it; it exists while something refers to it.
@@ -51,7 +50,7 @@ public:
     /// do. The maximum, the default: keys are kept for their ttl.
     void set_session(std::chrono::milliseconds session);
 
-    /// Deletes all keys without a notice to managers, as `FLUSHALL` does.
+    /// Deletes all keys and notifies waiters, as if all locks had expired. The server does not count as restarted.
     void clear();
 
     /// Restarts without its memory, fencing counters included. Managers that knew it notice the restart. By
