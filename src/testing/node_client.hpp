@@ -90,7 +90,9 @@ public:
         try {
             auto const ready = put(node_command(), "", "");
             run_to([&] { return ready->answers > 0; }, "a command to connect is never answered");
-            expect(ready->reply.vote == vote::granted && node_->ready(), "a node that can be connected to does not grant that");
+            if (ready->reply.vote != vote::granted || !node_->ready())
+                throw std::runtime_error("a node that can be connected to does not grant that: "
+                                         + ready->reply.error.message() + ' ' + ready->reply.text);
         } catch (...) {
             close();
             throw;
