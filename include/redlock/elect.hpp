@@ -24,7 +24,8 @@ namespace redlock {
 /// The result of the body of @ref elect.
 enum class elected : std::uint8_t {
     done,       ///< The work is complete: `elect` returns.
-    /// Another process may lead. This one releases the lock, and stands again after `elect_options::pause_min`.
+    /// Another process may lead. This process releases the lock, and is a candidate again after
+    /// `elect_options::pause_min`.
     step_down,
 };
 
@@ -32,16 +33,17 @@ enum class elected : std::uint8_t {
 struct election_event {
     enum class kind : std::uint8_t {
         standing,           ///< The candidate asks for the lock, or waits for the leader.
-        /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which.
+        /// Nobody can be elected: too few nodes answer, vote, or answer in time. `error` and `message` tell which of
+        /// these it is.
         waiting_for_nodes,
         /// The candidate leads: the body begins now. When it has ended, exactly one of the events below follows.
         elected,
         stepped_down,       ///< The body returned `elected::step_down`. The lock was released.
-        /// The lock was lost; `message` tells why. The result or exception of the body does not count. The candidate
-        /// stands again at once.
+        /// The lock was lost; `message` tells why. The result or exception of the body does not count. The process is
+        /// a candidate again at once.
         lost,
         failed,             ///< The body threw `exception`. The lock was released.
-        ended,              ///< The last event: `elect` returns, or throws what `error` and `message` say.
+        ended,              ///< The last event: `elect` returns, or throws an error with this `error` and `message`.
     };
 
     kind what{};
@@ -50,48 +52,50 @@ struct election_event {
     std::uint64_t fencing_token = 0;
     /// Set for `waiting_for_nodes`, `lost` and `ended`. If `ended` has no error, the body returned `elected::done`.
     error_code error{};
-    /// The exception of the body. Null also if that was only `operation_aborted` after a cancellation.
+    /// The exception of the body. Also null if the body ended with `operation_aborted` because it was cancelled.
     std::exception_ptr exception{};
     /// For people: what `error` means here, with the reason of each node that matters.
     std::string message{};
-    std::chrono::milliseconds pause{0};  ///< For `stepped_down` and `failed`: how long the candidate does not stand.
+    /// For `stepped_down` and `failed`: how long the process is not a candidate.
+    std::chrono::milliseconds pause{0};
 };
 
 /// "standing", "waiting for nodes", "elected", "stepped down", "lost", "failed" or "ended".
 REDLOCK_API char const* to_string(election_event::kind) noexcept;
 
-/// How to stand in an election. An aggregate; checked before anything is sent.
+/// How a candidate takes part in an election. An aggregate. `elect` checks it before it sends anything.
 struct elect_options {
     /** How to acquire the lock for each term. If you set one member, set all: `{.ttl = 5s}` alone neither waits nor
         renews.
 
         - `ttl`: after the crash of a leader, nobody leads for up to this long.
-        - `wait`: how long to wait for another leader to end. @ref wait_forever: until elected. Otherwise `elect` throws
-          `errc::contended` when it is over. Zero: `elect` throws if another process leads now. Time without enough
-          nodes does not count.
-        - `renew`: with @ref renewal::none, a term ends when its ttl is over, as a loss.
-        - `max_hold`: the longest term. It also ends as a loss.
+        - `wait`: how long to wait while another process leads. @ref wait_forever: until elected. Otherwise `elect`
+          throws `errc::contended` when this time is over. Zero: `elect` throws if another process leads now. Time
+          without enough nodes does not count.
+        - `renew`: with @ref renewal::none, a term ends when its ttl is over. It ends as if the lock were lost.
+        - `max_hold`: the longest term. It also ends as if the lock were lost.
         - `mode`: exclusive only.
-        - `report`: of the latest acquisition. It must live until `elect` has ended. */
+        - `report`: receives the report of the latest acquisition. It must live until `elect` has ended. */
     acquire_options lock{.ttl = std::chrono::milliseconds{10'000}, .wait = wait_forever, .renew = renewal::automatic};
 
-    /// The pause after a body that threw, so that another process can take over: 1 ms to `pause_max`. It is drawn at
-    /// random: from 1 to 2 times this after the first failure, from 2 to 4 times after the second, and so on.
+    /// The pause after `elected::step_down`, and the unit of the pauses after a body that threw: 1 ms to `pause_max`.
+    /// During the pause another process can take over. A pause after a body that threw is random: from 1 to 2 times
+    /// this after the first failure, from 2 to 4 times after the second, and so on.
     std::chrono::milliseconds pause_min{1'000};
 
     /// The longest pause: 1 ms to a day.
     std::chrono::milliseconds pause_max{60'000};
 
-    /// If a body has run at least this long before it threw, the failure counts as the first: 0 to 100 years. Zero:
-    /// every failure is the first.
+    /// If a body ran for at least this long before it threw, its failure counts as the first one: 0 to 100 years. Zero:
+    /// every failure counts as the first one.
     std::chrono::milliseconds stable{60'000};
 
     /** After `elected::done`, how long to keep the lock, counted from the start of its acquisition: 0 to `lock.ttl`.
         Zero: it is released at once.
 
         Use it for a job that every process starts at the same time of day, by clocks that do not agree. `elect` returns
-        at once. The manager deletes the key when the time has come, and does not renew it. If the process or the
-        manager ends before, the key expires by itself: therefore the limit is the ttl.
+        at once. The manager does not renew the key, and deletes it when this time is over. If the process or the
+        manager ends earlier, the key stays until its ttl is over. Therefore the limit is the ttl.
 
         A process that fails, steps down or is cancelled has not done the work, and releases the lock at once. If nodes
         promise less than the ttl (`node_reply::good_for`), the lock is kept for that time only. */
@@ -115,17 +119,19 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
 /** Leader election: runs @p body on one process at a time, among all that call this with the same name.
 
     `elect` acquires the lock @p name, and runs @p body under it as `lock_manager::with_lock` does. The body runs on a
-    strand of the caller's executor. It is cancelled when the lock is lost, before its validity is over. The next step
-    depends on the body:
+    strand of the caller's executor. It is cancelled when the lock is lost, before the lock's validity is over. The next
+    step depends on the body:
 
     - It returned `elected::done`: `elect` returns. The lock is released, or kept (`elect_options::at_least`).
-    - It returned `elected::step_down`: the lock is released. The candidate stands again after
+    - It returned `elected::step_down`: the lock is released. The process is a candidate again after
       `elect_options::pause_min`.
-    - It threw: the lock is released. The candidate stands again after a growing pause, so that others can take over.
-    - It was cancelled because the lock is lost: the candidate stands again at once. The body's result does not count.
+    - It threw: the lock is released. The process is a candidate again after a pause that grows with each failure, so
+      that others can take over.
+    - It was cancelled because the lock is lost: the process is a candidate again at once. The body's result does not
+      count.
 
     @p body is called again for each term, but never before its previous call has ended. If too few nodes answer or
-    vote, `elect` does not end: it tells `elect_options::observe`, and waits.
+    vote, `elect` does not end: it calls `elect_options::observe`, and waits.
 
     **While a process is paused, two bodies may run at once.** (A process can be stopped, swapped out, or in a paused
     virtual machine.) The old leader does not know yet that it has lost the lock. With `config::fencing`, pass
@@ -145,16 +151,16 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     @par Cancellation
     The types that the caller's coroutine lets through (`asio::this_coro::reset_cancellation_state`; terminal by
     default):
-    - While it stands: total and partial as in `lock_manager::async_acquire`; terminal aborts at once.
+    - While it waits for the lock: total and partial as in `lock_manager::async_acquire`; terminal aborts at once.
     - While the body runs: total and partial make this term the last, and reach the body if its coroutine lets them
       through. Terminal cancels the body.
     - During a pause after a term: all types abort at once.
 
-    After a cancellation, `elect` ends when the body has ended: without an error if the body returned `elected::done`
-    nevertheless. The lock is released in the background.
+    After a cancellation, `elect` ends when the body has ended. If the body returned `elected::done` nevertheless,
+    `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p body is moved into the operation. The manager may be destroyed meanwhile, which ends the operation.
+    @p body is moved into the operation. The manager may be destroyed before the operation has ended: that ends it.
 
     @par Thread safety
     That of @ref lock_manager. The body and the observer run on one strand.
