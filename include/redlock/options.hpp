@@ -24,56 +24,60 @@ struct acquire_options {
     /// `config::max_ttl`, and longer than `config::node_timeout`.
     std::chrono::milliseconds ttl{10'000};
 
-    /** How long the manager starts new rounds, counted from the call: 0 to 100 years, or @ref wait_forever. Zero: one
-        round, which wins or fails at once.
+    /** For how long the manager keeps trying, that is, starts new rounds. It counts from the call: 0 to 100 years, or
+        @ref wait_forever. Zero: one round, which wins or fails at once.
 
         The operation takes at most `wait`, plus
-        - `config::node_timeout`, or a store's longer timeout, for the last round;
-        - `config::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a majority;
-        - with `config::fencing`, in place of the first: 2 * (nodes - quorum + 2) * `node_timeout`. The last round may
-          need a second one to draw its token. Where another client was ahead, it is repeated at once: at most once for
-          each node beyond the quorum, and once more. */
+        - for the last round, `config::node_timeout`, or a store's longer timeout;
+        - `config::connect_timeout` + `node_timeout`, as long as the manager has never been connected to a majority.
+
+        With `config::fencing`, the last round may take up to 2 * (nodes - quorum + 2) * `node_timeout` instead of
+        `node_timeout`: it may need a second round to draw its token. If another client was ahead in this, the manager
+        repeats both rounds at once, up to nodes - quorum + 1 times. */
     std::chrono::milliseconds wait{0};
 
     /// Whether the manager renews the lock.
     redlock::renewal renew = renewal::none;
 
-    /// The lock is lost this long after the start of the acquisition, even if it was extended: 20 ms to 100 years.
-    /// Zero: no limit.
+    /// The lock is lost this long after the start of the acquisition, even if it is extended: 20 ms to 100 years. Zero:
+    /// no limit.
     std::chrono::milliseconds max_hold{0};
 
     /** Exclusive, or shared between readers (a read/write lock).
 
         @ref mode::shared : any number of readers hold the lock at the same time, and no writer. One resource only.
         Neither readers nor writers starve:
-        - In one manager, waiters are granted in phases: all readers that wait, then all writers that wait by then, one
-          after the other, and so on. A reader or writer that comes when a phase of its kind has begun joins the next
-          phase of its kind, if others wait.
-        - A reader does not pass a writer that waits in another manager, unless a writer held the lock meanwhile.
+        - One manager serves its waiters in phases. In a phase of readers, all readers that wait get the lock
+          together. In the next phase, all writers that wait by then get it, one after the other. Then readers follow
+          again, and so on. If writers wait, a reader that comes during a phase of readers waits for the next phase of
+          readers. If readers wait, a writer that comes during a phase of writers waits for the next phase of writers.
+        - A reader does not pass a writer that waits in another manager, unless a writer has held the lock since the
+          reader began to wait.
 
-        A reader may join a lock that the manager already shares, without asking the nodes. It then has the same token
-        and the same loss. All readers that waited by then may join, and up to `config::max_handovers` later ones.
-        Conditions:
-        - at least half of the reader's `ttl` is left, and its `renew` is the same;
-        - neither has a `max_hold`;
-        - the lock is not being upgraded, and was not upgraded, downgraded or resumed: the reader could not upgrade it.
+        A reader may join a lock that the manager already shares, without a request to the nodes. It then has the same
+        token, and loses the lock at the same time. All readers whose call came before the first reader's round may
+        join. Up to `config::max_handovers` later readers may join, too. Conditions:
+        - the lock is valid for at least half of the reader's `ttl`, and its `renew` is the same as the reader's;
+        - neither the lock nor the reader has a `max_hold`;
+        - the lock is not being upgraded, and was not upgraded, downgraded or resumed. Otherwise the reader could not
+          upgrade it.
 
         @ref mode::upgradeable : a reader that also holds a second lock, the right to wait in `lock::async_upgrade`. One
-        reader at a time has it. Acquiring it takes two rounds, counts as two acquisitions in @ref stats, and joins no
-        other reader. It takes at most twice the time that is added to `wait`. */
+        reader at a time has this right. Such an acquisition takes two rounds, counts as two acquisitions in @ref stats,
+        and joins no other reader. For it, double the times that are added to `wait`. */
     redlock::mode mode = mode::exclusive;
 
-    /// Writers that wait in other managers do not keep this reader out. Not with @ref mode::exclusive. Set it if a
-    /// parent process shares the lock and waits for this reader: otherwise the reader waits for the writer, and the
-    /// writer for the parent. Leave it off for all other readers, or writers can starve.
+    /// Writers that wait in other managers do not keep this reader out. Not allowed with @ref mode::exclusive. Set it
+    /// if a parent process holds the shared lock and waits for this reader. Otherwise the reader waits for the writer,
+    /// and the writer for the parent: a deadlock. Leave it off for all other readers, or writers can starve.
     bool passes_writers = false;
 
-    /// The group in whose statistics the acquisition counts (`stats::groups`), such as "checkout": a kind of work, not
-    /// a resource. At most 64 bytes, which must live until completion. A manager counts the first 15 groups separately,
-    /// and all others together as "other". Empty: no group.
+    /// The acquisition counts in the statistics of this group (`stats::groups`), such as "checkout": a kind of work,
+    /// not a resource. At most 64 bytes, which must live until completion. A manager counts the first 15 groups
+    /// separately, and all others together as "other". Empty: no group.
     std::string_view group{};
 
-    /// If not null, filled just before completion. It must live until then.
+    /// If not null, the manager fills it just before completion. It must live until then.
     attempt_report* report = nullptr;
 };
 
