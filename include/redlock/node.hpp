@@ -24,7 +24,7 @@ namespace redlock {
 
 namespace asio = boost::asio;
 
-/// One of the keys of a command on several keys, which has another holder.
+/// A key of a command on several keys that has another holder.
 struct taken_key {
     std::uint32_t index = 0;                ///< its index in the command's keys
     std::chrono::milliseconds remaining{};  ///< as `node_reply::remaining`, for this key
@@ -47,8 +47,8 @@ struct node_reply {
     /// For an unknown vote: true if it is certain that the node did not and will not carry out the operation.
     bool untouched = false;
     /// Why the vote is unknown. `errc::quarantined`: the node carried out the operation and would grant it. But the
-    /// part of the node that has the key may have forgotten other holders. A node that is quarantined as a whole
-    /// grants, and says so by its @ref server_identity.
+    /// part of the node that has the key may have forgotten other holders. If the whole node is in quarantine, it
+    /// grants instead, and its @ref server_identity tells the manager about the quarantine.
     error_code error{};
     /// For an unknown vote: the server's own words, without secrets. For a granted inspection: the value of the key.
     std::string text{};
@@ -56,70 +56,73 @@ struct node_reply {
     /// the key never expires.
     std::chrono::milliseconds remaining{0};
     /// For a granted acquisition or extension: how long the node promises to keep the key, from the time when the
-    /// command was sent. The maximum, the default: for the ttl. It is less than the ttl if the node's own session or
-    /// lease ends before. The lock is valid for as long as a quorum has promised. Zero or less promises nothing.
+    /// command was sent. The default is the maximum: it stands for the ttl. The time is less than the ttl if the
+    /// node's own session or lease ends earlier. The lock is valid for as long as a quorum has promised. Zero or less
+    /// promises nothing.
     std::chrono::milliseconds good_for = std::chrono::milliseconds::max();
     /// The fencing counter:
     /// - For a granted acquisition that proposed a token: the counter, if this grant has raised it to the proposal or
-    ///   beyond. Otherwise 0.
+    ///   higher. Otherwise 0.
     /// - For a granted shared acquisition: the counter as it is. 0: there is none.
     /// - For a granted raise: the counter.
     std::uint64_t fence = 0;
-    bool healed = false;   ///< For a denied extension: the key did not exist, and was set.
+    bool healed = false;   ///< For a denied extension: the key did not exist, and the node has set it.
     bool watched = false;  ///< For a denied acquisition that watches: the node will notify of the key's next change.
     /// For a denied acquisition that contends: the manager that holds the lock hands it on to its own waiters. Then
     /// `remaining` and `watched` are about the end of these hand-overs, not about each change of the holder.
     bool handed_on = false;
-    bool wanted = false;   ///< For a granted acquisition that contends: others were denied lately.
+    bool wanted = false;   ///< For a granted acquisition that contends: the node has lately denied the key to others.
     /// For a denied shared acquisition: no writer holds the lock, but a writer waits for it. Then `remaining` is the
-    /// longest time that this wish lasts, and `watched` is about its end, too.
+    /// longest time that the node remembers the waiting writer. `watched` is also about the moment when it forgets it.
     bool behind_writer = false;
 
     // For several keys, and for an upgrade.
 
-    /// For a denied acquisition that contends or wants any key: the keys that have other holders, in their order. Then
-    /// `remaining` and `handed_on` have no meaning.
+    /// For a denied acquisition that contends or wants any key: the keys that have other holders, in the order of the
+    /// command. Then `remaining` and `handed_on` of the reply have no meaning.
     std::vector<taken_key, detail::recycler<taken_key>> taken{};
-    /// - For an acquisition that grows: how many keys, from the first on, now hold the value.
+    /// - For an acquisition that grows: how many keys, counted from the first one, now hold the value.
     /// - For a release: how many keys were deleted.
-    /// - For a denied upgrade of one key: 1 if the value still shares the key and other readers do, too. Then
-    ///   `remaining` is the longest time that they share it, if nobody extends.
+    /// - For a denied upgrade of one key: 1 if the value is still a reader of the key, and there are other readers.
+    ///   Then `remaining` is the longest time that they share the key, if nobody extends it.
     std::uint32_t ours = 0;
     std::uint32_t chosen = 0;  ///< For a granted acquisition of any key: the index of the key that was chosen.
 };
 
 /// The requirements and limits of a node.
 struct node_limits {
-    /// The shortest ttl that the node accepts. A shorter lock is refused with `errc::invalid_argument`, naming the
-    /// node.
+    /// The shortest ttl that the node accepts. The manager refuses a shorter ttl with `errc::invalid_argument`, naming
+    /// the node.
     std::chrono::milliseconds ttl_min{0};
-    /// The longest time to wait for an answer, if it is more than `config::node_timeout`. A round waits for the longest
-    /// of all nodes, and a lock needs a longer ttl. At most a minute.
+    /// The longest time to wait for an answer, if it is more than `config::node_timeout`. At most a minute. A round
+    /// waits for the longest such time of all nodes, and the ttl of a lock must be longer than that.
     std::chrono::milliseconds timeout{0};
-    /// Whether the keys end with a session of the node, which deletes them. Then no other process can resume a lock:
-    /// `lock::detach` and functions with a ticket are refused with `errc::unsupported`, naming the node.
+    /// Whether the keys are deleted when a session of the node ends. Then no other process can resume a lock. The
+    /// manager refuses `lock::detach` and functions with a ticket with `errc::unsupported`, naming the node.
     bool ends_with_session = false;
 };
 
-/// The notifications of a node. It calls them on its executor, never from within another call. Both are set.
+/// The notifications of a node. The node calls them on its executor, never from within another call. Both are set.
 struct node_events {
-    /// There is a new connection, to this server. Comes before the first reply on that connection.
+    /// There is a new connection to this server. The node calls it before the first reply on that connection.
     std::function<void(server_identity const&)> connected;
 
-    /** A watched key was changed or deleted, or has expired. The watch ends with the notification. Or: a key that this
-        manager has set is gone. Then the manager tries to renew the lock at once.
+    /** A watched key was changed or deleted, or has expired. The watch ends with the notification.
 
-        A notification before the answer to an acquisition counts as older than that answer. A later change needs
-        another notification.
+        The node also calls it when a key that this manager has set does not exist any more. Then the manager tries to
+        renew the lock at once.
 
-        The end of hand-overs has a key of its own, `lock:stock:=turn:{lock:stock}`. The end of other clients' wishes
-        has `lock:stock:=wanted:{lock:stock}`. An empty key: the node may have missed changes, because a connection
-        ended. A node that never notifies is polled. */
+        If a notification comes before the answer to an acquisition, it counts as older than that answer. A later change
+        needs another notification.
+
+        Two other events have keys of their own. The end of hand-overs has `lock:stock:=turn:{lock:stock}`. When other
+        clients stop waiting, the key is `lock:stock:=wanted:{lock:stock}`. An empty key means that the node may have
+        missed changes, because a connection ended. The manager polls a node that never notifies. */
     std::function<void(std::string_view key)> changed;
 };
 
-/// The keys of a command, each once: a view. They are sorted by their bytes. If an acquisition wants any of them, they
-/// are in its order of preference; so are the keys that are released after that.
+/// The keys of a command, each once: a view. They are sorted by their bytes. Exception: if an acquisition wants any of
+/// them, they are in its order of preference. The release that follows has its keys in the same order.
 struct key_view : std::span<std::string const> {
     using span::span;
     key_view(std::span<std::string const> keys) noexcept : span(keys) {}
@@ -133,38 +136,39 @@ struct key_view : std::span<std::string const> {
 /// A command to a node: a value. The data that it views lives as long as the operation that carries it.
 struct node_command {
     enum class kind : std::uint8_t {
-        /// Set the key to the value for the ttl, unless the key exists: `SET key value NX PX ttl`. If @ref fence is not
-        /// 0, also set the key's counter to it if the counter is lower, whether or not the key exists. A counter that
-        /// increases by itself may go beyond.
+        /// If the key does not exist, set it to the value for the ttl: `SET key value NX PX ttl`. If @ref fence is not
+        /// 0, also raise the key's counter to @ref fence, even if the key exists. Never lower the counter. A counter
+        /// that increases by itself may become higher than @ref fence.
         ///
         /// Several keys: set all of them. If one of them exists, set none, unless @ref grows. Set counters only if all
         /// keys are set. With @ref any: set one of them.
         acquire,
-        /// Set the key's counter to @ref fence if it is lower, then add one. Granted, with the counter. Several keys:
-        /// set all their counters to one more than the highest of them and @ref fence.
+        /// If the key's counter is lower than @ref fence, set it to @ref fence. Then add one. The node grants, with the
+        /// counter. Several keys: set all their counters to the same number, one more than the highest of them and
+        /// @ref fence.
         raise,
         /// If the key holds the value, raise its time to live to the ttl, but never shorten it. If the key does not
-        /// exist, there is no tombstone, and @ref heal is set: set it. Several keys: all of them, or none.
+        /// exist, @ref heal is set and there is no tombstone, set the key. Several keys: all of them, or none.
         extend,
-        /// If the key holds the value, delete it; of several keys, delete each that does. If
+        /// If the key holds the value, delete it. Several keys: delete each key that holds the value. If
         /// @ref node_operation::leaves_tombstone, leave a tombstone for ten minutes, for the first key with this value.
         release,
         inspect,  ///< Read the key's value and time to live.
         connect,  ///< Get ready for other commands: granted once @ref node::ready is true. Nothing is sent for it.
-        /// If only this value shares the key, let the key hold the value exclusively, for at least the ttl, and not
-        /// shorter than before. Also granted if it does already: then raise its time to live. @ref fence as for
-        /// acquire.
+        /// If this value is the only reader of the key, make it the exclusive holder. The time to live becomes at
+        /// least the ttl, and never shorter than before. Also granted if the value is the exclusive holder already:
+        /// then raise the time to live. @ref fence as for acquire.
         upgrade,
-        /// If the key holds the value exclusively, share it again, for its remaining time to live. Also granted if it
-        /// is shared.
+        /// If the key holds the value exclusively, make the value a reader again, for the remaining time to live. Also
+        /// granted if the value is a reader already.
         downgrade,
-        /// The contender does not wait any more, for any of the keys: forget that it was denied. The manager does not
+        /// The contender has stopped waiting for all of these keys: forget that it was denied. The manager does not
         /// wait for the answer. A node that remembers no contenders grants.
         withdraw,
     };
 
-    /// Whether the manager hands the lock on to its own waiters. Waiters of other managers are notified only of the
-    /// end.
+    /// Whether the manager hands the lock on to its own waiters. Waiters of other managers are notified only when the
+    /// last hand-over ends.
     enum class handovers : std::uint8_t {
         unsaid,  ///< Nothing changes.
         follow,  ///< For an acquisition that contends: more waiters follow.
@@ -172,38 +176,39 @@ struct node_command {
     };
 
     kind what = kind::connect;
-    /// For commands on one key. Shared: the key holds the word `:=shared` as long as there are readers. A list beside
-    /// the key holds the values of the readers, each until its ttl is over. The key lives as long as the longest of
-    /// them.
-    /// - Acquire: enter the list, unless a writer holds the key, or waits for it.
+    /// For commands on one key. Shared: the key holds the word `:=shared` as long as there are readers. A second key
+    /// has the list of the readers' values, each until its ttl is over. The lock's key lives as long as the reader with
+    /// the most time left.
+    /// - Acquire: enter the value into the list, unless a writer holds the key, or waits for it.
     /// - Extend, heal and release: change the value's entry in the list. The last reader that leaves deletes the key.
-    /// - A value that holds the key exclusively may be extended and released like this, too.
+    /// - Shared commands also extend and release a value that holds the key exclusively.
     redlock::mode mode = mode::exclusive;
-    bool passes = false;         ///< For a shared acquisition: writers that wait do not stop it.
+    bool passes = false;         ///< For a shared acquisition: waiting writers do not stop it.
     handovers handed_on = handovers::unsaid;
     bool heal = false;           ///< For an extension: see @ref kind::extend.
-    /// For the extension of a shared lock: the lock was upgraded. If the value is one of several readers, it is
-    /// extended but not granted. If the key does not exist, it is set to the value alone.
+    /// For the extension of a shared lock: the manager has upgraded the lock. If the key is still shared, the node
+    /// extends this reader's entry, but denies. If the key does not exist, @ref heal sets it with this value as the
+    /// exclusive holder.
     bool alone = false;
     /// If an acquisition contends and is denied: notify of the next change of each taken key.
     bool watch = false;
-    /// For an acquisition of several keys that contends: the node goes through them from the first on, up to one that
-    /// is taken. It sets each that does not exist, and raises the time to live of each that holds the value from
-    /// before. Behind the taken key, it deletes those that hold the value. If there is a tombstone, it does nothing.
-    /// Granted if all keys hold the value.
+    /// For an acquisition of several keys that contends. If there is a tombstone, the node does nothing, and denies.
+    /// Otherwise the node goes through the keys, up to the first key that another holder has. It sets each key that
+    /// does not exist. If a key already holds this value, the node raises its time to live. After the first taken key,
+    /// the node deletes each key that holds this value. It grants if all keys hold the value.
     bool grows = false;
-    /// For an acquisition of several keys: set the first that does not exist, and only its counter. Denied if all
-    /// exist.
+    /// For an acquisition of several keys: set the first key that does not exist, and only this key's counter. Denied
+    /// if all keys exist.
     bool any = false;
-    key_view keys{};             ///< One for an inspection, one or several for others, none to connect.
+    key_view keys{};             ///< One key for an inspection, no key to connect, one or several for other commands.
     std::string_view value{};
-    /// For an acquisition, an upgrade or a withdrawal: the client that asks, the same for all of one manager. Empty:
-    /// the command does not contend.
+    /// For an acquisition, an upgrade or a withdrawal: the client that asks. All commands of one manager have the same
+    /// contender. Empty: the command does not contend.
     std::string_view contender{};
     std::chrono::milliseconds ttl{0};
-    /// To acquire or raise with fencing: the proposed token. Otherwise 0. A shared command does not increase the
-    /// counter for itself. A granted acquisition answers with the counter as it is. A raise sets it to this if it is
-    /// lower.
+    /// To acquire or raise with fencing: the proposed token. Otherwise 0. A shared acquisition reads the counter and
+    /// does not change it: a grant answers with the counter. A shared raise sets the counter to this token if the
+    /// counter is lower, and does not add one.
     std::uint64_t fence = 0;
 
     /// The first key.
@@ -218,8 +223,8 @@ struct node_command {
     /// Whether the command may prolong the life of a key that holds the value.
     bool prolongs() const noexcept { return what == kind::extend || what == kind::upgrade; }
 
-    /// Whether the command contends: it asks whether others were denied the same key lately, and for how long it is
-    /// denied.
+    /// Whether the command contends. Such a command asks whether the node has lately denied the same key to others. If
+    /// the command itself is denied, it also asks for how long.
     bool contends() const noexcept { return !contender.empty(); }
 
     friend bool operator==(node_command const&, node_command const&) = default;
@@ -227,32 +232,32 @@ struct node_command {
 
 /** One command to one node, and the receiver of its reply.
 
-    The manager and the node own it together. The manager may lose interest at any moment; the node carries it out or
-    refuses. Everything happens on the executor on which the node was started.
+    The manager and the node own it together. The manager may stop waiting for the reply at any moment. The node still
+    carries out the operation or refuses it. Everything happens on the executor on which the node was started.
 */
 class REDLOCK_API node_operation {
 public:
     virtual ~node_operation() = default;
 
-    /// Does not change between @ref node::submit and the end of the operation's life.
+    /// The command. It does not change between @ref node::submit and the end of the operation's life.
     virtual node_command const& command() const noexcept = 0;
 
     clock::time_point not_after;  ///< The node must not send the command later than this.
 
-    /// Whether the manager does not want it sent any more. A node asks right before sending.
+    /// True if the node must not send the operation any more. A node checks this right before sending.
     virtual bool withdrawn() const noexcept = 0;
 
-    /// A node calls this before the first byte may leave. @p connection is not 0, and changes with each reconnection.
+    /// A node calls this before it may send the first byte. @p connection is not 0, and changes with each reconnection.
     virtual void mark_sent(std::uint32_t connection) noexcept = 0;
 
-    /// The connection on which it may have been sent. 0: it was never handed to one.
+    /// The connection on which the operation may have been sent. 0: it was not sent on any connection.
     virtual std::uint32_t sent_on() const noexcept = 0;
 
-    /// For a release: the first connection on which a request to set the key to the value is unanswered. 0: there is
-    /// none.
+    /// For a release: the first connection with an unanswered request that sets the key to the value. 0: there is none.
     virtual std::uint32_t unanswered_on() const noexcept = 0;
 
-    /// Whether a release on @p connection leaves a tombstone: that unanswered request may be carried out after it.
+    /// Whether a release on @p connection leaves a tombstone. It does if the server may carry out an unanswered request
+    /// after the release.
     bool leaves_tombstone(std::uint32_t connection) const noexcept
     {
         auto const unanswered = unanswered_on();
@@ -265,13 +270,12 @@ public:
 
 /** One lock server. Implement this class to keep locks in something other than Redis: docs/nodes.md.
 
-    If an operation was marked as sent and its answer got lost, it completes with `vote::unknown` and without
-    `untouched`. It is never sent a second time. The server must carry out the operations of one connection in their
-    order.
+    If an operation was marked as sent and its answer got lost, it completes with `vote::unknown`, and `untouched` is
+    false. A node never sends an operation twice. The server must carry out the operations of one connection in order.
 
     @par Thread safety
-    The manager's constructor calls @ref limits, @ref can and @ref start. Later functions are called on the executor,
-    unless they say otherwise.
+    The manager's constructor calls @ref limits, @ref can and @ref start. After that, the manager calls all functions on
+    the executor, unless their comment says otherwise.
 */
 class REDLOCK_API node {
 public:
@@ -280,16 +284,20 @@ public:
     /// The address for people, without user and password. Constant.
     virtual std::string const& name() const noexcept = 0;
 
-    /// Whether an operation submitted now would be sent now. May be called from any thread.
+    /// Whether the node would send an operation at once if it were submitted now. May be called from any thread.
     virtual bool ready() const noexcept = 0;
 
     /// The node's limits. Called once, before @ref start.
     virtual node_limits limits() const { return {}; }
 
-    /// Whether the node can carry out commands such as @p command, whose keys are examples. Called once for each kind
-    /// of command beyond a plain lock, before @ref start. These are raising a counter (if `config::fencing` needs
-    /// that), several keys (all and any), sharing and upgrades. If the node cannot, the manager refuses calls that need
-    /// it, before anything is sent, with `errc::unsupported`, naming the node.
+    /// Whether the node can carry out commands such as @p command. The keys of @p command are examples. The manager
+    /// calls this before @ref start, once for each kind of command beyond a plain lock:
+    /// - raising a counter (if `config::fencing` needs that);
+    /// - several keys (all and any);
+    /// - sharing and upgrades.
+    ///
+    /// If the node cannot carry out a kind of command, the manager refuses calls that need it with `errc::unsupported`,
+    /// naming the node. It sends nothing for such a call.
     virtual bool can(node_command const& command) const noexcept
     {
         return !command.has_several_keys() && !command.is_shared();
@@ -298,8 +306,8 @@ public:
     /// Whether the node notifies of changes to watched keys. May be called from any thread.
     virtual bool notifies() const noexcept { return false; }
 
-    /// Whether the server may still execute commands that were sent on @p connection. That is not the latest
-    /// connection: it has ended, or others have replaced it. Called on the executor.
+    /// Whether the server may still execute commands that were sent on @p connection. This connection has ended, or a
+    /// later one has replaced it. Called on the executor.
     virtual bool may_still_execute(std::uint32_t connection) const
     {
         static_cast<void>(connection);
@@ -307,17 +315,17 @@ public:
     }
 
     /// Called once, before @ref submit. Functions on @p executor never run at the same time. The executor does not keep
-    /// its context running: a node that answers from elsewhere needs a work guard of the context itself.
+    /// its context running. If a node gets its answers from outside the context, it needs a work guard of it.
     virtual void start(asio::any_io_executor executor, node_events events) = 0;
 
-    /// Takes an operation. The node keeps it until it can be sent, or its time is over.
+    /// Takes an operation. The node keeps it until it can be sent, or until `not_after`.
     virtual void submit(std::shared_ptr<node_operation> operation) = 0;
 
     /// Called once. Ends the connection and completes pending operations. Nothing is submitted afterwards.
     virtual void close() = 0;
 
-    /// Called instead of @ref close when the execution context is being destroyed: release everything that refers to
-    /// it. No operation needs to complete, and nothing may be started on the executor any more.
+    /// Called instead of @ref close when the execution context is being destroyed. Release everything that refers to
+    /// the context. No operation needs to complete. Start nothing on the executor any more.
     virtual void abandon() { close(); }
 };
 
