@@ -148,7 +148,7 @@ struct node_command {
         /// @ref fence.
         raise,
         /// If the key holds the value, raise its time to live to the ttl, but never shorten it. If the key does not
-        /// exist, @ref heal is set and there is no tombstone, set the key. Several keys: all of them, or none.
+        /// exist, set it, but only if @ref heal is set and there is no tombstone. Several keys: all of them, or none.
         extend,
         /// If the key holds the value, delete it. Several keys: delete each key that holds the value. If
         /// @ref node_operation::leaves_tombstone, leave a tombstone for ten minutes, for the first key with this value.
@@ -176,9 +176,8 @@ struct node_command {
     };
 
     kind what = kind::connect;
-    /// For commands on one key. Shared: the key holds the word `:=shared` as long as there are readers. A second key
-    /// has the list of the readers' values, each until its ttl is over. The lock's key lives as long as the reader with
-    /// the most time left.
+    /// For commands on one key. Shared: the key holds the word `:=shared` as long as there are readers. The node also
+    /// keeps a list of the readers' values, each until its ttl is over. The key lives as long as the longest of these.
     /// - Acquire: enter the value into the list, unless a writer holds the key, or waits for it.
     /// - Extend, heal and release: change the value's entry in the list. The last reader that leaves deletes the key.
     /// - Shared commands also extend and release a value that holds the key exclusively.
