@@ -145,7 +145,7 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     A @ref lock_error with
     - @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The message names it.
     - @ref errc::unsupported : a node cannot do what was asked for.
-    - @ref errc::contended : another process has led for all of `lock.wait`, which is not @ref wait_forever.
+    - @ref errc::contended : another process has led for the whole `lock.wait`, which is not @ref wait_forever.
     - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The message tells which.
 
     @par Cancellation
