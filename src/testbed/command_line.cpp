@@ -91,7 +91,8 @@ std::string names_of(CLI::Option const& o)
 std::string command_line::help_text() const
 {
     auto text = fmt::format("usage: {} [OPTION]…", get_name());
-    for (auto const* o : get_options([](CLI::Option const* o) { return o->get_positional(); }))
+    text += operands_.empty() ? "" : ' ' + operands_;
+    for (auto const* o : get_options([this](CLI::Option const* o) { return o->get_positional() && operands_.empty(); }))
         text += fmt::format(" [{}]…", o->get_name(true));
     text += fmt::format("\n\n{}\n", paragraph(get_description(), 0));
     bool times = false;

@@ -37,6 +37,9 @@ public:
                                [&into](auto ns) { into = std::chrono::duration_cast<Duration>(ns); });
     }
 
+    /// What the usage line of the help says behind the options: "KEY CMD…".
+    void set_operands(std::string text) { operands_ = std::move(text); }
+
     /// A duration without a unit is refused from now on.
     void require_units() { needs_units_ = true; }
 
@@ -67,6 +70,7 @@ private:
     std::string help_text() const;
 
     bool needs_units_ = false;
+    std::string operands_;
 };
 
 }  // namespace redlock::testbed

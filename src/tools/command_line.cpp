@@ -226,7 +226,7 @@ void command_line::check_ttl()
                            in_words(*ttl_), in_words(longest)));
 }
 
-std::vector<command_line::configured> command_line::defaults(std::vector<std::string> const& given) const
+std::vector<command_line::configured> command_line::defaults(std::vector<std::string> const& given)
 {
     auto path = text_of("REDLOCK_CONFIG");
     for (auto const& argument : given) {
@@ -253,7 +253,7 @@ std::vector<command_line::configured> command_line::defaults(std::vector<std::st
     return all;
 }
 
-std::vector<command_line::configured> command_line::from_file(std::string const& path) const
+std::vector<command_line::configured> command_line::from_file(std::string const& path)
 {
     std::ifstream file(path);
     file.peek();
@@ -266,10 +266,17 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
             auto const* const known = std::ranges::find(global_options, option, &global_option::name);
             bool const is_global = known != global_options.end() && option != "--config";
             bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
-            if (!(is_global || is_shared) || !item.parents.empty())
-                refuse_configuration(fmt::format("{}: there is no option \"{}\"", path, item.fullname()));
+            if (!item.parents.empty())
+                refuse_configuration(fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
+            if (!is_global && !is_shared)
+                refuse_configuration(fmt::format("{}: \"{}\" cannot stand in a file", path, item.name));
+            check_values(path, item.name, item.inputs);
             if (is_shared && !get_option_no_throw(option))
                 continue;  // it is for other commands
+            if (option == "--url") {
+                urls_in_file_.insert(urls_in_file_.end(), item.inputs.begin(), item.inputs.end());
+                continue;
+            }
             for (auto const& value : item.inputs) {
                 if (is_shared || known->takes_value)
                     all.push_back({fmt::format("{}={}", option, value), path});
@@ -283,6 +290,17 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
     return all;
 }
 
+// A comment behind a value would become a part of it: CLI11 takes blanks for separators.
+void command_line::check_values(std::string const& path, std::string const& name, std::vector<std::string> const& values) const
+{
+    bool const is_list = name == "url";
+    bool const has_comment = std::ranges::any_of(values, [](auto const& v) { return v.starts_with('#'); });
+    if (has_comment || (!is_list && values.size() > 1))
+        refuse_configuration(fmt::format("{}: {} has several values. Write a value with blanks in quotes, and a comment on a line "
+                                         "of its own",
+                                         path, name));
+}
+
 void command_line::choose_nodes()
 {
     auto& nodes = settings_.locks.nodes;
@@ -290,6 +308,9 @@ void command_line::choose_nodes()
         nodes = urls_;
         if (nodes.empty())
             nodes = testbed::split_urls(text_of("REDLOCK_URLS"));
+        if (nodes.empty())
+            nodes = urls_in_file_;
+        named_ = nodes;
         if (nodes.empty() && needs_nodes_)
             refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = redis://HOST\" in a file that $REDLOCK_CONFIG names");
         if (password_file_.empty())

@@ -40,6 +40,9 @@ public:
     /// It asks nobody: neither the environment nor a file counts, and none can be wrong.
     void is_about_ourselves();
 
+    /// The addresses as they were named, in the order of settings::locks.nodes: without what --password-file adds.
+    std::vector<std::string> const& named_nodes() const noexcept { return named_; }
+
     /// @throws testbed::early_exit
     settings read(std::vector<std::string> arguments);
 
@@ -49,8 +52,9 @@ private:
         std::string text, where;
     };
 
-    std::vector<configured> defaults(std::vector<std::string> const& given) const;
-    std::vector<configured> from_file(std::string const& path) const;
+    std::vector<configured> defaults(std::vector<std::string> const& given);
+    std::vector<configured> from_file(std::string const& path);
+    void check_values(std::string const& path, std::string const& name, std::vector<std::string> const& values) const;
     void parse(std::vector<configured> const&, std::vector<std::string> given);
     void check_ttl();
     [[noreturn]] void refuse_configuration(std::string const& why) const;
@@ -58,7 +62,7 @@ private:
 
     settings settings_;
     bool needs_nodes_ = true, needs_settings_ = true;
-    std::vector<std::string> urls_;
+    std::vector<std::string> urls_, urls_in_file_, named_;
     std::vector<std::vector<std::string>*> other_sets_;
     std::string output_ = "table", color_ = "auto", path_, password_file_;
     std::string const* key_ = nullptr;

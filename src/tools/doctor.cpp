@@ -161,7 +161,7 @@ int doctor_command(arguments given)
     d.drift_factor = s.locks.drift_factor;
     d.restart_guard = s.locks.restart_guard;
     d.prefix = s.locks.prefix;
-    d.call = doctor::read_call(line, given, s);
+    d.call = doctor::read_call(line, s);
     return run(s, how);
 }
 

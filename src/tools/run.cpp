@@ -322,12 +322,13 @@ int run(arguments given)
                       "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 another client holds the "
                       "lock; 77 password or access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 the "
                       "command cannot be run.");
+    line.set_operands("KEY [--] CMD…");
     run_options o;
     add_options(line, o);
     auto split = split_words(std::move(given), line);
     o.words = std::move(split.command);
     auto s = line.read(std::move(split.ours));
-    if (!o.key.empty())
+    if (line.count("KEY") > 0)
         o.how.keys.push_back(o.key);
     check_words(line, o);
     if (o.words.empty())

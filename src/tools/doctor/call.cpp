@@ -10,7 +10,7 @@ namespace {
 
 using options = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::string_view password_option = "--password-file", config_option = "--config";
+constexpr std::string_view password_option = "--password-file";
 
 void set_option(options& all, std::string_view name, std::string value)
 {
@@ -77,11 +77,6 @@ std::string call::line() const
     auto common = of_all;
     std::string line = "redlock";
     if (names_nodes) {
-        // The options of a configuration file are all in the line, so that its nodes are not added to these.
-        if (has_nodes_in_file) {
-            line = "REDLOCK_CONFIG= redlock";
-            std::erase_if(common, [](auto const& o) { return o.first == config_option; });
-        }
         for (auto const& n : nodes)
             line += " -u " + shell_word(n.url);
         bool const has_file = std::ranges::any_of(common, [](auto const& o) { return o.first == password_option; });

@@ -1,12 +1,10 @@
 #include "tools/doctor/read_call.hpp"
 
-#include "testbed/node_urls.hpp"
 #include "tools/server.hpp"
 #include "tools/server_place.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -29,14 +27,9 @@ bool ends_in_cr(std::string const& path)
     return std::getline(file, first) && first.ends_with('\r');
 }
 
-bool is_in(std::string const& url, arguments const& given)
-{
-    return std::ranges::any_of(given, [&](auto const& word) { return word.find(url) != word.npos; });
-}
-
 }  // namespace
 
-call read_call(command_line const& line, arguments const& given, settings const& s)
+call read_call(command_line const& line, settings const& s)
 {
     call c;
     for (auto const* o : line.get_options()) {
@@ -46,15 +39,12 @@ call read_call(command_line const& line, arguments const& given, settings const&
         auto& group = o->get_group() == global_group ? c.of_all : c.own;
         group.emplace_back("--" + name, o->get_expected_max() == 0 ? std::string() : o->results().back());
     }
-    auto named = line.get_option("--url")->results();
-    c.names_nodes = std::ranges::any_of(named, [&](auto const& url) { return is_in(url, given); });
-    c.has_nodes_in_file = std::ranges::any_of(named, [&](auto const& url) { return !is_in(url, given); });
-    if (auto const* const in_environment = std::getenv("REDLOCK_URLS"); named.empty() && in_environment)
-        named = testbed::split_urls(in_environment);
+    c.names_nodes = line.get_option("--url")->count() > 0;
+    auto const& named = line.named_nodes();
     auto const files = line.get_option("--password-file")->results();
     for (std::size_t i = 0; i < s.locks.nodes.size(); ++i) {
         auto const& url = s.locks.nodes[i];
-        bool const is_from_file = !files.empty() && i < named.size() && named[i] != url;
+        bool const is_from_file = !files.empty() && named[i] != url;
         c.nodes.push_back({.name = name_of(url),
                            .url = without_password(url),
                            .password = is_from_file ? password_in(files.back(), ends_in_cr(files.back())) : "",

@@ -6,7 +6,7 @@
 
 namespace redlock::tools::doctor {
 
-/// How the doctor was called. @param line  has been read @param given  its words @param s  what it has returned
-call read_call(command_line const& line, arguments const& given, settings const& s);
+/// How the doctor was called. @param line  has been read @param s  what it has returned
+call read_call(command_line const& line, settings const& s);
 
 }  // namespace redlock::tools::doctor

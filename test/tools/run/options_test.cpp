@@ -86,6 +86,7 @@ BOOST_AUTO_TEST_CASE(run_with_several_names_before_a_mark_is_refused)
     BOOST_TEST(in_shell.status == 64);
     BOOST_TEST(in_shell.err.find("redlock run -k disk -k shelf -c") != std::string::npos, in_shell.err);
     BOOST_TEST(s.run({"run", "-n"}).err.find("there is no lock") != std::string::npos);
+    BOOST_TEST(s.run({"run", "", "true"}).err.find("resource is empty") != std::string::npos);
     BOOST_TEST(s.run({"run", "-k", "a"}).err.find("there is no command") != std::string::npos);
     BOOST_TEST(s.server.count_keys() == "0");
 }
@@ -163,6 +164,45 @@ BOOST_AUTO_TEST_CASE(ttl_wait_and_at_least_may_stand_in_file_and_environment)
     BOOST_TEST(s.run({"acquire", "x"}).status == 78);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_of_the_command_line_replace_those_of_environment_and_file)
+{
+    auto const nodes_of = [](std::vector<std::string> arguments, std::vector<std::string> environment) {
+        arguments.insert(arguments.end(), {"list", "-o", "json", "--connect-timeout", "100ms"});
+        auto const listed = started_tool(std::move(arguments), std::move(environment)).wait().json();
+        std::string all;
+        for (auto const& n : listed.at("nodes").as_array())
+            all += std::string(n.at("name").as_string()) + ' ';
+        return all;
+    };
+    temporary_folder folder;
+    auto const path = folder.path + "/settings";
+    std::ofstream(path) << "url = [\"redis://127.0.0.1:1\", \"redis://127.0.0.1:2\"]\n";
+    std::string const file = "REDLOCK_CONFIG=" + path, none = "REDLOCK_URLS=", some = "REDLOCK_URLS=redis://127.0.0.1:3";
+    BOOST_TEST(nodes_of({}, {file, none}) == "redis://127.0.0.1:1 redis://127.0.0.1:2 ");
+    BOOST_TEST(nodes_of({}, {file, some}) == "redis://127.0.0.1:3 ");
+    BOOST_TEST(nodes_of({"-u", "redis://127.0.0.1:4"}, {file, some}) == "redis://127.0.0.1:4 ");
+    BOOST_TEST(nodes_of({"-u", "redis://127.0.0.1:4"}, {file, none}) == "redis://127.0.0.1:4 ");
+}
+
+BOOST_AUTO_TEST_CASE(a_comment_behind_a_value_of_the_file_is_refused)
+{
+    shell s;
+    auto const path = s.folder.path + "/settings";
+    s.set("REDLOCK_CONFIG=" + path);
+    for (auto const* line : {"prefix = jobs:   # ours", "owner = me  # c", "prefix = a b", "restart-guard = off # x", "url = redis://a # first"}) {
+        std::ofstream(path) << line << '\n';
+        auto const e = s.run({"run", "x", "true"});
+        BOOST_TEST(e.status == 78, line);
+        BOOST_TEST(e.err.find("has several values. Write a value with blanks in quotes, and a comment on a line of its own") != std::string::npos, e.err);
+    }
+    std::ofstream(path) << "# ours\nprefix = \"a b:\"  ; of all\n";
+    BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_KEYS"}).out == "a b:x\n");
+    std::ofstream(path) << "max-hold = 5s\n";
+    BOOST_TEST(s.run({"run", "x", "true"}).err.find("\"max-hold\" cannot stand in a file") != std::string::npos);
+    std::ofstream(path) << "[run]\nttl = 5s\n";
+    BOOST_TEST(s.run({"run", "x", "true"}).err.find("sections such as [run] are not known") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
 {
     shell strict("");
@@ -202,6 +242,7 @@ BOOST_AUTO_TEST_CASE(help_names_short_options_and_one_exit_status)
 {
     shell s;
     auto const help = s.run({"run", "--help"}).out;
+    BOOST_TEST(help.starts_with("usage: redlock run [OPTION]… KEY [--] CMD…\n"));
     for (auto const* option : {"-t, --ttl TIME", "-w, --wait TIME", "-n, --nonblock", "-u, --url URL", "-k, --key KEY"})
         BOOST_TEST(help.find(option) != std::string::npos, option);
     BOOST_TEST(help.find("milliseconds.") == std::string::npos);
