@@ -163,9 +163,8 @@ private:
         }
         if (lost[1] >= 0)
             close_lost();
-        if (e.reason == "exited")
-            co_await stay(held, begun + options_.at_least, signals);
-        co_await give_back(held, e);
+        bool const has_stayed = e.reason != "exited" || co_await stay(held, begun + options_.at_least, signals);
+        co_await give_back(held, e, has_stayed);
         co_return e;
     }
 
@@ -181,24 +180,37 @@ private:
                 .say = [this](std::string const& text) { say(text); }};
     }
 
-    // For schedules on clocks that are not quite the same: whoever comes a little later finds it taken.
-    asio::awaitable<void> stay(lock& held, clock::time_point until, asio::signal_set& signals)
+    // Keeps the lock for --at-least: if clocks differ, a schedule that starts a little later finds the lock taken.
+    // Returns false if the lock was held when the command ended, and is lost before the time is over.
+    asio::awaitable<bool> stay(lock& held, clock::time_point until, asio::signal_set& signals)
     {
         if (until <= clock::now())
-            co_return;
+            co_return true;
+        // Only the servers know whether the keys were deleted under the command. An extension asks them.
+        if (options_.how.renew == renewal::automatic) {
+            auto const [ec] = co_await held.async_extend(options_.how.ttl, as_result);
+            if (ec == errc::not_held || ec == errc::lost)
+                co_return true;
+        }
         int number = 0;
         asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
-        co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result) || wait_for_end(signals, number));
+        auto const first = co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result)
+                                     || wait_for_end(signals, number));
+        co_return first.index() != 1;
     }
 
-    asio::awaitable<void> give_back(lock& held, ending& e)
+    asio::awaitable<void> give_back(lock& held, ending& e, bool has_stayed)
     {
         auto const what = names(held);
-        auto [ec] = co_await held.async_release(as_result);
-        if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
+        auto const [ec] = co_await held.async_release(as_result);
+        if (!has_stayed) {
+            e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it now",
+                                    what, in_words(options_.at_least));
+        } else if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
             e.reason = "lost";
             e.status = lock_lost;
-            e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have been alone", what);
+            e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have "
+                                    "been alone", what);
         }
     }
 

@@ -394,6 +394,36 @@ BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
     BOOST_TEST(s.is_free("x"));
 }
 
+BOOST_AUTO_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status)
+{
+    servers s(3);
+    auto const warns = [](tool_run const& e) {
+        BOOST_TEST(e.status == 3, e.err);
+        BOOST_TEST(e.err.find("x could not be kept for --at-least") != std::string::npos, e.err);
+    };
+    auto const short_lived = s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
+    warns(short_lived);
+    BOOST_TEST(last_word(short_lived.out).at("reason").as_string() == "exited");
+    warns(s.run({"--max-hold", "1s", "--at-least", "600s", "x", "-c", "exit 3"}));
+
+    auto runs = s.start({"-t", "3s", "--at-least", "600s", "x", "-c", "echo done; exit 3"});
+    BOOST_TEST(runs.says("done"));
+    s.all[0].pause();
+    s.all[1].pause();
+    warns(runs.wait());
+    s.all[0].resume();
+    s.all[1].resume();
+}
+
+BOOST_AUTO_TEST_CASE(run_whose_key_was_deleted_under_the_command_says_lost)
+{
+    servers s;
+    auto const deletes = "redis-cli -p " + std::to_string(s.all[0].port()) + " DEL lock:x >/dev/null";
+    auto const e = s.run({"--at-least", "600s", "x", "-c", deletes});
+    BOOST_TEST(e.status == 124, e.err);
+    BOOST_TEST(e.err.find("may not have been alone") != std::string::npos, e.err);
+}
+
 BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
 {
     servers s;
