@@ -1,9 +1,11 @@
 // redlock acquire, renew, release: locks for scripts, which go from one process to the next as a token.
 
 #include "runtime/as_result.hpp"
+#include "testbed/early_exit.hpp"
 #include "tools/acquiring.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/named_nodes.hpp"
 #include "tools/output.hpp"
 #include "tools/permissions.hpp"
 #include "tools/with_locks.hpp"
@@ -60,7 +62,18 @@ int refuse(int status, std::string const& why, settings const& s)
     return status;
 }
 
-// It is printed first: a lock that nobody has heard of is given back.
+// Before anything is acquired or printed: another process cannot use a lock that ends with the session of this one.
+void check_nodes(std::string const& command, settings const& s)
+{
+    for (auto const& n : named_nodes(s.locks)) {
+        if (n.ends_with_session)
+            throw testbed::early_exit(wrong_configuration,
+                                      fmt::format("redlock {}: {} ends its locks with the session of the process that "
+                                                  "acquired them; use redlock run or redlock hold", command, n.name));
+    }
+}
+
+// The lock is printed before it is detached: if nobody reads its token, it is released.
 asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
 {
     asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
@@ -136,6 +149,7 @@ int acquire(arguments given)
     how.add_to(line);
     auto s = line.read(std::move(given));
     how.add_to(s.locks);
+    check_nodes("acquire", s);
     return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
 }
 
@@ -148,6 +162,7 @@ int renew(arguments given)
     line.add_ttl(ttl, "how long the servers keep the locks from now on");
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
+    check_nodes("renew", s);
     return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });
 }
 
@@ -158,6 +173,7 @@ int release(arguments given)
     what.add_to(line);
     auto const s = line.read(std::move(given));
     auto const ticket = what.ticket(line);
+    check_nodes("release", s);
     return with_locks(s, [&](lock_manager& locks) { return give_back(locks, ticket, s); });
 }
 

@@ -1,5 +1,6 @@
 // redlock acquire, renew, release: from process to process.
 
+#include "testbed/etcd_server.hpp"
 #include "testbed/local_server.hpp"
 #include "tools/started_tool.hpp"
 
@@ -88,6 +89,20 @@ BOOST_AUTO_TEST_CASE(a_lock_of_which_nobody_can_hear_is_given_back)
     BOOST_TEST(e.status == 125);
     BOOST_TEST(e.err.find("could not be written") != std::string::npos, e.err);
     BOOST_TEST(s.ask({"EXISTS", "lock:x"}) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_out)
+{
+    bool const is_known = started_tool({"version", "-v"}).wait().out.find("etcd://") != std::string::npos;
+    if (!is_known || redlock::testbed::etcd_program().empty())
+        return;
+    redlock::testbed::etcd_server const etcd;
+    for (auto const& words : std::vector<std::vector<std::string>>{{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
+        auto const e = started_tool(words, {"REDLOCK_URLS=" + etcd.url()}).wait();
+        BOOST_TEST(e.status == 78);
+        BOOST_TEST(e.out == "");
+        BOOST_TEST(e.err == "redlock " + words[0] + ": " + etcd.url() + " ends its locks with the session of the process that acquired them; use redlock run or redlock hold\n");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_said)
