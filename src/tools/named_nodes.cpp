@@ -1,6 +1,6 @@
 #include "tools/named_nodes.hpp"
 
-#include "tools/server.hpp"
+#include "redis/url.hpp"
 
 #include <redlock/node.hpp>
 #include <redlock/store.hpp>
@@ -20,7 +20,8 @@ std::vector<named_node> named_nodes(config const& settings)
         auto const knows = [&](store const& s) { return std::ranges::find(s.schemes, scheme) != s.schemes.end(); };
         auto const of_store = std::ranges::find_if(settings.stores, knows);
         if (of_store == settings.stores.end()) {
-            all.push_back({.name = name_of(url)});
+            auto const parsed = redis::parse_url(url);
+            all.push_back({.name = parsed.name(), .database = parsed.database});
             continue;
         }
         try {

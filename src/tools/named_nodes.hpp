@@ -10,6 +10,7 @@ namespace redlock::tools {
 /// One of `config::nodes`.
 struct named_node {
     std::string name{};              ///< without user and password
+    int database = 0;                ///< of Redis or Valkey
     bool ends_with_session = false;  ///< see `node_limits::ends_with_session`
 };
 

@@ -7,6 +7,8 @@
 #include "tools/child.hpp"
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
+#include "tools/named_nodes.hpp"
+#include "tools/outer_runs.hpp"
 #include "tools/output.hpp"
 #include "tools/permissions.hpp"
 #include "tools/run_words.hpp"
@@ -62,9 +64,12 @@ std::string lines_of(char const* variable)
     return lines ? lines : "";
 }
 
-bool lists(char const* variable, std::string const& key)
+std::vector<std::string> node_names(settings const& s)
 {
-    return ('\n' + lines_of(variable) + '\n').find('\n' + key + '\n') != std::string::npos;
+    std::vector<std::string> names;
+    for (auto const& n : named_nodes(s.locks))
+        names.push_back(n.database == 0 ? n.name : fmt::format("{}/{}", n.name, n.database));
+    return names;
 }
 
 /// How it has ended, for people and for --status-fd.
@@ -224,10 +229,14 @@ private:
             return lines;
         };
         auto const shared = lines_of(shared_keys);
+        run_locks ours{.nodes = node_names(settings_), .is_shared = options_.how.shared};
+        for (auto const& name : held.resources())
+            ours.keys.push_back(settings_.locks.prefix + name);
         return {"REDLOCK_HELD=1",
                 "REDLOCK_KEY=" + fmt::format("{}", fmt::join(held.resources(), "\n")),
                 std::string(held_keys) + '=' + with_ours(lines_of(held_keys)),
                 std::string(shared_keys) + '=' + (options_.how.shared ? with_ours(shared) : shared),
+                fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
                 "REDLOCK_OWNER=" + owner_in(held.token()),
@@ -307,18 +316,22 @@ void check_words(command_line const& line, run_options const& o)
                                 testbed::without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
 }
 
-// A reader inside of a reader passes the writers that wait: they wait for the outer one, which waits for us.
+// A run would wait for ever for a run around it that holds the same key on the same nodes. A shared run inside of a
+// shared run passes writers that wait: they wait for the outer run, and the outer run waits for this one.
 void check_nesting(run_options& o, settings const& s)
 {
+    if (lines_of(outer_runs_variable).empty())
+        return;
+    auto const nodes = node_names(s);
     for (auto const& key : o.how.keys) {
-        if (!lists(held_keys, s.locks.prefix + key))
+        auto const outer = held_by_outer_runs(s.locks.prefix + key, nodes);
+        if (!outer.is_held)
             continue;
-        bool const is_shared = lists(shared_keys, s.locks.prefix + key);
-        if (!is_shared || !o.how.shared)
+        if (outer.is_alone || !o.how.shared)
             throw testbed::early_exit(
                 wrong_usage,
                 fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would wait for itself{}", key,
-                            is_shared ? "shared" : "alone", is_shared ? "; with --shared it is allowed" : ""));
+                            outer.is_alone ? "alone" : "shared", outer.is_alone ? "" : "; with --shared it is allowed"));
         o.how.passes_writers = true;
     }
 }

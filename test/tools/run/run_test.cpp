@@ -161,6 +161,34 @@ BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both
     BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s y true").status == 64);
 }
 
+BOOST_AUTO_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_ended)
+{
+    servers s;
+    temporary_folder folder;
+    auto const end = folder.path + "/end";
+    auto const daemon = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; "
+                        "{ \"$TOOL\" run x echo ran 2>&1; echo \"status $?\"; } >" + end;
+    auto const outer = s.run({"x", "-c", "setsid sh -c '" + daemon + "' >/dev/null 2>&1 &"});
+    BOOST_TEST(outer.status == 0, outer.err);
+    std::ofstream(folder.path + "/go") << "go\n";
+    BOOST_TEST(comes_true([&] { return text_of(end).find("status") != std::string::npos; }));
+    BOOST_TEST(text_of(end) == "ran\nstatus 0\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_runs)
+{
+    servers s;
+    local_server const other;
+    auto const inner = [&](std::string const& url) {
+        return s.run({"x", "sh", "-c", "\"$TOOL\" -u " + url + " run x echo ran"});
+    };
+    auto const e = inner(other.url());
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "ran\n");
+    BOOST_TEST(inner(s.all[0].url() + "/1").status == 0);
+    BOOST_TEST(inner("redis://:unused@" + s.all[0].url().substr(8)).status == 64);  // the same server
+}
+
 BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
 {
     servers s;
