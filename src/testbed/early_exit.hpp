@@ -13,6 +13,8 @@ public:
     /// Says it. @return the exit status of the tool
     int tell() const;
 
+    int status() const noexcept { return status_; }
+
 private:
     int status_;
 };

@@ -80,6 +80,35 @@ struct ending {
     milliseconds waited{0}, held{0};
 };
 
+// Writes how the run has ended to --status-fd.
+void tell(ending const& e, run_options const& o)
+{
+    if (o.status_fd < 0)
+        return;
+    boost::json::array keys;
+    for (auto const& key : o.how.keys)
+        keys.emplace_back(valid_utf8(key));
+    auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
+                                                                 {"keys", std::move(keys)},
+                                                                 {"reason", e.reason},
+                                                                 {"status", e.status},
+                                                                 {"waited_ms", e.waited.count()},
+                                                                 {"held_ms", e.held.count()},
+                                                                 {"message", valid_utf8(e.message)}})
+        + '\n';
+    [[maybe_unused]] auto const written = ::write(o.status_fd, line.data(), line.size());
+}
+
+// The reason of a run that had no lock.
+std::string reason_of(int status)
+{
+    static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"},
+                                                    {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"},
+                                                    {wrong_configuration, "wrong_configuration"}};
+    auto const known = reasons.find(status);
+    return known != reasons.end() ? known->second : status > by_signal ? "interrupted" : "failed";
+}
+
 class run_command {
 public:
     run_command(run_options const& o, settings const& s, inheritance const& given) : options_(o), settings_(s), given_(given) {}
@@ -89,7 +118,7 @@ public:
         auto const e = co_await end_of(locks);
         if (!e.message.empty())
             say(e.message);
-        tell(e);
+        tell(e, options_);
         co_return e.status;
     }
 
@@ -130,10 +159,7 @@ private:
     ending not_acquired(acquired const& got) const
     {
         ending e{.status = got.status, .message = got.message, .waited = got.waited};
-        static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"}, {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"},
-                                                           {wrong_configuration, "wrong_configuration"}};
-        auto const known = reasons.find(got.status);
-        e.reason = known != reasons.end() ? known->second : got.status > by_signal ? "interrupted" : "failed";
+        e.reason = reason_of(got.status);
         if (got.status != busy)
             return e;
         e.status = options_.skip_busy ? static_cast<int>(done) : options_.busy_status;
@@ -256,24 +282,6 @@ private:
             tools::say((text.starts_with("redlock") ? "" : "redlock run: ") + text);
     }
 
-    void tell(ending const& e) const
-    {
-        if (options_.status_fd < 0)
-            return;
-        boost::json::array keys;
-        for (auto const& key : options_.how.keys)
-            keys.emplace_back(valid_utf8(key));
-        auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
-                                                                     {"keys", std::move(keys)},
-                                                                     {"reason", e.reason},
-                                                                     {"status", e.status},
-                                                                     {"waited_ms", e.waited.count()},
-                                                                     {"held_ms", e.held.count()},
-                                                                     {"message", valid_utf8(e.message)}})
-            + '\n';
-        [[maybe_unused]] auto const written = ::write(options_.status_fd, line.data(), line.size());
-    }
-
     run_options const& options_;
     settings const& settings_;
     inheritance const& given_;
@@ -329,11 +337,37 @@ void check_nesting(run_options& o, settings const& s)
             continue;
         if (outer.is_alone || !o.how.shared)
             throw testbed::early_exit(
-                wrong_usage,
-                fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would wait for itself{}", key,
-                            outer.is_alone ? "alone" : "shared", outer.is_alone ? "" : "; with --shared it is allowed"));
+                wrong_usage, fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would "
+                                         "wait for itself{}", key, outer.is_alone ? "alone" : "shared",
+                                         outer.is_alone ? "" : "; with --shared it is allowed"));
         o.how.passes_writers = true;
     }
+}
+
+bool is_writable(int descriptor)
+{
+    auto const how = ::fcntl(descriptor, F_GETFL);
+    return how >= 0 && (how & O_ACCMODE) != O_RDONLY;
+}
+
+int run_with(command_line const& line, run_options& o, settings s)
+{
+    if (line.count("KEY") > 0)
+        o.how.keys.push_back(o.key);
+    check_words(line, o);
+    if (o.words.empty())
+        o.words = {"/bin/sh", "-c", o.shell_command};
+    if (o.status_fd >= 0 && !is_writable(o.status_fd))
+        line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
+    if (o.status_fd > STDERR_FILENO)  // the command has the standard files in any case
+        ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
+    check_nesting(o, s);
+    o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
+    o.how.add_to(s.locks);
+    run_command command(o, s, inheritance::ours());
+    auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+    command.end_by_interrupt();
+    return status;
 }
 
 }  // namespace
@@ -352,23 +386,16 @@ int run(arguments given)
     add_options(line, o);
     auto split = split_words(std::move(given), line);
     o.words = std::move(split.command);
-    auto s = line.read(std::move(split.ours));
-    if (line.count("KEY") > 0)
-        o.how.keys.push_back(o.key);
-    check_words(line, o);
-    if (o.words.empty())
-        o.words = {"/bin/sh", "-c", o.shell_command};
-    if (auto const how = ::fcntl(o.status_fd, F_GETFL); o.status_fd >= 0 && (how < 0 || (how & O_ACCMODE) == O_RDONLY))
-        line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
-    if (o.status_fd > STDERR_FILENO)  // the others the command has in any case
-        ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
-    check_nesting(o, s);
-    o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
-    o.how.add_to(s.locks);
-    run_command command(o, s, inheritance::ours());
-    auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
-    command.end_by_interrupt();
-    return status;
+    try {
+        return run_with(line, o, line.read(std::move(split.ours)));
+    } catch (testbed::early_exit const& e) {
+        auto const& keys = o.how.keys;
+        if (!o.key.empty() && std::ranges::find(keys, o.key) == keys.end())
+            o.how.keys.push_back(o.key);
+        if (e.status() != done && is_writable(o.status_fd))
+            tell({.reason = reason_of(e.status()), .status = e.status(), .message = e.what()}, o);
+        throw;
+    }
 }
 
 }  // namespace redlock::tools

@@ -476,6 +476,23 @@ BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
     BOOST_TEST(s.run({"--status-fd", "5", "y", "true"}, "5</dev/null").status == 64);
 }
 
+BOOST_AUTO_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd)
+{
+    servers s;
+    auto const is_told = [](tool_run const& e, std::string const& why) {
+        BOOST_TEST_REQUIRE(!e.out.empty(), e.err);
+        auto const told = last_word(e.out);
+        BOOST_TEST(told.at("reason").as_string() == "wrong_usage");
+        BOOST_TEST(told.at("status").as_int64() == 64);
+        BOOST_TEST(told.at("keys").as_array().at(0).as_string() == "x");
+        BOOST_TEST(told.at("message").as_string().find(why) != std::string::npos, e.out);
+        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+    };
+    is_told(s.run({"--status-fd", "1", "x"}), "there is no command");
+    is_told(s.run({"-q", "--status-fd", "1", "-t", "2m", "x", "true"}), "--max-ttl");
+    is_told(s.run({"x", "sh", "-c", "\"$TOOL\" run --status-fd 1 x true"}), "wait for itself");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
 {
     servers s;
