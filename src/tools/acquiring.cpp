@@ -112,7 +112,7 @@ asio::awaitable<void> watch_quorum(how_to_acquire const& how, settings const& s,
         auto const due = watch.since() + s.locks.connect_timeout;
         bool const has_news = !s.quiet && watch.lacks_quorum() && watch.has_news();
         if (has_news && clock::now() >= due) {
-            say(fmt::format("redlock {}: waiting: {}", command, watch.missing_nodes()));
+            say(fmt::format("redlock {}: waiting: {}", command, watch.news()));
             watch.set_told();
             continue;
         }

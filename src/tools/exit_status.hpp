@@ -12,7 +12,7 @@ enum exit_status : int {
     no_quorum = 69,        ///< too few nodes have answered, or vote
     busy = 75,             ///< somebody else has it, or had it for as long as was waited: try again later
     no_permission = 77,    ///< too few nodes answer, as the others refuse the password or a command
-    wrong_configuration = 78,  ///< also too few nodes, as a server is named twice or its host does not exist
+    wrong_configuration = 78,  ///< also too few nodes: a server is named twice, a host does not exist, a key is no lock
     lock_lost = 124,       ///< it was held, and could not be kept; what ran under it was stopped
     failed = 125,          ///< the tool itself
     cannot_execute = 126,

@@ -91,9 +91,19 @@ bool quorum_watch::lasts(node_report const& n) const
 
 std::string quorum_watch::missing_nodes() const
 {
+    return nodes_in_words([](auto&) { return true; });
+}
+
+std::string quorum_watch::news() const
+{
+    return nodes_in_words([this](auto& n) { return !told_.contains(cause(n.name, n.error)); });
+}
+
+std::string quorum_watch::nodes_in_words(std::function<bool(node_report const&)> const& counts) const
+{
     std::string missing;
     for (auto const& n : nodes_) {
-        if (n.vote == vote::unknown && n.error)
+        if (n.vote == vote::unknown && n.error && counts(n))
             missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", n.name, why(n));
     }
     auto const what = outcome_ == errc::quarantined ? "vote yet" : "answer";

@@ -47,6 +47,7 @@ public:
 
     /// Whether a node is missing now for a cause that was not told before. Each node and cause is told once.
     bool has_news() const;
+    std::string news() const;  ///< as @ref missing_nodes, with these nodes alone
     void set_told();
 
     std::vector<node_report> const& nodes() const noexcept { return nodes_; }
@@ -62,6 +63,7 @@ private:
 
     void look_at(node_report const&, clock::time_point now);
     bool lasts(node_report const&) const;
+    std::string nodes_in_words(std::function<bool(node_report const&)> const& counts) const;
     std::string why(node_report const&) const;
     std::vector<cause> causes() const;
 

@@ -129,6 +129,31 @@ BOOST_AUTO_TEST_CASE(run_on_a_replica_ends_at_once_with_69)
     ends_at_once({s.url()}, 69, "name the primary");
 }
 
+BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_at_once_with_78)
+{
+    local_server const s;
+    s.ask({"RPUSH", "lock:x", "a list"});
+    ends_at_once({s.url()}, 78, "choose another --prefix, or delete the key");
+}
+
+BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
+{
+    local_server a, b, c;
+    for (auto* s : {&a, &b, &c})
+        s->ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    started_tool tool({"run", "x", "true"}, impatient({a.url(), b.url(), c.url()}));
+    a.kill();
+    b.kill();
+    BOOST_TEST(tool.complains(a.url() + " ("));
+    BOOST_TEST(tool.complains(b.url() + " ("));
+    c.kill();
+    BOOST_TEST(tool.complains(c.url() + " ("));
+    auto const lines = tool.err();
+    for (auto const* s : {&a, &b, &c})
+        BOOST_TEST(count_of(lines, s->url() + " (no connection to the node: Connection refused)") <= 1u, lines);
+    interrupted(tool);
+}
+
 BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_runs)
 {
     local_server const a, b, locked({"--requirepass", "geheim"});
