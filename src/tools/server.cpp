@@ -4,18 +4,22 @@
 #include "redis/tls.hpp"
 #include "redis/url.hpp"
 #include "tools/output.hpp"
+#include "tools/stores.hpp"
 
 #include <redlock/error.hpp>
+#include <redlock/lock_manager.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/redis/connection.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -232,7 +236,18 @@ bool is_server(std::string const& url)
 
 std::string name_of(std::string const& url)
 {
-    return redis::parse_url(url).name();
+    auto const u = redis::parse_url(url);
+    if (u.wrong.empty())
+        return u.name();
+    try {
+        redlock::config c;
+        c.nodes = {url};
+        c.stores = known_stores();
+        asio::io_context never_run;
+        return lock_manager(never_run.get_executor(), c).stats().nodes.front().name;
+    } catch (std::invalid_argument const&) {
+        return url.substr(0, url.find("://")) + "://…";  // the rest may contain a password
+    }
 }
 
 }  // namespace redlock::tools

@@ -31,7 +31,7 @@ servers::servers(asio::any_io_executor executor, settings const& s, std::string_
         if (!is_server(url))
             throw testbed::early_exit(
                 wrong_configuration,
-                fmt::format("redlock {}: asks Redis and Valkey servers themselves, and {} is none", command,
+                fmt::format("redlock {}: needs the address of each Redis or Valkey server; {} is not such an address", command,
                             name_of(url)));
         try {
             all_.push_back(std::make_unique<server>(executor, url, s.locks, limits));

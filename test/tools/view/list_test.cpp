@@ -301,6 +301,20 @@ BOOST_AUTO_TEST_CASE(a_great_value_of_somebody_else_is_not_read_whole)
     BOOST_TEST(has(t[0].ask({"INFO", "commandstats"}), "cmdstat_getrange:calls=1"));
 }
 
+BOOST_AUTO_TEST_CASE(list_of_another_store_names_it_without_its_password)
+{
+    for (std::string const url : {"etcd://127.0.0.1:7", "postgresql://127.0.0.1:7/db"}) {
+        auto with_password = url;
+        with_password.insert(url.find("127"), "app:secret@");
+        auto const o = started_tool({"-u", with_password, "list"}).wait();
+        BOOST_TEST(o.status == 78);
+        BOOST_TEST(!has(o.err, "secret"), o.err);
+        BOOST_TEST(!has(o.err, "redis://"), o.err);
+        bool const is_known = has(started_tool({"version", "-v"}).wait().out, url.substr(0, url.find(':')));
+        BOOST_TEST(has(o.err, is_known ? url : url.substr(0, url.find("127"))), o.err);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(who_reads_the_list_may_stop_reading)
 {
     tool t(1);
