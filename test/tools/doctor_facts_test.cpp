@@ -46,9 +46,9 @@ reply error(std::string words)
     return {.what = reply::kind::error, .text = std::move(words)};
 }
 
-reply silence()
+reply silence(std::string words = "it has not answered")
 {
-    return {.what = reply::kind::silence, .text = "it has not answered"};
+    return {.what = reply::kind::silence, .text = std::move(words)};
 }
 
 // Sets a field of an INFO, or the value behind a name in a list.
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(the_worst_decides_about_the_status)
 BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
 {
     auto nodes = healthy_set();
-    nodes.front() = {.name = nodes.front().name, .place = nodes.front().place, .hello = silence()};
+    nodes.front() = {.name = nodes.front().name, .place = nodes.front().place, .hello = silence("Connection refused")};
     auto all = judge(nodes, usual());
     std::erase_if(all, [&](auto const& f) { return f.node != nodes.front().name; });
 
@@ -179,6 +179,23 @@ BOOST_AUTO_TEST_CASE(who_cannot_be_reached_is_told_and_nothing_else_of_it)
     BOOST_TEST(all.front().mend == "systemctl restart redis-server  # on 10.0.0.1");
     BOOST_TEST((found(nodes, "votes").front().level == level::warning));
     BOOST_TEST((found(nodes, "same-server").front().level == level::unknown));
+}
+
+BOOST_AUTO_TEST_CASE(reachable_by_cause_and_port_names_the_mend)
+{
+    auto nodes = healthy_set();
+    auto const mend_for = [&](std::string const& why) {
+        nodes.front().hello = silence(why);
+        return found(nodes, "reachable").front().mend;
+    };
+    BOOST_TEST(mend_for("Connect timeout") == "systemctl restart redis-server  # on 10.0.0.1, if no firewall drops the packets");
+    BOOST_TEST(mend_for("Host not found (authoritative)").find("-u redis://app@HOST:6379 ") != std::string::npos);
+    BOOST_TEST(mend_for("Host not found (authoritative)").ends_with("# HOST: the right name, as 10.0.0.1 is unknown"));
+    nodes.front().place.port = "7000";
+    BOOST_TEST(mend_for("Connection refused")
+               == "systemctl list-units --all '*redis*' '*valkey*'  # on 10.0.0.1: start the server of port 7000");
+    BOOST_TEST(mend_for("Connect timeout")
+               == "ss -ltnp 'sport = :7000'  # on 10.0.0.1: restart this server, if no firewall drops the packets");
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_are_refused)

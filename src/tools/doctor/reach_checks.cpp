@@ -4,12 +4,16 @@
 
 #include "tools/output.hpp"
 
+#include <boost/asio/error.hpp>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
 
 namespace redlock::tools::doctor {
+
+namespace asio = boost::asio;
 
 namespace {
 
@@ -61,14 +65,32 @@ finding other_transport(node_facts const& f, demands const& d)
             .mend = d.call.with_node(f.name, other.url()).line()};
 }
 
+// The service of Debian listens on the usual port. On another port, its restart may stop another server.
+std::string mend_server(node_facts const& f, bool is_refused)
+{
+    bool const is_usual = f.place.port == "6379" || !f.place.socket.empty();
+    if (is_usual)
+        return fmt::format("systemctl restart redis-server  # on {}{}", host_of(f),
+                           is_refused ? "" : ", if no firewall drops the packets");
+    if (is_refused)
+        return fmt::format("systemctl list-units --all '*redis*' '*valkey*'  # on {}: start the server of port {}", host_of(f),
+                           f.place.port);
+    return fmt::format("ss -ltnp 'sport = :{}'  # on {}: restart this server, if no firewall drops the packets", f.place.port,
+                       host_of(f));
+}
+
 std::string mend_silence(node_facts const& f, demands const& d)
 {
+    auto const says = [&](error_code ec) { return f.hello.text.find(ec.message()) != f.hello.text.npos; };
+    if (says(asio::error::host_not_found))
+        return d.call.with_node(f.name, f.place.at("HOST", f.place.port).url()).line()
+             + fmt::format("  # HOST: the right name, as {} is unknown", printable(f.place.host));
     if (f.hello.text.find("certificate required") != f.hello.text.npos)
         return d.call.with("--certificate-file", "CERTIFICATE").with("--private-key-file", "KEY").line()
              + "  # of a client that the server trusts";
     auto const& c = f.certificate;
     bool const is_trusted = !c || !c->unread.empty() || (c->complaint.empty() && !is_out_of_date(*c, d));
-    return is_trusted ? fmt::format("systemctl restart redis-server  # on {}", host_of(f)) : mend_certificate(f, d);
+    return is_trusted ? mend_server(f, says(asio::error::connection_refused)) : mend_certificate(f, d);
 }
 
 findings reachable(node_facts const& f, demands const& d)
