@@ -85,6 +85,7 @@ node_facts healthy(int number = 1)
     f.trials = {{"set", text("OK")}, {"get", text("trial")}};
     f.keys.is_all = true;
     f.probe.done = {"acquired", "extended", "waited for", "released"};
+    f.vote.is_connected = true;
     return f;
 }
 
@@ -621,46 +622,38 @@ BOOST_AUTO_TEST_CASE(whether_enough_nodes_vote)
     BOOST_TEST((level_now() == level::critical));
 }
 
-BOOST_AUTO_TEST_CASE(restart_guard_with_young_servers_says_who_does_not_vote)
+BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_says_how_long)
 {
     auto nodes = healthy_set();
-    auto const make_young = [&](std::size_t i, bool has_log) {
-        set(nodes[i].info, "uptime_in_seconds", "21");
-        set(nodes[i].info, "aof_enabled", has_log ? "1" : "0");
-    };
     auto d = usual();
-    d.restart_guard = redlock::restart_guard::automatic;
     auto const now = [&] { return found(nodes, "restart-guard", d).front(); };
-    BOOST_TEST(now().why == "all vote; 3 of 3 would at once after a restart, the others after 60 s (max_ttl)");
+    BOOST_TEST(now().why == "no node is in quarantine; 3 of 3 vote at once after a restart, the others after 60 s (max_ttl)");
 
-    make_young(0, true);
-    BOOST_TEST((now().level == level::ok));
-    make_young(0, false);
+    nodes[0].vote.quarantine = 39'500ms;
     BOOST_TEST((now().level == level::warning));
-    BOOST_TEST(now().why.find("1 of 3 nodes have restarted") == 0u);
-    make_young(1, false);
-    BOOST_TEST((now().level == level::critical));  // one is old, so the others have restarted
-    BOOST_TEST(now().why.find("2 of 3 nodes have restarted and do not vote: no lock for 40 s") == 0u);
-    make_young(2, false);
-    BOOST_TEST((now().level == level::warning));  // all are young, so the set is taken for new
-    BOOST_TEST(now().why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
-    d.restart_guard = redlock::restart_guard::strict;
+    BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: they have restarted, or are new to the prefix lock:; ") == 0u);
+    nodes[1].vote.quarantine = 50s;
     BOOST_TEST((now().level == level::critical));
-    BOOST_TEST(now().why.find("3 of 3 nodes have restarted and do not vote: no lock for 40 s (--restart-guard strict)") == 0u);
-
-    d.restart_guard = redlock::restart_guard::automatic;
-    make_young(1, true);
-    nodes.pop_back();  // of two, both are needed, and one remembers
-    BOOST_TEST((now().level == level::critical));
+    BOOST_TEST(now().why.find("no lock for 40 s (--restart-guard strict)") != std::string::npos);
     BOOST_TEST(now().mend.find("sleep 40") == 0u);
+    BOOST_TEST((found(nodes, "votes", d).front().level == level::critical));
+    nodes[0].has_no_marker = nodes[1].has_no_marker = true;
+    BOOST_TEST(now().why.find("no client has locked there with the prefix lock: before") != std::string::npos);
+    BOOST_TEST(now().why.find("restarted") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_log_that_was_switched_on_lately_does_not_make_a_young_server_vote)
+BOOST_AUTO_TEST_CASE(restart_guard_if_young_servers_vote_is_a_warning)
 {
     auto nodes = healthy_set();
-    set(nodes[0].info, "uptime_in_seconds", "21");
-    set(nodes[0].info, "aof_last_rewrite_time_sec", "0");
-    BOOST_TEST((found(nodes, "restart-guard").front().level == level::warning));
+    for (auto& f : nodes) {
+        set(f.info, "uptime_in_seconds", "21");
+        set(f.info, "aof_enabled", "0");
+    }
+    auto d = usual();
+    d.restart_guard = redlock::restart_guard::automatic;
+    auto const now = found(nodes, "restart-guard", d).front();
+    BOOST_TEST((now.level == level::warning));
+    BOOST_TEST(now.why.find("two may hold a lock for 40 s, unless the nodes are new") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
@@ -668,6 +661,7 @@ BOOST_AUTO_TEST_CASE(of_other_stores_only_the_votes_are_known)
     auto nodes = healthy_set();
     nodes[0] = {.name = "etcd://10.0.0.1", .is_server = false};
     nodes[0].probe.done = {"acquired", "released"};
+    nodes[0].vote.is_connected = true;
     auto all = judge(nodes, usual());
     std::erase_if(all, [](auto const& f) { return f.node != "etcd://10.0.0.1"; });
 

@@ -59,7 +59,27 @@ BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
     BOOST_TEST(seen.summary().starts_with("OK: 3 nodes, "), seen.out);
     BOOST_TEST(seen.of("permissions").why == "a lock was acquired, extended, waited for, fenced, released, shared, held with another one");
     for (auto const& s : r.servers)
-        BOOST_TEST(s->ask({"DBSIZE"}) == "0");  // it leaves nothing behind, not even a counter
+        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client; no counter
+}
+
+BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
+{
+    real_servers r(3, durable_log);
+    std::vector<std::string> const strict{"--restart-guard", "strict", "--skip", of_this_machine};
+    std::vector<std::string> const urls{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const first = look(urls, strict);
+    BOOST_TEST(first.of("restart-guard").level == "CRIT");
+    BOOST_TEST(first.of("restart-guard").why.find("no client has locked there with the prefix lock: before") != std::string::npos,
+               first.of("restart-guard").why);
+    BOOST_TEST(first.of("votes").level == "CRIT");
+    BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
+    BOOST_TEST(first.status == 2);
+
+    auto const tool = real_tool().run({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict", "run", "-n", "k", "true"});
+    BOOST_TEST(tool.status == 69, tool.err);
+    BOOST_TEST(look(urls, strict).of("restart-guard").why.find("they have restarted, or are new to the prefix lock:") != std::string::npos);
+    BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_down_or_stands_still)
@@ -114,6 +134,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_evicts_or_has_evicted)
     auto const seen = look({evicting.url()});
     BOOST_TEST(seen.of("eviction").level == "CRIT");
     BOOST_TEST(seen.of("permissions").level == "OK");  // which is another question
+    BOOST_TEST(seen.of("votes").level == "CRIT");      // as every client refuses it
 
     for (int i = 0; evicting.ask({"INFO", "stats"}).find("evicted_keys:0\r") != std::string::npos; ++i)
         evicting.ask({"SET", "filler" + std::to_string(i), std::string(100'000, 'x')});
@@ -260,8 +281,8 @@ BOOST_AUTO_TEST_CASE(no_more_keys_are_looked_at_than_was_said)
         s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0", std::to_string(thousand)});
     s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
     BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)") != std::string::npos);
-    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern
-    BOOST_TEST(all.why.find("5001 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
+    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern; the call before has left two keys
+    BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
 }
 
 BOOST_AUTO_TEST_CASE(connections_that_are_few_or_short)
@@ -385,7 +406,7 @@ BOOST_AUTO_TEST_CASE(two_doctors_at_once_do_not_disturb_each_other)
         BOOST_TEST(said.find("waited for, released") != std::string::npos, said);
         d.wait();
     }
-    BOOST_TEST(s.ask({"DBSIZE"}) == "0");
+    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client
 }
 
 BOOST_AUTO_TEST_CASE(what_it_prints_is_a_table_or_json_with_a_summary_at_the_end)

@@ -1,5 +1,6 @@
 #include "tools/doctor/facts.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace redlock::tools::doctor {
@@ -29,6 +30,12 @@ std::int64_t node_facts::number(std::string_view name) const
 std::optional<std::int64_t> node_facts::setting(std::string_view name) const
 {
     return number_in(settings.field(name));
+}
+
+bool node_facts::votes() const
+{
+    bool const grants = std::ranges::find(probe.done, "acquired") != probe.done.end();
+    return grants && vote.is_connected && vote.quarantine.count() == 0;
 }
 
 }  // namespace redlock::tools::doctor

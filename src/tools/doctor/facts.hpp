@@ -77,6 +77,13 @@ struct probe_facts {
     bool is_taken = false;            ///< somebody else had the lock that is tried
 };
 
+/// The node as a manager of all nodes sees it, with the settings of the call.
+struct vote_facts {
+    bool is_connected = false;
+    std::chrono::milliseconds quarantine{0};  ///< how long it does not vote yet
+    std::string message{};                    ///< why it is not connected
+};
+
 /// What has been seen of one node. What a server has not answered is a reply that failed.
 struct node_facts {
     std::string name{};               ///< for people
@@ -93,6 +100,11 @@ struct node_facts {
     std::vector<std::pair<std::string, reply>> trials{};  ///< of permissions, by their names
     key_facts keys{};
     probe_facts probe{};
+    vote_facts vote{};
+    bool has_no_marker = false;       ///< before this call, no client had left a life marker with this prefix
+
+    /// Whether `redlock run` gets the vote of this node.
+    bool votes() const;
 
     /// The number that INFO has for @p name; 0 if there is none.
     std::int64_t number(std::string_view name) const;

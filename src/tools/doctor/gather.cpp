@@ -159,6 +159,8 @@ asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const
     }
     std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
     f.clients = co_await s.ask(std::move(settings_of_clients));
+    std::vector<std::string> life_marker{"EXISTS", core::life_key(d.prefix)};
+    f.has_no_marker = (co_await s.ask(std::move(life_marker))).number() == 0;
     co_await measure_round_trips(s, f, d.prefix + d.probe);
     co_await try_permissions(s, f, d);
     f.keys = co_await look_at_keys(s, f, d);
@@ -251,6 +253,9 @@ asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands 
         if (e)
             std::rethrow_exception(e);
     }
+    auto votes = co_await ask_for_votes(c, d);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+        facts[i].vote = std::move(votes[i]);
     co_return std::move(facts);
 }
 

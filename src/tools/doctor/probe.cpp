@@ -160,6 +160,28 @@ asio::awaitable<probe_facts> probe(std::string url, redlock::config c, demands d
     co_return p;
 }
 
+asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config c, demands d)
+{
+    c.fencing = d.used.fencing;
+    auto const executor = co_await asio::this_coro::executor;
+    lock_manager all(executor, c);
+    co_await all.async_inspect(d.probe, as_result);  // it connects to every node
+    asio::steady_timer timer(executor);
+    auto const is_known = [](node_stats const& n) { return n.connected || n.last_error; };
+    auto const end = clock::now() + c.connect_timeout + c.node_timeout;
+    while (!std::ranges::all_of(all.stats().nodes, is_known) && clock::now() < end) {
+        timer.expires_after(5ms);
+        co_await timer.async_wait(as_result);
+    }
+    std::vector<vote_facts> votes;
+    for (auto const& n : all.stats().nodes)
+        votes.push_back({.is_connected = n.connected,
+                         .quarantine = n.quarantine,
+                         .message = n.last_message.empty() && n.last_error ? n.last_error.message() : n.last_message});
+    co_await all.async_shutdown(as_result);
+    co_return votes;
+}
+
 std::vector<std::vector<std::string>> delete_counters(demands const& d)
 {
     std::vector<std::vector<std::string>> commands;

@@ -166,15 +166,18 @@ findings same_settings(nodes const& all, demands const& d)
 findings votes(nodes const& all, demands const& d)
 {
     auto const majority = core::majority(all.size());
-    auto const granted = static_cast<std::size_t>(std::ranges::count_if(all, [](auto const& f) { return std::ranges::find(f.probe.done, "acquired") != f.probe.done.end(); }));
-    finding found{.values = {{"votes", granted}, {"majority", majority}}};
-    found.level = granted < majority ? level::critical : granted < all.size() ? level::warning : level::ok;
-    found.why = fmt::format("{} of {} nodes have granted a lock, and {} are needed", granted, all.size(), majority);
-    if (granted < majority)
+    auto const voting = static_cast<std::size_t>(std::ranges::count_if(all, &node_facts::votes));
+    finding found{.values = {{"votes", voting}, {"majority", majority}}};
+    found.level = voting < majority ? level::critical : voting < all.size() ? level::warning : level::ok;
+    found.why = fmt::format("{} of {} nodes vote for a lock, and {} are needed", voting, all.size(), majority);
+    for (auto const& f : all) {
+        if (!f.vote.is_connected && !f.vote.message.empty())
+            found.why += fmt::format("; {}: {}", f.name, printable(f.vote.message));
+    }
+    if (voting < majority)
         found.mend = d.call.line() + "  # when the other findings are mended";
-    else if (granted < all.size())
-        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(),
-                                 granted - majority);
+    else if (voting < all.size())
+        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), voting - majority);
     return {std::move(found)};
 }
 
@@ -192,44 +195,75 @@ std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
     return ages;
 }
 
-// Who does not vote yet, and for how long the last that is needed does not.
-std::pair<std::size_t, std::chrono::seconds> waiting(nodes const& all, demands const& d, restart_guard guard)
+// Times until nodes vote.
+struct quarantines {
+    std::size_t count = 0;             ///< of nodes that do not vote yet
+    std::chrono::seconds majority{0};  ///< until a majority votes
+};
+
+quarantines count_quarantines(std::vector<std::chrono::seconds> each)
 {
-    auto const ages = ages_of(all, d);
-    std::vector<std::chrono::seconds> left;
+    std::ranges::sort(each);
+    auto const count = std::ranges::count_if(each, [](auto t) { return t.count() > 0; });
+    return {static_cast<std::size_t>(count), each[core::majority(each.size()) - 1]};
+}
+
+// A strict client applies these quarantines, as far as INFO shows.
+quarantines strict_quarantines(std::vector<core::node_age<sys_ms>> const& ages, demands const& d)
+{
+    std::vector<std::chrono::seconds> each;
     for (std::size_t i = 0; i < ages.size(); ++i) {
-        auto const end = core::quarantined_until<sys_ms>(ages, i, guard, d.max_ttl, d.now);
-        left.push_back(end > d.now ? std::chrono::ceil<std::chrono::seconds>(end - d.now) : std::chrono::seconds(0));
+        auto const end = core::quarantined_until<sys_ms>(ages, i, restart_guard::strict, d.max_ttl, d.now);
+        each.push_back(end > d.now ? std::chrono::ceil<std::chrono::seconds>(end - d.now) : std::chrono::seconds(0));
     }
-    std::ranges::sort(left);
-    auto const count = static_cast<std::size_t>(std::ranges::count_if(left, [](auto t) { return t.count() > 0; }));
-    return {count, left[core::majority(left.size()) - 1]};
+    return count_quarantines(std::move(each));
+}
+
+// The library applies these quarantines. It knows life markers and stores other than Redis.
+quarantines quarantines_of(nodes const& all)
+{
+    std::vector<std::chrono::seconds> each;
+    for (auto const& f : all)
+        each.push_back(std::chrono::ceil<std::chrono::seconds>(f.vote.quarantine));
+    return count_quarantines(std::move(each));
+}
+
+// Why nodes are in quarantine.
+std::string cause_of_quarantine(nodes const& all, demands const& d)
+{
+    bool const are_new = std::ranges::all_of(all, [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; });
+    return are_new ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", printable(d.prefix))
+                   : fmt::format("they have restarted, or are new to the prefix {}", printable(d.prefix));
 }
 
 findings guard(nodes const& all, demands const& d)
 {
-    auto const [young, until] = waiting(all, d, d.restart_guard);
-    auto const [strictly_young, until_strictly] = waiting(all, d, restart_guard::strict);
     auto const ages = ages_of(all, d);
+    auto const now = quarantines_of(all);
+    auto const strictly = strict_quarantines(ages, d);
     auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
-    finding found{.values = {{"waiting", young}, {"waiting_ms", std::chrono::milliseconds(until).count()}, {"durable", durable}}};
-    if (until.count() > 0) {
+    finding found{.values = {{"waiting", now.count}, {"waiting_ms", std::chrono::milliseconds(now.majority).count()}, {"durable", durable}}};
+    if (now.majority.count() > 0) {
         found.level = level::critical;
-        found.why = fmt::format("{} of {} nodes have restarted and do not vote: no lock for {} s (--restart-guard {})", young, all.size(), until.count(),
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count, all.size(),
+                                cause_of_quarantine(all, d), now.majority.count(),
                                 d.restart_guard == restart_guard::strict ? "strict" : "automatic");
-        found.mend = fmt::format("sleep {} && {}  # and give the nodes a durable log", until.count(), d.call.line());
-    } else if (young > 0) {
+        found.mend = fmt::format("sleep {} && {}  # {}", now.majority.count(), d.call.line(),
+                                 d.restart_guard == restart_guard::strict ? "if all servers are new: --restart-guard automatic"
+                                                                          : "and give the nodes a durable log");
+    } else if (now.count > 0) {
         found.level = level::warning;
-        found.why = fmt::format("{} of {} nodes have restarted and do not vote yet; the others are enough", young, all.size());
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(), cause_of_quarantine(all, d));
         found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
-    } else if (strictly_young > 0) {
-        found.level = until_strictly.count() > 0 ? level::warning : level::ok;
+    } else if (strictly.count > 0 && d.restart_guard != restart_guard::strict) {
+        found.level = strictly.majority.count() > 0 ? level::warning : level::ok;
         found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
                                 "nodes are new",
-                                strictly_young, all.size(), until_strictly.count());
+                                strictly.count, all.size(), strictly.majority.count());
         found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
     } else {
-        found.why = fmt::format("all vote; {} of {} would at once after a restart, the others after {} (max_ttl)", durable, all.size(), in_words(d.max_ttl));
+        found.why = fmt::format("no node is in quarantine; {} of {} vote at once after a restart, the others after {} (max_ttl)", durable,
+                                all.size(), in_words(d.max_ttl));
     }
     return {std::move(found)};
 }
