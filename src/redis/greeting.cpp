@@ -326,7 +326,7 @@ node_reply greeting::may_evict(reply const& memory) const
     if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
         return {.error = errc::node_may_evict,
                 .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
-                        + " bytes; set maxmemory-policy to noeviction, or config::allow_eviction"};
+                        + " bytes; correct it with CONFIG SET maxmemory-policy noeviction"};
     return {};
 }
 

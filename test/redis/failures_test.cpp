@@ -361,7 +361,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_could_evict_a_lock_is_refused_and_the_setting
             BOOST_TEST((o.ec == errc::no_quorum));
             BOOST_TEST((o.report.nodes[0].error == errc::node_may_evict));
             BOOST_TEST(o.report.nodes[0].message.find("maxmemory-policy is volatile-lru") != std::string::npos);
-            BOOST_TEST(o.report.nodes[0].message.find("config::allow_eviction") != std::string::npos);
+            BOOST_TEST(o.report.nodes[0].message.find("CONFIG SET maxmemory-policy noeviction") != std::string::npos);
         }
     }
 }

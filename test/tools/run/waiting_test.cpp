@@ -136,6 +136,15 @@ BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_at_once_with_78)
     ends_at_once({s.url()}, 78, "choose another --prefix, or delete the key");
 }
 
+BOOST_AUTO_TEST_CASE(run_on_servers_that_may_evict_says_what_the_operator_can_do)
+{
+    local_server const s({"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"});
+    started_tool tool({"run", "x", "true"}, impatient({s.url()}));
+    BOOST_TEST(tool.complains("CONFIG SET maxmemory-policy noeviction"));
+    auto const e = interrupted(tool);
+    BOOST_TEST(!holds(e.err, "config::"), e.err);
+}
+
 BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
 {
     local_server a, b, c;
