@@ -115,8 +115,8 @@ std::string quorum_watch::why(node_report const& n) const
     auto const until = histories_.find(n.name)->second.quarantined_until;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
     if (n.error == errc::quarantined && left > 0ms)
-        return fmt::format("it may have forgotten locks, as it restarted or is new to this prefix; it votes in {}; for new servers: "
-                           "--restart-guard automatic",
+        return fmt::format("it may have forgotten locks, as it restarted or is new to this prefix; it votes in {}; "
+                           "for new servers: --restart-guard automatic",
                            in_words(left));
     return n.error.message() + (n.message.empty() ? "" : ": ") + n.message;
 }

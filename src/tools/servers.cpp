@@ -31,8 +31,8 @@ servers::servers(asio::any_io_executor executor, settings const& s, std::string_
         if (!is_server(url))
             throw testbed::early_exit(
                 wrong_configuration,
-                fmt::format("redlock {}: needs the address of each Redis or Valkey server; {} is not such an address", command,
-                            name_of(url)));
+                fmt::format("redlock {}: needs the address of each Redis or Valkey server; {} is not such an address",
+                            command, name_of(url)));
         try {
             all_.push_back(std::make_unique<server>(executor, url, s.locks, limits));
         } catch (std::invalid_argument const& e) {

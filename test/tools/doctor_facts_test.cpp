@@ -189,7 +189,8 @@ BOOST_AUTO_TEST_CASE(reachable_by_cause_and_port_names_the_mend)
         nodes.front().hello = silence(why);
         return found(nodes, "reachable").front().mend;
     };
-    BOOST_TEST(mend_for("Connect timeout") == "systemctl restart redis-server  # on 10.0.0.1, if no firewall drops the packets");
+    BOOST_TEST(mend_for("Connect timeout")
+               == "systemctl restart redis-server  # on 10.0.0.1, if no firewall drops the packets");
     BOOST_TEST(mend_for("Host not found (authoritative)").find("-u redis://app@HOST:6379 ") != std::string::npos);
     BOOST_TEST(mend_for("Host not found (authoritative)").ends_with("# HOST: the right name, as 10.0.0.1 is unknown"));
     nodes.front().place.port = "7000";
@@ -627,11 +628,13 @@ BOOST_AUTO_TEST_CASE(restart_guard_with_quarantined_nodes_says_how_long)
     auto nodes = healthy_set();
     auto d = usual();
     auto const now = [&] { return found(nodes, "restart-guard", d).front(); };
-    BOOST_TEST(now().why == "no node is in quarantine; 3 of 3 vote at once after a restart, the others after 60 s (max_ttl)");
+    BOOST_TEST(now().why
+               == "no node is in quarantine; 3 of 3 vote at once after a restart, the others after 60 s (max_ttl)");
 
     nodes[0].vote.quarantine = 39'500ms;
     BOOST_TEST((now().level == level::warning));
-    BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: they have restarted, or are new to the prefix lock:; ") == 0u);
+    BOOST_TEST(now().why.find("1 of 3 nodes do not vote yet: "
+                              "they have restarted, or are new to the prefix lock:") == 0u);
     nodes[1].vote.quarantine = 50s;
     BOOST_TEST((now().level == level::critical));
     BOOST_TEST(now().why.find("no lock for 40 s (--restart-guard strict)") != std::string::npos);

@@ -4,6 +4,7 @@
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/plain_client.hpp"
+#include "testbed/postgres_server.hpp"
 #include "testbed/proxy.hpp"
 #include "testbed/sentinel_set.hpp"
 #include "tools/doctor_report.hpp"
@@ -70,16 +71,30 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
 
     auto const first = look(urls, strict);
     BOOST_TEST(first.of("restart-guard").level == "CRIT");
-    BOOST_TEST(first.of("restart-guard").why.find("no client has locked there with the prefix lock: before") != std::string::npos,
-               first.of("restart-guard").why);
+    auto const why = first.of("restart-guard").why;
+    BOOST_TEST(why.starts_with("3 of 3 nodes do not vote yet: "
+                               "no client has locked there with the prefix lock: before"), why);
     BOOST_TEST(first.of("votes").level == "CRIT");
     BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
     BOOST_TEST(first.status == 2);
 
-    auto const tool = real_tool().run({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict", "run", "-n", "k", "true"});
+    auto const tool = real_tool().run({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict",
+                                       "run", "-n", "k", "true"});
     BOOST_TEST(tool.status == 69, tool.err);
-    BOOST_TEST(look(urls, strict).of("restart-guard").why.find("they have restarted, or are new to the prefix lock:") != std::string::npos);
+    BOOST_TEST(count_of(look(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
     BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_says_that_it_does_not_vote)
+{
+    bool const is_known = count_of(real_tool().run({"version", "-v"}).out, "postgresql://") > 0;
+    if (!is_known || redlock::testbed::postgres_programs().empty())
+        return;
+    redlock::testbed::postgres_server const s({"fsync=off"});
+    auto const strict = look({s.url()}, {"--restart-guard", "strict"});
+    BOOST_TEST(strict.of("restart-guard").level == "CRIT", strict.out);
+    BOOST_TEST(strict.of("votes").level == "CRIT", strict.out);
+    BOOST_TEST(look({s.url()}).of("votes").level == "OK");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_down_or_stands_still)
@@ -281,7 +296,8 @@ BOOST_AUTO_TEST_CASE(no_more_keys_are_looked_at_than_was_said)
         s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0", std::to_string(thousand)});
     s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
     BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)") != std::string::npos);
-    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern; the call before has left two keys
+    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern
+    // The call before has left two keys.
     BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
 }
 

@@ -17,8 +17,8 @@ namespace asio = boost::asio;
 /// @throws std::invalid_argument if the settings are broken
 asio::awaitable<probe_facts> probe(std::string url, redlock::config, demands);
 
-/// The votes of all nodes, as a new manager with the settings of the call counts them. It acquires nothing. It leaves what
-/// every manager leaves on a server: its life marker and its settings.
+/// The votes of all nodes, as a new manager with the settings of the call counts them. The manager acquires nothing. It
+/// leaves two keys on a server, as every manager does: the life marker and its settings.
 /// @throws std::invalid_argument if the settings are broken
 asio::awaitable<std::vector<vote_facts>> ask_for_votes(redlock::config, demands);
 

@@ -73,10 +73,10 @@ std::string mend_server(node_facts const& f, bool is_refused)
         return fmt::format("systemctl restart redis-server  # on {}{}", host_of(f),
                            is_refused ? "" : ", if no firewall drops the packets");
     if (is_refused)
-        return fmt::format("systemctl list-units --all '*redis*' '*valkey*'  # on {}: start the server of port {}", host_of(f),
-                           f.place.port);
-    return fmt::format("ss -ltnp 'sport = :{}'  # on {}: restart this server, if no firewall drops the packets", f.place.port,
-                       host_of(f));
+        return fmt::format("systemctl list-units --all '*redis*' '*valkey*'  # on {}: start the server of port {}",
+                           host_of(f), f.place.port);
+    return fmt::format("ss -ltnp 'sport = :{}'  # on {}: restart this server, if no firewall drops the packets",
+                       f.place.port, host_of(f));
 }
 
 std::string mend_silence(node_facts const& f, demands const& d)

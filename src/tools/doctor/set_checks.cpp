@@ -177,7 +177,8 @@ findings votes(nodes const& all, demands const& d)
     if (voting < majority)
         found.mend = d.call.line() + "  # when the other findings are mended";
     else if (voting < all.size())
-        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(), voting - majority);
+        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(),
+                                 voting - majority);
     return {std::move(found)};
 }
 
@@ -231,9 +232,11 @@ quarantines quarantines_of(nodes const& all)
 // Why nodes are in quarantine.
 std::string cause_of_quarantine(nodes const& all, demands const& d)
 {
-    bool const are_new = std::ranges::all_of(all, [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; });
-    return are_new ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", printable(d.prefix))
-                   : fmt::format("they have restarted, or are new to the prefix {}", printable(d.prefix));
+    auto const votes_or_is_new = [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; };
+    auto const prefix = printable(d.prefix);
+    return std::ranges::all_of(all, votes_or_is_new)
+             ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", prefix)
+             : fmt::format("they have restarted, or are new to the prefix {}", prefix);
 }
 
 findings guard(nodes const& all, demands const& d)
@@ -242,28 +245,33 @@ findings guard(nodes const& all, demands const& d)
     auto const now = quarantines_of(all);
     auto const strictly = strict_quarantines(ages, d);
     auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
-    finding found{.values = {{"waiting", now.count}, {"waiting_ms", std::chrono::milliseconds(now.majority).count()}, {"durable", durable}}};
+    bool const is_strict = d.restart_guard == restart_guard::strict;
+    finding found{.values = {{"waiting", now.count},
+                             {"waiting_ms", std::chrono::milliseconds(now.majority).count()},
+                             {"durable", durable}}};
     if (now.majority.count() > 0) {
         found.level = level::critical;
-        found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count, all.size(),
-                                cause_of_quarantine(all, d), now.majority.count(),
-                                d.restart_guard == restart_guard::strict ? "strict" : "automatic");
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count,
+                                all.size(), cause_of_quarantine(all, d), now.majority.count(),
+                                is_strict ? "strict" : "automatic");
         found.mend = fmt::format("sleep {} && {}  # {}", now.majority.count(), d.call.line(),
-                                 d.restart_guard == restart_guard::strict ? "if all servers are new: --restart-guard automatic"
-                                                                          : "and give the nodes a durable log");
+                                 is_strict ? "if all servers are new: --restart-guard automatic"
+                                           : "and give the nodes a durable log");
     } else if (now.count > 0) {
         found.level = level::warning;
-        found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(), cause_of_quarantine(all, d));
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(),
+                                cause_of_quarantine(all, d));
         found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
-    } else if (strictly.count > 0 && d.restart_guard != restart_guard::strict) {
+    } else if (strictly.count > 0 && !is_strict) {
         found.level = strictly.majority.count() > 0 ? level::warning : level::ok;
         found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
                                 "nodes are new",
                                 strictly.count, all.size(), strictly.majority.count());
         found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
     } else {
-        found.why = fmt::format("no node is in quarantine; {} of {} vote at once after a restart, the others after {} (max_ttl)", durable,
-                                all.size(), in_words(d.max_ttl));
+        found.why = fmt::format("no node is in quarantine; {} of {} vote at once after a restart, the others after {} "
+                                "(max_ttl)",
+                                durable, all.size(), in_words(d.max_ttl));
     }
     return {std::move(found)};
 }

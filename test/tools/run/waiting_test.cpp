@@ -274,8 +274,9 @@ BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
     BOOST_TEST(tool.complains("connected"));
     s.kill();
     s.start();
-    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url()
-                              + " (it may have forgotten locks, as it restarted or is new to this prefix; it votes in "));
+    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url() + " (it may have forgotten locks, "
+                              "as it restarted or is new to this prefix; it votes in "));
+    BOOST_TEST(tool.complains("; for new servers: --restart-guard automatic)"));
     BOOST_TEST(interrupted(tool).status == 128 + SIGTERM);
 }
 
