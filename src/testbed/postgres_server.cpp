@@ -127,7 +127,7 @@ void postgres_server::launch()
 {
     std::vector<std::string> words{postgres_programs() + "/postgres", "-D", folder(), "-p", std::to_string(port_)};
     auto settings = settings_;
-    settings.insert(settings.begin(), {"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=40", "shared_buffers=16MB"});
+    settings.insert(settings.begin(), {"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "shared_buffers=16MB"});
     for (auto const& s : settings) {
         words.push_back("-c");
         words.push_back(s);
