@@ -62,8 +62,8 @@ std::vector<outer_lock> locks_of_outer_runs()
     for (std::string line; std::getline(lines, line);) {
         outer_lock l;
         std::istringstream words(line);
-        bool const is_read = words >> l.process >> l.start >> l.mode >> l.key && std::getline(words >> std::ws, l.nodes);
-        if (is_read && has_not_ended(l))
+        words >> l.process >> l.start >> l.mode >> l.key >> std::ws;
+        if (std::getline(words, l.nodes) && has_not_ended(l))
             all.push_back(std::move(l));
     }
     return all;

@@ -235,8 +235,8 @@ private:
         auto const what = names(held);
         auto const [ec] = co_await held.async_release(as_result);
         if (!has_stayed) {
-            e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it now",
-                                    what, in_words(options_.at_least));
+            e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it "
+                                    "now", what, in_words(options_.at_least));
         } else if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
             e.reason = "lost";
             e.status = lock_lost;

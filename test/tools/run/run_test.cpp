@@ -429,7 +429,8 @@ BOOST_AUTO_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status)
         BOOST_TEST(e.status == 3, e.err);
         BOOST_TEST(e.err.find("x could not be kept for --at-least") != std::string::npos, e.err);
     };
-    auto const short_lived = s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
+    auto const short_lived =
+        s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
     warns(short_lived);
     BOOST_TEST(last_word(short_lived.out).at("reason").as_string() == "exited");
     warns(s.run({"--max-hold", "1s", "--at-least", "600s", "x", "-c", "exit 3"}));

@@ -97,11 +97,13 @@ BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_ou
     if (!is_known || redlock::testbed::etcd_program().empty())
         return;
     redlock::testbed::etcd_server const etcd;
-    for (auto const& words : std::vector<std::vector<std::string>>{{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
-        auto const e = started_tool(words, {"REDLOCK_URLS=" + etcd.url()}).wait();
+    using words = std::vector<std::string>;
+    for (auto const& given : {words{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
+        auto const e = started_tool(given, {"REDLOCK_URLS=" + etcd.url()}).wait();
         BOOST_TEST(e.status == 78);
         BOOST_TEST(e.out == "");
-        BOOST_TEST(e.err == "redlock " + words[0] + ": " + etcd.url() + " ends its locks with the session of the process that acquired them; use redlock run or redlock hold\n");
+        BOOST_TEST(e.err == "redlock " + given[0] + ": " + etcd.url() + " ends its locks with the session of the process "
+                                "that acquired them; use redlock run or redlock hold\n");
     }
 }
 
