@@ -37,7 +37,7 @@ public:
                                [&into](auto ns) { into = std::chrono::duration_cast<Duration>(ns); });
     }
 
-    /// What the usage line of the help says behind the options: "KEY CMD…".
+    /// Sets the text behind the options in the usage line of the help: "KEY CMD…".
     void set_operands(std::string text) { operands_ = std::move(text); }
 
     /// A duration without a unit is refused from now on.

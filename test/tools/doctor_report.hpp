@@ -40,7 +40,7 @@ struct doctor_report : tool_run {
     std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
 };
 
-/// What a run of the doctor with `-o jsonl` has printed.
+/// The report that a run of the doctor with `-o jsonl` has printed.
 inline doctor_report report_of(tool_run run)
 {
     doctor_report r;

@@ -6,7 +6,7 @@
 
 namespace redlock::tools::doctor {
 
-/// What this version of redlock knows about a release of a server.
+/// The knowledge of this version of redlock about a release of a server.
 struct release_life {
     bool is_known = false;
     bool is_newer = false;                        ///< than every release that is known

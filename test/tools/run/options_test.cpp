@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
     BOOST_TEST(strict.run({"doctor", "-o", "json"}).out.find("(--restart-guard strict)") != std::string::npos);
 }
 
-// What two commands at once after a restart of two of three servers looks like.
+// Two commands ran at once when two of three servers had restarted.
 BOOST_AUTO_TEST_CASE(run_after_two_of_three_servers_restart_is_not_granted)
 {
     std::vector<local_server> servers(3);

@@ -1,4 +1,4 @@
-// What redlock run, hold and acquire say while they wait, and which causes end the wait at once.
+// The messages of redlock run, hold and acquire while they wait, and the causes that end the wait at once.
 
 #include "testbed/local_server.hpp"
 #include "testbed/postgres_server.hpp"
