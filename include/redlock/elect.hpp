@@ -145,22 +145,22 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     A @ref lock_error with
     - @ref errc::invalid_argument : the name or an option is out of range. Nothing was sent. The message names it.
     - @ref errc::unsupported : a node cannot do what was asked for.
-    - @ref errc::contended : another process has led for the whole `lock.wait`, which is not @ref wait_forever.
+    - @ref errc::contended : `lock.wait` is limited, and another process led during all of it.
     - `asio::error::operation_aborted` : the call was cancelled, or the manager was stopped. The message tells which.
 
     @par Cancellation
     The types that the caller's coroutine lets through (`asio::this_coro::reset_cancellation_state`; terminal by
     default):
     - While it waits for the lock: total and partial as in `lock_manager::async_acquire`; terminal aborts at once.
-    - While the body runs: total and partial make this term the last, and reach the body if its coroutine lets them
-      through. Terminal cancels the body.
+    - While the body runs: after total and partial, `elect` ends with this term. The body gets them, too, if its coroutine
+      accepts these types. Terminal cancels the body.
     - During a pause after a term: all types abort at once.
 
     After a cancellation, `elect` ends when the body has ended. If the body returned `elected::done` nevertheless,
     `elect` ends without an error. The lock is released in the background.
 
     @par Lifetime
-    @p body is moved into the operation. The manager may be destroyed before the operation has ended: that ends it.
+    @p body is moved into the operation. If the manager is destroyed first, the operation ends.
 
     @par Thread safety
     That of @ref lock_manager. The body and the observer run on one strand.

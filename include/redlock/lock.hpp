@@ -64,11 +64,11 @@ public:
     /// As @ref held.
     explicit operator bool() const noexcept { return held(); }
 
-    /// The earliest time at which servers may forget the lock, but not later than `acquire_options::max_hold` allows:
+    /// From this time on, servers may forget the lock. It is the earlier of the end of `acquire_options::max_hold` and
     ///
     ///     start of the acquisition or of the last extension + ttl - (ttl * drift_factor + 2 ms)
     ///
-    /// If the nodes promise less than the ttl (@ref node_reply::good_for), that takes the place of the ttl. The lock
+    /// If the nodes promise less than the ttl (@ref node_reply::good_for), the formula uses their promise. The lock
     /// counts as lost a little earlier: see @ref basic_lock::async_wait_lost. For an empty lock: the clock's epoch.
     clock::time_point valid_until() const noexcept;
 
@@ -92,10 +92,10 @@ public:
     std::string const& token() const noexcept;
 
     /** The fencing token: a number below 2^53 that increases with every acquisition of the resource by any client.
-        Renewal and release keep it. Pass it to the resource that the lock protects, and let that refuse smaller
+        Renewal and release keep it. Pass it to the resource that the lock protects. The resource must refuse smaller
         numbers: docs/fencing.md.
 
-        - A lock on several resources has one number, which increases for each of them.
+        - A lock on several resources has one number, larger than every earlier number of each of these resources.
         - A reader gets the latest number. It is not smaller than the number of any writer before, and smaller than that
           of any writer afterwards. Other readers may have the same number.
         - Zero: `config::fencing` is off, or the lock is empty, or it was resumed from a ticket without a number. */

@@ -98,12 +98,12 @@ public:
         **Order.** Two owners deadlock if each waits for a lock that the other holds. So an acquisition that waits must
         ask for names that come after all names that the scope holds, in the order of their bytes. Otherwise it is
         refused. If `acquire_options::wait` is zero, it does not wait, cannot deadlock, and is not refused. With this
-        order scopes deadlock neither with each other nor with @ref lock_manager::async_acquire of several names. A
+        order, scopes do not deadlock with each other, nor with a @ref lock_manager::async_acquire of several names. A
         scope does not know locks that were acquired outside of it.
 
-        **Branches** of one scope that ask for locks which the scope does not hold yet take turns, in the order of their
-        calls. The `wait` of each begins when its turn has come. If two branches ask for the same lock, the second gets
-        a handle on it. If pieces of work must not wait for each other, use a scope for each.
+        **Branches**: if several branches of a scope ask for locks that the scope does not hold, they take turns, in
+        the order of their calls. The `wait` of each begins when its turn has come. If two branches ask for the same
+        lock, the second gets a handle on it. If pieces of work must not wait for each other, use a scope for each.
 
         @par Completes
         As @ref lock_manager::async_acquire.
@@ -114,10 +114,10 @@ public:
         @par Errors
         Those of @ref lock_manager::async_acquire, and
         - @ref errc::invalid_argument : it would deadlock: because of the order, or because the scope shares a lock that
-          is now wanted exclusively. Or, with `config::fencing`, the handle would be on several locks, each with a
-          fencing token of its own. Nothing was sent. The message names the resource and the way out.
+          is now wanted exclusively. Or `config::fencing` is on, and the names belong to several locks: one
+          handle cannot have several fencing tokens. Nothing was sent. The message names the resource and the way out.
         - @ref errc::lost : a lock that the scope held was lost before it could be extended. Stop the work.
-        - @ref errc::no_quorum : also, too few nodes answered to extend a lock, for all of `acquire_options::wait`.
+        - @ref errc::no_quorum : also if a lock had to be extended, and too few nodes answered during all of `acquire_options::wait`.
 
         @par Cancellation
         - Its turn has not come: all types abort at once.

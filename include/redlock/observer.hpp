@@ -27,13 +27,13 @@ namespace events {
 struct acquisition_begun {
     clock::time_point when;           ///< The time of the call.
     std::uint64_t acquisition;        ///< Its number in this manager, from 1.
-    resource_set const& resources;    ///< The names that it wants …
-    bool any;                         ///< … any one of them, or (false) all.
+    resource_set const& resources;    ///< The names that it wants.
+    bool any;                         ///< True: any one of the names is enough. False: it wants all.
     bool resumes;                     ///< It resumes another process's lock: `lock_manager::async_resume`.
     redlock::mode mode;
     std::chrono::milliseconds ttl;
     std::chrono::milliseconds wait;   ///< See `acquire_options::wait`.
-    /// How many acquisitions of this manager are ahead, in the longest of its queues.
+    /// How many acquisitions of this manager wait before this one; of several names, the largest number.
     std::size_t ahead;
 };
 
@@ -43,7 +43,7 @@ struct round_decided {
     std::uint64_t acquisition;
     resource_set const& resources;          ///< As in @ref acquisition_begun.
     std::size_t round;                      ///< From 1.
-    /// The second part of that round: too few nodes took the proposed fencing token.
+    /// True: a second request of the round, because too few nodes took the proposed fencing token.
     bool draws_token;
     error_code outcome;                     ///< None: won. Otherwise as in @ref not_acquired; another round may follow.
     std::chrono::nanoseconds took;          ///< From before the first byte left.
@@ -58,7 +58,7 @@ struct acquired {
     /// The acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs from
     /// @ref acquisition.
     bool joined;
-    resource_set const& resources;    ///< The names that are locked; of any, the one.
+    resource_set const& resources;    ///< The names that are locked. If any one was wanted: its name.
     redlock::mode mode;               ///< The mode on the nodes: exclusive or shared.
     std::chrono::nanoseconds waited;  ///< From the call to the round that was won.
     std::chrono::nanoseconds took;    ///< From the call to now.
