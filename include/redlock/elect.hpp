@@ -152,8 +152,8 @@ REDLOCK_API asio::awaitable<void> stand_for(std::shared_ptr<manager_state>, std:
     The types that the caller's coroutine lets through (`asio::this_coro::reset_cancellation_state`; terminal by
     default):
     - While it waits for the lock: total and partial as in `lock_manager::async_acquire`; terminal aborts at once.
-    - While the body runs: after total and partial, `elect` ends with this term. The body gets them, too, if its coroutine
-      accepts these types. Terminal cancels the body.
+    - While the body runs: after total and partial, `elect` ends with this term. The body gets them, too, if its
+      coroutine accepts these types. Terminal cancels the body.
     - During a pause after a term: all types abort at once.
 
     After a cancellation, `elect` ends when the body has ended. If the body returned `elected::done` nevertheless,

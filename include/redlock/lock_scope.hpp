@@ -117,7 +117,8 @@ public:
           is now wanted exclusively. Or `config::fencing` is on, and the names belong to several locks: one
           handle cannot have several fencing tokens. Nothing was sent. The message names the resource and the way out.
         - @ref errc::lost : a lock that the scope held was lost before it could be extended. Stop the work.
-        - @ref errc::no_quorum : also if a lock had to be extended, and too few nodes answered during all of `acquire_options::wait`.
+        - @ref errc::no_quorum : also if a lock had to be extended, and too few nodes answered during all of
+          `acquire_options::wait`.
 
         @par Cancellation
         - Its turn has not come: all types abort at once.
