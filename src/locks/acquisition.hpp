@@ -99,7 +99,7 @@ private:
     bool was_kept_out_by_a_holder() const;
     bool passes_writers() const noexcept
     {
-        return options_.passes_writers || (shares() && place_ && place_->kept_out() >= attempt_.called);
+        return shares() && (options_.passes_writers || (place_ && place_->kept_out() >= attempt_.called));
     }
     bool will_be_notified() const;
     void note_holder(clock::time_point now);

@@ -76,15 +76,17 @@ std::string message_of(std::string const& scenario, options const& o)
 
 BOOST_AUTO_TEST_CASE(uncontended_takes_two_commands_a_node_and_cycle)
 {
-    auto const results = run_briefly("uncontended");
+    auto o = brief();
+    o.duration = 1500ms;  // cycles at both ends count in part, and a busy machine has few
+    auto const results = run_briefly("uncontended", o);
 
     BOOST_REQUIRE(results.size() == 1u);
     auto const& r = results[0];
     check_common(r);
     BOOST_TEST(r.clients == 8u);
     if (r.failures.empty())  // a machine that stands still for a moment makes some
-        BOOST_TEST(r.commands_per_cycle == 6, boost::test_tools::tolerance(0.05));
-    BOOST_TEST(r.commands_per_cycle > 5.7);  // the cycles of 8 clients at both ends count in part, and a busy machine has few
+        BOOST_TEST(r.commands_per_cycle == 6, boost::test_tools::tolerance(0.01));
+    BOOST_TEST(r.commands_per_cycle > 5.9);
     BOOST_TEST(r.writes_per_cycle > 0);
     BOOST_TEST(r.acquire_us.p50 > 0);
     BOOST_TEST(r.acquire_us.p50 <= r.cycle_us.p50);

@@ -436,6 +436,21 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_
     BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it does not pass the holder
 }
 
+// The right to upgrade is an exclusive lock beside the reader's: only the reader passes.
+BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once, readers_and_writers)
+{
+    auto outer = read(*locks, {.ttl = 30s});
+    lock_world::outcome writer;
+    start(writer, *second, mode::exclusive);
+    w.run_for(100ms);
+
+    auto nested = w.acquire(*third, "stock", {.ttl = 30s, .mode = mode::upgradeable, .passes_writers = true});
+    BOOST_TEST(nested.held.held());
+    BOOST_TEST(!writer.done);
+    auto const fourth = w.manager();
+    BOOST_TEST((w.acquire(*fourth, "stock", {.mode = mode::upgradeable, .passes_writers = true}).ec == errc::contended));
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
 {
     auto first = write(*locks, {.ttl = 30s});
