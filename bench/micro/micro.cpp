@@ -192,7 +192,7 @@ void interpret_error(State& state)
 }
 
 using kind = redlock::node_command::kind;
-using type = boost::redis::resp3::type;
+using type = redlock::redis::resp::type;
 
 BENCHMARK(validity);
 BENCHMARK(tally)->Arg(1)->Arg(5)->Arg(9);

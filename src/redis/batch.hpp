@@ -1,11 +1,10 @@
 #pragma once
 
 #include "redis/reply.hpp"
+#include "redis/request.hpp"
+#include "redis/resp.hpp"
 
 #include <redlock/clock.hpp>
-
-#include <boost/redis/adapter/any_adapter.hpp>
-#include <boost/redis/request.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -38,16 +37,17 @@ public:
         std::vector<std::string> changed{};  ///< keys, since the server has answered; an empty one: all
     };
 
-    batch();
-
-    /// Its address is in the adapter, so it must stay where it is until the request has completed.
-    boost::redis::any_adapter adapter();
-
-    /// Whether reply @p i has come, whole.
+    /// Whether reply @p i has come in full.
     bool has(std::size_t i) const noexcept { return i < complete_; }
 
-    /// The next reply has come, from elsewhere.
+    /// The next reply has come.
     void put(reply r);
+
+    /// The next element of the reply that is coming. Elements below the second level are left out, except from @ref parts.
+    void take(resp::element const&);
+
+    /// The reply that was coming has come in full.
+    void end_reply() noexcept { ++complete_; }
 
     void clear();
 
@@ -64,40 +64,29 @@ public:
             f(entries[it->second]);
     }
 
-    boost::redis::request request;
+    /// An element of a reply, at any depth.
+    struct part {
+        resp::type type;
+        std::size_t depth;
+        std::string text;
+    };
+
+    redis::request request;
     std::vector<entry> entries;
     std::vector<reply> replies;
+    bool keeps_parts = false;
+    std::vector<part> parts;     ///< of all replies, if they are kept
     std::function<void(batch const& answer)> look;  ///< of questions that are nobody's operation, if their connection is still there
     clock::time_point sent;
     std::uint64_t number = 0;  ///< of its sending; the object itself is used again
     std::uint32_t connection = 0;  ///< on which it was sent
 
 private:
-    void take(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&);
     void index();
 
     std::size_t complete_ = 0;
     bool indexed_ = false;
     std::unordered_multimap<std::string_view, std::size_t> by_key_;  ///< the tracked entries, made at the first use
-};
-
-/// Reads which keys the server says have changed.
-class push_reader {
-public:
-    /// It must stay where it is as long as the connection may push. @p parsed is called with each key before anything behind it
-    /// is read: replies and pushes are handed out in any order. A reply that no request explains ends the connection.
-    boost::redis::any_adapter adapter(std::function<void(std::string_view key)> parsed);
-
-    /// The keys since the last call; an empty one: all.
-    std::vector<std::string> take() { return std::exchange(changed_, {}); }
-
-private:
-    void read(boost::redis::any_adapter::parse_event, boost::redis::resp3::node_view const&, error_code&);
-    void add(std::string_view key);
-
-    std::function<void(std::string_view)> parsed_;
-    bool invalidates_ = false;
-    std::vector<std::string> changed_;
 };
 
 }  // namespace redlock::redis

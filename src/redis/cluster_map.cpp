@@ -138,9 +138,9 @@ std::string cluster_map::tag_of(place const& p) const
     }
 }
 
-boost::redis::request ask_for_cluster()
+redis::request ask_for_cluster()
 {
-    boost::redis::request r;
+    redis::request r;
     r.push("CLUSTER", "NODES");
     return r;
 }

@@ -3,7 +3,6 @@
 #include "redis/reply.hpp"
 #include "redis/url.hpp"
 
-#include <boost/redis/request.hpp>
 
 #include <algorithm>
 #include <array>
@@ -51,7 +50,7 @@ private:
 };
 
 /// Who are you all?
-boost::redis::request ask_for_cluster();
+redis::request ask_for_cluster();
 
 /// @return with an error: why the answer does not help. @p asked: where it came from.
 node_reply read_cluster(reply const& answer, place const& asked, cluster_map& map);

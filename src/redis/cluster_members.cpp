@@ -252,7 +252,7 @@ void cluster_members::look(member& m)
     auto const tag = there && *there == m.where ? m.tag : map_.tag_of(m.where);
     if (tag.empty())
         return m.slots.clear();
-    boost::redis::request questions;
+    redis::request questions;
     slot_record::ask(questions, settings_.prefix, tag, m.vouched);
     m.looked = runtime_->now();
     m.node->ask(questions, [this, self = self_, number = m.number, tag, vouched = m.vouched](batch const& answer) {

@@ -3,7 +3,6 @@
 #include "core/backoff.hpp"
 #include "redis/scripts.hpp"
 
-#include <boost/redis/resp3/type.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,9 +89,9 @@ void connection::connecting()
 
 void connection::greeted()
 {
-    if (!asked_->has(asked_->request.get_commands() - 1))
+    if (!asked_->has(asked_->request.commands() - 1))
         return;  // the connection has ended, or never came about
-    auto const server = greeting_.read({asked_->replies.data(), asked_->request.get_commands()});
+    auto const server = greeting_.read({asked_->replies.data(), asked_->request.commands()});
     if (auto refusal = meet(server); refusal.error) {
         refused_ = true;
         set_trouble(std::move(refusal));
@@ -143,7 +142,7 @@ void connection::end_earlier(std::string const& client_id, std::uint32_t lingeri
     auto const b = take_batch();
     b->request.push("CLIENT", "KILL", "ID", client_id);
     b->look = [this, lingering_before](batch const& answer) {
-        if (answer.has(0) && answer.replies[0].type == boost::redis::resp3::type::number)
+        if (answer.has(0) && answer.replies[0].type == redlock::redis::resp::type::number)
             lingering_ = lingering_before;
     };
     send(b);
@@ -232,7 +231,7 @@ void connection::ask_for_a_sign()
         b->request.push("INFO", "memory");
     if (asked.life)
         greeting_.ask_for_life(b->request, random_word());
-    if (b->request.get_commands() == 0)
+    if (b->request.commands() == 0)
         b->request.push("PING");
     b->look = [this, asked](batch const& answer) { looked(answer, asked); };
     send(b);
@@ -240,7 +239,7 @@ void connection::ask_for_a_sign()
 
 void connection::looked(batch const& answer, questions asked)
 {
-    if (!answer.has(answer.request.get_commands() - 1))
+    if (!answer.has(answer.request.commands() - 1))
         return;
     auto reply = answer.replies.begin();
     if (asked.log) {

@@ -3,7 +3,7 @@
 #include "core/fencing.hpp"
 #include "core/key.hpp"
 #include "core/handovers.hpp"
-#include "redis/command.hpp"
+#include "redis/request.hpp"
 
 namespace redlock::redis {
 
@@ -102,7 +102,7 @@ void encoder::contend(node_command const& c, std::string_view script)
 {
     core::put_wanted_key(wanted_key_, c.key());
     core::put_handovers_key(handovers_key_, c.key());
-    push_command(request_, "EVALSHA", script, "3"sv, c.key(), wanted_key_, handovers_key_, c.value, static_cast<std::int64_t>(c.ttl.count()),
+    request_.push("EVALSHA", script, "3"sv, c.key(), wanted_key_, handovers_key_, c.value, static_cast<std::int64_t>(c.ttl.count()),
                  c.contender, static_cast<std::int64_t>(core::wanted_life.count()), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
 }
 
@@ -111,14 +111,14 @@ template <class... Options>
 void encoder::propose(node_command const& c, Options const&... options)
 {
     core::put_fence_key(fence_key_, c.key());
-    push_command(request_, "ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
+    request_.push("ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
 }
 
 void encoder::withdraw(node_command const& c)
 {
     for (auto const& key : c.keys) {
         core::put_wanted_key(wanted_key_, key);
-        push_command(request_, "HDEL", wanted_key_, c.contender);
+        request_.push("HDEL", wanted_key_, c.contender);
     }
 }
 
@@ -209,11 +209,11 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
     case node_command::kind::acquire:
         core::put_wanted_key(wanted_key_, key);
         core::put_handovers_key(handovers_key_, key);
-        push_command(request_, "EVALSHA", s->sha1, "4"sv, key, readers_key_, wanted_key_, handovers_key_, c.value, ttl, c.contender,
+        request_.push("EVALSHA", s->sha1, "4"sv, key, readers_key_, wanted_key_, handovers_key_, c.value, ttl, c.contender,
                      static_cast<std::int64_t>(core::wanted_life.count()), c.passes ? "1"sv : "0"sv);
         if (c.fence != 0) {
             core::put_fence_key(fence_key_, key);
-            push_command(request_, "ZSCORE", fence_key_, fence_member);
+            request_.push("ZSCORE", fence_key_, fence_member);
         }
         break;
     case node_command::kind::raise:
@@ -221,25 +221,25 @@ void encoder::encode_shared(node_command const& c, manner how, script const* s)
         break;
     case node_command::kind::extend:
         if (c.heal)
-            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, c.alone ? "1"sv : "0"sv);
+            request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, c.alone ? "1"sv : "0"sv);
         else
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, c.alone ? "1"sv : "0"sv);
+            request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, c.alone ? "1"sv : "0"sv);
         break;
     case node_command::kind::release:
         if (how.tombstone)
-            push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, core::tombstone_life.count());
+            request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, core::tombstone_life.count());
         else
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
+            request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
         break;
     case node_command::kind::upgrade:
         core::put_wanted_key(wanted_key_, key);
-        push_command(request_, "EVALSHA", s->sha1, "3"sv, key, readers_key_, wanted_key_, c.value, ttl, c.contender,
+        request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, wanted_key_, c.value, ttl, c.contender,
                      static_cast<std::int64_t>(core::wanted_life.count()));
         if (c.fence != 0)
             propose(c, "CH"sv);
         break;
     case node_command::kind::downgrade:
-        push_command(request_, "EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
+        request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
         break;
     case node_command::kind::inspect:
     case node_command::kind::connect:
@@ -253,7 +253,7 @@ void encoder::track(node_command const& c, tracked what)
 {
     if (what == tracked::nothing)
         return;
-    push_command(request_, "CLIENT", "CACHING"sv, "YES"sv);
+    request_.push("CLIENT", "CACHING"sv, "YES"sv);
     if (what == tracked::script)
         return;
     call_.begin({});
@@ -263,7 +263,7 @@ void encoder::track(node_command const& c, tracked what)
     call_.push_keys_to(request_, "EXISTS");
 }
 
-boost::redis::request const& encoder::encode(node_command const& c, manner how)
+redis::request const& encoder::encode(node_command const& c, manner how)
 {
     if (encoded_ == &c && how_ == how)
         return request_;
@@ -271,7 +271,7 @@ boost::redis::request const& encoder::encode(node_command const& c, manner how)
     request_.clear();
     auto const* const s = script_for(c, how);
     if (s && how.load_script)
-        push_command(request_, "SCRIPT", "LOAD"sv, s->source);
+        request_.push("SCRIPT", "LOAD"sv, s->source);
     track(c, how.tracks);
     if (c.what == node_command::kind::withdraw)
         withdraw(c);
@@ -294,41 +294,41 @@ void encoder::encode_one(node_command const& c, manner how, script const* s)
         if (c.contends())
             contend(c, s->sha1);
         else if (how.checks_type)
-            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl, "GET"sv);
+            request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, ttl, "GET"sv);
         else
-            push_command(request_, "SET", c.key(), c.value, "NX"sv, "PX"sv, ttl);
+            request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, ttl);
         if (c.fence != 0)
             propose(c, "CH"sv);
         break;
     case node_command::kind::raise:
         propose(c);
-        push_command(request_, "ZINCRBY", fence_key_, "1"sv, fence_member);
+        request_.push("ZINCRBY", fence_key_, "1"sv, fence_member);
         break;
     case node_command::kind::extend:
         if (c.heal) {
             core::put_tombstone_key(tombstone_key_, c.key(), c.value);
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, ttl, "1"sv);
+            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, ttl, "1"sv);
         } else {
-            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value, ttl, "0"sv);
+            request_.push("EVALSHA", s->sha1, "1"sv, c.key(), c.value, ttl, "0"sv);
         }
         break;
     case node_command::kind::release:
         if (s == &tombstone_script) {
             core::put_tombstone_key(tombstone_key_, c.key(), c.value);
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, core::tombstone_life.count());
+            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, core::tombstone_life.count());
         } else if (c.handed_on == node_command::handovers::end) {
             core::put_handovers_key(handovers_key_, c.key());
-            push_command(request_, "EVALSHA", s->sha1, "2"sv, c.key(), handovers_key_, c.value);
+            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), handovers_key_, c.value);
         } else if (s) {
-            push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key(), c.value);
+            request_.push("EVALSHA", s->sha1, "1"sv, c.key(), c.value);
         } else if (how.by == deletion::delifeq) {
-            push_command(request_, "DELIFEQ", c.key(), c.value);
+            request_.push("DELIFEQ", c.key(), c.value);
         } else {
-            push_command(request_, "DELEX", c.key(), "IFEQ"sv, c.value);
+            request_.push("DELEX", c.key(), "IFEQ"sv, c.value);
         }
         break;
     case node_command::kind::inspect:
-        push_command(request_, "EVALSHA", s->sha1, "1"sv, c.key());
+        request_.push("EVALSHA", s->sha1, "1"sv, c.key());
         break;
     case node_command::kind::connect:
     case node_command::kind::upgrade:

@@ -5,7 +5,6 @@
 
 #include <redlock/node.hpp>
 
-#include <boost/redis/request.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +44,7 @@ std::size_t commands_for(node_command const& c);
 class encoder {
 public:
     /// Known again by its address: it stays, and stays as it is, until it is forgotten or another is encoded.
-    boost::redis::request const& encode(node_command const&, manner);
+    redis::request const& encode(node_command const&, manner);
 
     /// The last command may go.
     void forget() noexcept { encoded_ = nullptr; }
@@ -64,7 +63,7 @@ private:
     template <class... Options>
     void propose(node_command const&, Options const&...);
 
-    boost::redis::request request_;
+    redis::request request_;
     node_command const* encoded_ = nullptr;  ///< comparing all of its fields would take longer than what is done with most of them
     manner how_;
     std::string fence_key_, tombstone_key_, wanted_key_, handovers_key_, readers_key_;  // kept for their memory

@@ -1,6 +1,7 @@
 #include "redis/greeting.hpp"
 
 #include "core/key.hpp"
+#include "redis/hello.hpp"
 #include "redis/scripts.hpp"
 #include "redis/shared_settings.hpp"
 
@@ -13,7 +14,7 @@ namespace redlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
-using boost::redis::resp3::type;
+using redlock::redis::resp::type;
 
 // The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is one, the
 // scripts, and the trial.
@@ -100,16 +101,13 @@ std::size_t greeting::trial_at() const noexcept
     return scripts_at() + greeted_scripts.size();
 }
 
-void greeting::ask(boost::redis::request& r, std::string_view life) const
+void greeting::ask(redis::request& r, std::string_view life) const
 {
-    if (server_.password.empty())
-        r.push("HELLO", "3", "SETNAME", "redlock");
-    else
-        r.push("HELLO", "3", "AUTH", server_.user.empty() ? "default" : server_.user, server_.password, "SETNAME", "redlock");
+    say_hello(r, server_);
     r.push("INFO", "server");
     r.push("INFO", "memory");
     ask_for_log(r);
-    r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");  // COMMAND INFO nests deeper than Boost.Redis reads
+    r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");
     r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
     if (selects_database())
         r.push("SELECT", std::to_string(server_.database));
@@ -142,13 +140,13 @@ void greeting::ask(boost::redis::request& r, std::string_view life) const
     }
 }
 
-void greeting::ask_for_log(boost::redis::request& r)
+void greeting::ask_for_log(redis::request& r)
 {
     r.push("INFO", "persistence");
     r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
 }
 
-void greeting::ask_for_life(boost::redis::request& r, std::string_view word) const
+void greeting::ask_for_life(redis::request& r, std::string_view word) const
 {
     r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word, settings_);
 }

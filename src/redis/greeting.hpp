@@ -8,7 +8,6 @@
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
-#include <boost/redis/request.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -52,7 +51,7 @@ public:
     greeting(url const& server, config const& c);
 
     /// @p life is different for each connection.
-    void ask(boost::redis::request&, std::string_view life) const;
+    void ask(redis::request&, std::string_view life) const;
 
     /// What the @p replies to these questions mean.
     introduction read(std::span<reply const> replies) const;
@@ -61,7 +60,7 @@ public:
     std::string shown(std::string_view said) const { return presentable(said, {server_.password}); }
 
     /// The questions that are asked again and again: what the log is like.
-    static void ask_for_log(boost::redis::request&);
+    static void ask_for_log(redis::request&);
     static constexpr std::size_t log_questions = 2;
     static log_state read_log(reply const& persistence, reply const& policy);
 
@@ -72,7 +71,7 @@ public:
     bool wants_life() const noexcept { return life_marker_ && !is_chosen(); }
 
     /// @p word is different in each call.
-    void ask_for_life(boost::redis::request&, std::string_view word) const;
+    void ask_for_life(redis::request&, std::string_view word) const;
     node_reply read_life(reply const&, std::optional<life_mark>&) const;
 
     /// From the same answer: the settings of other clients.

@@ -1,5 +1,7 @@
 #include "redis/inquiry.hpp"
 
+#include "redis/hello.hpp"
+
 #include <utility>
 
 namespace redlock::redis {
@@ -12,7 +14,7 @@ constexpr std::chrono::milliseconds ask_every = 1s;
 
 }  // namespace
 
-inquiry::inquiry(std::vector<url> const& servers, boost::redis::request question, config const& c, link_factory const& make_link, owner& o)
+inquiry::inquiry(std::vector<url> const& servers, redis::request question, config const& c, link_factory const& make_link, owner& o)
     : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
 {
     for (auto const& where : servers)
@@ -62,11 +64,7 @@ void inquiry::ask_current()
         runtime_->set(late_, runtime_->now() + limit_);
         return current().link->send(asked_);
     }
-    auto const& who = current().where;
-    if (who.password.empty())
-        asked_->request.push("HELLO", "3", "SETNAME", "redlock");
-    else
-        asked_->request.push("HELLO", "3", "AUTH", who.user.empty() ? "default" : who.user, who.password, "SETNAME", "redlock");
+    say_hello(asked_->request, current().where);
     asked_->request.append(question_);
     current().link->open(asked_);
 }
@@ -79,7 +77,7 @@ void inquiry::connecting()
 
 void inquiry::answered(std::shared_ptr<batch> const& b)
 {
-    auto const questions = b->request.get_commands();
+    auto const questions = b->request.commands();
     if (b != asked_ || !b->has(questions - 1))
         return;  // the connection has ended, and that is told, too
     late_.clear();
@@ -98,7 +96,7 @@ void inquiry::answered(std::shared_ptr<batch> const& b)
 
 node_reply inquiry::judge(batch const& answer)
 {
-    auto const last = answer.request.get_commands() - 1;
+    auto const last = answer.request.commands() - 1;
     if (last > 0 && answer.replies[0].is_error())  // to the greeting
         return interpret_error(answer.replies[0].text, {current().where.password});
     return owner_.answered(answer.replies[last], current().where);

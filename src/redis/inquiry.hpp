@@ -42,7 +42,7 @@ public:
 
     /// @param servers one at least, with those who we are to them
     /// @param question one command
-    inquiry(std::vector<url> const& servers, boost::redis::request question, config const&, link_factory const&, owner&);
+    inquiry(std::vector<url> const& servers, redis::request question, config const&, link_factory const&, owner&);
     ~inquiry() { abandon(); }
     inquiry(inquiry const&) = delete;
     inquiry& operator=(inquiry const&) = delete;
@@ -74,7 +74,7 @@ private:
     void settled();
 
     std::vector<server> servers_;
-    boost::redis::request const question_;
+    redis::request const question_;
     std::chrono::milliseconds const limit_;
     owner& owner_;
     std::shared_ptr<detail::runtime> runtime_;

@@ -140,7 +140,7 @@ void outbox::add(queued q, encoder& e)
     auto const* const script = script_for(c, how);
     bool const native = c.what == node_command::kind::release && !script;
     bool const loaded = how.load_script = q.load_script && script;
-    auto const begin = batch_->request.get_commands() + (loaded ? 1 : 0);
+    auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
     auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // behind `CLIENT CACHING YES`
     auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
     batch_->request.append(e.encode(c, how));

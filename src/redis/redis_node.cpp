@@ -49,7 +49,7 @@ public:
         connection_.open();
     }
 
-    void ask(boost::redis::request const& questions, std::function<void(batch const&)> look) override
+    void ask(redis::request const& questions, std::function<void(batch const&)> look) override
     {
         auto const b = connection_.take_batch();
         b->request.append(questions);

@@ -8,7 +8,6 @@
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
-#include <boost/redis/request.hpp>
 
 #include <functional>
 #include <map>
@@ -46,7 +45,7 @@ class server_node : public node {
 public:
     /// Only while it is @ref ready. The server answers in the order of what it was sent. If the connection ends before it
     /// does, @p look is not called.
-    virtual void ask(boost::redis::request const&, std::function<void(batch const& answer)> look) = 0;
+    virtual void ask(redis::request const&, std::function<void(batch const& answer)> look) = 0;
 };
 
 /// @p over: how it reaches the server.

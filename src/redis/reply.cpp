@@ -10,7 +10,7 @@ namespace redlock::redis {
 
 namespace {
 
-using boost::redis::resp3::type;
+using redlock::redis::resp::type;
 
 node_reply unexpected()
 {
@@ -182,7 +182,7 @@ node_reply interpret_reading(node_command const& c, node_reply granted, reply co
 {
     if (counter.type == type::null)
         return granted;
-    auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value}) : interpret_counter(counter, type::doublean);
+    auto read = counter.is_error() ? interpret_error(counter.text, {password, c.value}) : interpret_counter(counter, type::real);
     read.untouched = false;
     read.wanted = granted.wanted;
     return read;
@@ -282,7 +282,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
     case node_command::kind::raise:
         if (c.is_shared())
             return interpret_minimum(c, r);
-        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::doublean);
+        return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::real);
     case node_command::kind::extend:
         if ((c.heal || c.alone) && r.type == type::number && r.text == "2") {
             auto result = decided(false);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <redlock/node.hpp>
+#include "redis/resp.hpp"
 
-#include <boost/redis/resp3/type.hpp>
+#include <redlock/node.hpp>
 
 #include <initializer_list>
 #include <span>
@@ -14,13 +14,13 @@ namespace redlock::redis {
 
 /// One reply as it came, down to the second level; what lies deeper is of no interest here.
 struct reply {
-    boost::redis::resp3::type type = boost::redis::resp3::type::invalid;
+    resp::type type = resp::type::none;
     std::string text;
     std::vector<std::string> elements;  ///< of an array or a map
 
     bool is_error() const noexcept
     {
-        return type == boost::redis::resp3::type::simple_error || type == boost::redis::resp3::type::blob_error;
+        return type == resp::type::simple_error || type == resp::type::blob_error;
     }
 };
 

@@ -19,9 +19,9 @@ std::vector<url> sentinels_of(url const& u)
     return all;
 }
 
-boost::redis::request ask_for_master(std::string_view service)
+redis::request ask_for_master(std::string_view service)
 {
-    boost::redis::request r;
+    redis::request r;
     r.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", service);
     return r;
 }
@@ -34,7 +34,7 @@ node_reply read_master(reply const& answer, std::string_view service, place& mas
             return {.error = errc::unsupported_server, .text = "this is no Sentinel"};
         return r;
     }
-    if (answer.type == boost::redis::resp3::type::null)
+    if (answer.type == redlock::redis::resp::type::null)
         return {.error = errc::node_unreachable, .text = fmt::format("it knows no master by the name \"{}\"", service)};
     if (answer.elements.size() != 2)
         return {.error = errc::unexpected_reply, .text = "it does not tell an address"};

@@ -3,7 +3,6 @@
 #include "redis/reply.hpp"
 #include "redis/url.hpp"
 
-#include <boost/redis/request.hpp>
 
 #include <string_view>
 #include <vector>
@@ -16,7 +15,7 @@ namespace redlock::redis {
 std::vector<url> sentinels_of(url const& u);
 
 /// Who is the master of that name?
-boost::redis::request ask_for_master(std::string_view service);
+redis::request ask_for_master(std::string_view service);
 
 /// @return with an error: why the answer does not help; otherwise @p master is where it listens
 node_reply read_master(reply const& answer, std::string_view service, place& master);

@@ -47,7 +47,7 @@ std::optional<std::chrono::milliseconds> milliseconds_of(std::string_view text)
 
 }  // namespace
 
-void slot_record::ask(boost::redis::request& r, std::string_view prefix, std::string_view tag, slot_set const& vouched)
+void slot_record::ask(redis::request& r, std::string_view prefix, std::string_view tag, slot_set const& vouched)
 {
     auto const tenure = core::tenure_key(prefix);
     r.push("SCRIPT", "LOAD", slots_script.source);

@@ -6,7 +6,6 @@
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
-#include <boost/redis/request.hpp>
 
 #include <bitset>
 #include <chrono>
@@ -32,7 +31,7 @@ public:
     static constexpr std::size_t questions = 2;
 
     /// Asks the master, which has a slot with the hash tag @p tag. @p vouched: slots that are not young, though they are new.
-    static void ask(boost::redis::request&, std::string_view prefix, std::string_view tag, slot_set const& vouched);
+    static void ask(redis::request&, std::string_view prefix, std::string_view tag, slot_set const& vouched);
 
     /// Takes the answers to @ref ask.
     /// @param wait how long a young slot does not vote

@@ -1,63 +1,52 @@
 #include "redis/socket_link.hpp"
 
 #include "redis/addresses.hpp"
-#include "redis/tls.hpp"
+#include "redis/inbox.hpp"
+#include "redis/stream.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/redis/connection.hpp>
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <boost/asio/use_awaitable.hpp>
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace redlock::redis {
 
 namespace {
 
-using namespace std::chrono_literals;
 using detail::strand;
-using stream = boost::redis::basic_connection<strand>;
 
-auto& socket_of(stream& s)
-{
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return s.next_layer().next_layer();
-#pragma GCC diagnostic pop
-}
-
-SSL* ssl_of(stream& s)
-{
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return s.next_layer().native_handle();
-#pragma GCC diagnostic pop
-}
-
-// Whether a connection ended because the peer does not speak the protocol.
-bool is_nonsense(error_code ec)
-{
-    using boost::redis::error;
-    return ec.category() == boost::redis::make_error_code(error::invalid_data_type).category()
-        && ec != error::resolve_timeout && ec != error::connect_timeout && ec != error::ssl_handshake_timeout;
-}
+constexpr std::size_t changes_max = 4096;  // that are told one by one; of more, one is told for all keys
 
 bool is_address(std::string const& host)
 {
     error_code ec;
     asio::ip::make_address(host, ec);
     return !ec;
+}
+
+stream::endpoint endpoint_of(std::string const& address, std::string const& port)
+{
+    std::uint16_t number = 0;
+    std::from_chars(port.data(), port.data() + port.size(), number);
+    return asio::ip::tcp::endpoint(asio::ip::make_address(address), number);
 }
 
 std::string words_of(std::exception_ptr const& e)
@@ -69,24 +58,26 @@ std::string words_of(std::exception_ptr const& e)
     }
 }
 
-class socket_link final : public link, public std::enable_shared_from_this<socket_link> {
+class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
 public:
-    socket_link(url const& server, config const& c)
+    socket_link(url const& server, config const& c, resp::limits accepted)
         : server_(server),
           connect_timeout_(c.connect_timeout),
-          tls_(server.transport == transport::tls ? tls_settings(server, c.tls) : tls_settings())
+          tls_(is_encrypted() ? tls_settings(server, c.tls) : tls_settings()),
+          name_(is_address(server.host) ? std::string() : server.host),
+          accepted_(accepted)
     {
     }
 
     void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
     {
-        strand_.emplace(by->strand());
+        runtime_ = by;
         listener_ = &l;
     }
 
     void open(std::shared_ptr<batch> greeting) override
     {
-        asio::co_spawn(*strand_, serve(shared_from_this(), std::move(greeting)), [self = shared_from_this()](std::exception_ptr e) {
+        asio::co_spawn(runtime_->strand(), connect(shared_from_this(), std::move(greeting)), [self = shared_from_this()](std::exception_ptr e) {
             if (e)
                 self->end({.error = errc::node_unreachable, .text = words_of(e)});
         });
@@ -95,50 +86,47 @@ public:
     void keep() override
     {
         kept_ = true;
-        if (server_.transport == transport::unix_socket)
-            return;
-        // Small commands must leave at once; and a connection that is given up must not go on retransmitting them, or a lock would
-        // reappear after its release.
-        error_code ignored;
-        socket_of(*stream_).set_option(asio::ip::tcp::no_delay(true), ignored);
-        socket_of(*stream_).set_option(asio::socket_base::linger(true, 0), ignored);
+        if (!is_local())  // a command that is given up must not be sent again: a lock would reappear after its release
+            stream_->linger_never();
     }
 
     void send(std::shared_ptr<batch> const& b) override
     {
-        stream_->async_exec(b->request, b->adapter(), [self = shared_from_this(), s = stream_, b](error_code, std::size_t) {
-            if (self->listener_)
-                self->listener_->answered(b);
-        });
+        inbox_.expect(b);
+        stream_->write(b->request.bytes());
     }
 
     void cut() override
     {
         if (stream_)
-            stream_->cancel(boost::redis::operation::run);
+            end(failure(asio::error::operation_aborted));
     }
 
     void close() override
     {
         listener_ = nullptr;
+        limit_.clear();
         if (auto const s = std::exchange(stream_, {}))
-            s->cancel();
+            s->close();
         if (auto const search = search_.lock())
             search->cancel();
-        strand_.reset();
+        runtime_.reset();
     }
 
     void abandon() override
     {
-        // Whatever waits in the context's services goes with them; cancelling it could reach into services that are gone.
+        // What waits in the context's services goes with them. Closing it could reach into services that are gone.
         listener_ = nullptr;
+        limit_.clear();
         stream_.reset();
-        strand_.reset();
+        runtime_.reset();
     }
 
 private:
-    // One connection, from its beginning to its end.
-    static asio::awaitable<void, strand> serve(std::shared_ptr<socket_link> self, std::shared_ptr<batch> greeting)
+    bool is_encrypted() const noexcept { return server_.transport == transport::tls; }
+    bool is_local() const noexcept { return server_.transport == transport::unix_socket; }
+
+    static asio::awaitable<void, strand> connect(std::shared_ptr<socket_link> self, std::shared_ptr<batch> greeting)
     {
         if (!self->listener_)
             co_return;
@@ -148,31 +136,26 @@ private:
         if (!where.failure.empty())
             co_return self->end({.error = errc::node_unreachable, .text = std::move(where.failure)});
         self->listener_->connecting();
-        auto const s = self->make_stream();
-        self->send(greeting);
-        auto const settings = self->settings_for(where.address);
-        auto [ec] = co_await s->async_run(settings, asio::as_tuple(asio::deferred));
-        s->cancel();  // what waits for it comes back
-        if (!self->listener_)
-            co_return;
-        error_code ignored;
-        socket_of(*s).close(ignored);  // what a destructor closes is flushed in the background, whatever SO_LINGER says
-        self->addresses_.note(std::move(where.address), self->kept_);
-        self->end(self->reason(*s, ec));
-    }
-
-    // At once: what is sent to a stream that has ended would wait for ever.
-    void end(node_reply why)
-    {
-        if (auto const s = std::exchange(stream_, {}))
-            s->cancel();
-        if (listener_)
-            listener_->ended(std::move(why));
+        self->begin(std::move(where.address), greeting);
+        auto const s = self->stream_;
+        self->limit(fmt::format("it was not connected to within {} ms", self->connect_timeout_.count()));
+        auto ec = co_await s->connect(self->endpoint());
+        if (!ec && self->is_encrypted() && self->stream_ == s) {
+            self->limit(fmt::format("no TLS handshake within {} ms{}", self->connect_timeout_.count(), self->hint()));
+            ec = co_await s->shake_hands(self->tls_, self->name_);
+        }
+        if (self->stream_ != s)
+            co_return;  // it was cut, or took too long
+        if (ec)
+            co_return self->end(self->failure(ec));
+        self->limit_.clear();
+        s->start();
+        s->write(greeting->request.bytes());
     }
 
     asio::awaitable<reached, strand> find_address()
     {
-        if (server_.transport == transport::unix_socket || is_address(server_.host))
+        if (is_local() || is_address(server_.host))
             co_return reached{.address = server_.host};
         if (!lookup_ || lookup_->done()) {  // another thread would hang as the one before does
             try {
@@ -181,109 +164,146 @@ private:
                 co_return reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
             }
         }
-        auto search = std::make_shared<address_search>(*strand_, connect_timeout_);
+        auto search = std::make_shared<address_search>(runtime_->strand(), connect_timeout_);
         search_ = search;
-        auto find = search->async_find(lookup_, addresses_, asio::deferred);
+        auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<strand>());
         search.reset();  // it is to know us, and not we it: the context may go before it has ended
         co_return co_await std::move(find);
     }
 
-    std::shared_ptr<stream> make_stream()
+    void begin(std::string address, std::shared_ptr<batch> greeting)
     {
-        auto const s = std::make_shared<stream>(*strand_, tls_.context(), boost::redis::logger(boost::redis::logger::level::disabled));
-        if (server_.transport == transport::tls && !is_address(server_.host))  // a server name is no address (RFC 6066)
-            SSL_set_tlsext_host_name(ssl_of(*s), server_.host.c_str());
-        pushes_.take();
-        auto pushes = pushes_.adapter([this](std::string_view key) {
-            if (listener_)
-                listener_->change_read(key);
-        });
-        s->set_receive_response(pushes);
-        receive_pushes(s);
-        stream_ = s;
+        address_ = std::move(address);
         kept_ = false;
-        return s;
+        inbox_ = inbox(accepted_);
+        inbox_.expect(std::move(greeting));
+        changed_.clear();
+        stream_ = std::make_shared<stream>(runtime_->strand(), static_cast<stream::owner&>(*this), inbox_.rest_max());
     }
 
-    // What nobody takes would block the connection in the end.
-    void receive_pushes(std::shared_ptr<stream> const& s)
+    stream::endpoint endpoint() const
     {
-        s->async_receive2([self = shared_from_this(), s](error_code ec) {
-            if (ec || self->stream_ != s)
-                return;
-            for (auto const& key : self->pushes_.take()) {
+        if (is_local())
+            return asio::local::stream_protocol::endpoint(server_.path);
+        return endpoint_of(address_, server_.port);
+    }
+
+    void limit(std::string too_late)
+    {
+        too_late_ = std::move(too_late);
+        runtime_->set(limit_, runtime_->now() + connect_timeout_);
+    }
+
+    void received(std::string_view& bytes) override
+    {
+        auto const s = stream_;
+        for (auto e = inbox_.next(bytes); e != inbox::event::none; e = inbox_.next(bytes)) {
+            handle(e);
+            if (stream_ != s)
+                return;  // whoever was told has ended it
+        }
+        for (auto const& key : std::exchange(changed_, {})) {
+            if (stream_ == s)
+                listener_->changed(key);
+        }
+    }
+
+    void handle(inbox::event e)
+    {
+        switch (e) {
+        case inbox::event::answered:
+            return listener_->answered(inbox_.take_answered());
+        case inbox::event::changed:
+            listener_->change_read(inbox_.key());
+            return note_change(inbox_.key());
+        case inbox::event::malformed:
+            if (kept_)
+                return end({.error = errc::unexpected_reply, .text = "its reply is malformed"});
+            return end({.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
+        case inbox::event::unasked:
+            return end({.error = errc::unexpected_reply, .text = "it answered what nobody had asked"});
+        case inbox::event::none:
+            break;
+        }
+    }
+
+    void note_change(std::string_view key)
+    {
+        if (changed_.size() < changes_max)
+            changed_.emplace_back(key);
+        else
+            changed_.back().clear();
+    }
+
+    void broke(error_code ec) override { end(failure(ec)); }
+
+    // Tells of it soon, and not from within a call of the listener's.
+    void end(node_reply why)
+    {
+        limit_.clear();
+        if (auto const s = std::exchange(stream_, {})) {
+            s->close();
+            addresses_.note(std::move(address_), kept_);
+        }
+        if (!listener_)
+            return;
+        asio::post(runtime_->strand(), [self = shared_from_this(), why = std::move(why), lost = inbox_.take_waiting()] {
+            if (self->listener_)
+                self->listener_->ended(why);
+            for (auto const& b : lost) {
                 if (self->listener_)
-                    self->listener_->changed(key);
+                    self->listener_->answered(b);
             }
-            self->receive_pushes(s);
         });
     }
 
-    boost::redis::config settings_for(std::string const& address) const
+    node_reply failure(error_code ec) const
     {
-        boost::redis::config c;
-        c.use_ssl = server_.transport == transport::tls;
-        if (server_.transport == transport::unix_socket)
-            c.unix_socket = server_.path;
-        c.addr = {address, server_.port};
-        c.resolve_timeout = connect_timeout_;
-        c.connect_timeout = connect_timeout_;
-        c.ssl_handshake_timeout = connect_timeout_;
-        c.health_check_interval = 0s;    // ours looks once a second, not with two timers for each write and read
-        c.reconnect_wait_interval = 0s;  // whoever opens us does so again, with growing pauses
-        c.max_read_size = 4 * 1024 * 1024;
-        c.read_buffer_append_size = 2 * 1024;
-        c.use_setup = true;  // we greet the server ourselves, to hear its own words when it refuses
-        c.setup.clear();
-        return c;
+        return {.error = errc::node_unreachable, .text = kept_ ? presentable(ec.message()) : failure_to_connect(ec)};
     }
 
-    node_reply reason(stream& s, error_code ec) const
-    {
-        if (ec == errc::unexpected_reply)
-            return {.error = ec, .text = "it answered what nobody had asked"};
-        if (kept_)
-            return {.error = errc::node_unreachable, .text = ec.message()};
-        if (is_nonsense(ec))
-            return {.error = errc::unexpected_reply, .text = "it does not answer as Redis does: " + failure_to_connect(s, ec)};
-        return {.error = errc::node_unreachable, .text = failure_to_connect(s, ec)};
-    }
-
-    std::string failure_to_connect(stream& s, error_code ec) const
+    std::string failure_to_connect(error_code ec) const
     {
         if (ec == asio::error::operation_aborted)
             return "it accepts connections but does not answer";
         auto const words = presentable(ec.message());
-        if (server_.transport == transport::tls) {
-            auto const verified = SSL_get_verify_result(ssl_of(s));
-            if (verified != X509_V_OK)
-                return words + ": " + X509_verify_cert_error_string(verified);
-            if (ec.category() == asio::error::get_ssl_category() || ec == boost::redis::error::ssl_handshake_timeout)
-                return words + "; does it speak TLS on this port? Without, its URL begins with redis://";
-        } else if (is_nonsense(ec) || ec == asio::error::eof || ec == asio::error::connection_reset) {
-            return words + "; does it want TLS on this port? Then its URL begins with rediss://";
-        }
-        return words;
+        if (auto const why = stream_->certificate_failure(); !why.empty())
+            return words + ": " + why;
+        bool const may_be_the_other = is_encrypted() ? ec.category() == asio::error::get_ssl_category()
+                                                     : ec == asio::error::eof || ec == asio::error::connection_reset;
+        return may_be_the_other ? words + std::string(hint()) : words;
+    }
+
+    std::string_view hint() const
+    {
+        return is_encrypted() ? "; does it speak TLS on this port? Without, its URL begins with redis://"
+                              : "; does it want TLS on this port? Then its URL begins with rediss://";
     }
 
     url const server_;
     std::chrono::milliseconds const connect_timeout_;
     tls_settings const tls_;
-    std::optional<strand> strand_;
-    listener* listener_ = nullptr;         ///< null after the end
+    std::string const name_;                ///< for TLS; an address is no name (RFC 6066)
+    resp::limits const accepted_;
+    std::shared_ptr<detail::runtime> runtime_;
+    listener* listener_ = nullptr;          ///< null after the end
     std::shared_ptr<name_lookup> lookup_;
     std::weak_ptr<address_search> search_;
     known_addresses addresses_;
-    std::shared_ptr<stream> stream_;       ///< null while there is none
+    std::string address_;                   ///< of the connection
+    detail::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
+    std::string too_late_;                  ///< what it means if that rings
+    std::shared_ptr<stream> stream_;        ///< null while there is none
+    inbox inbox_;
+    std::vector<std::string> changed_;      ///< keys that are to be told of behind the replies that have come
     bool kept_ = false;
-    push_reader pushes_;
 };
 
 }  // namespace
 
-std::shared_ptr<link> make_socket_link(url const& server, config const& c)
+std::shared_ptr<link> make_socket_link(url const& server, config const& c, resp::limits accepted)
 {
-    return std::make_shared<socket_link>(server, c);
+    return std::make_shared<socket_link>(server, c, accepted);
 }
 
 }  // namespace redlock::redis

@@ -1,8 +1,11 @@
 #include "tools/server.hpp"
 
+#include "redis/hello.hpp"
+#include "redis/link.hpp"
 #include "redis/secrets.hpp"
-#include "redis/tls.hpp"
+#include "redis/socket_link.hpp"
 #include "redis/url.hpp"
+#include "runtime/runtime.hpp"
 #include "tools/output.hpp"
 #include "tools/stores.hpp"
 
@@ -10,10 +13,11 @@
 #include <redlock/lock_manager.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/cancel_after.hpp>
-#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/redis/connection.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 
@@ -27,37 +31,33 @@ namespace redlock::tools {
 
 namespace {
 
-using boost::redis::resp3::type;
-using resp_node = boost::redis::resp3::basic_node<std::string>;
+using redis::resp::type;
 
-// The next reply: a node, and, of an aggregate, those behind it that are deeper.
-reply take(std::span<resp_node const>& nodes)
+// An answer may be as long as a list of thousands of keys, or a value that is no lock.
+constexpr redis::resp::limits accepted{.text = 1024 * 1024, .elements = 4 * 1024 * 1024};
+
+// The next reply: a part, and, of an aggregate, those behind it that are deeper.
+reply take(std::span<redis::batch::part>& parts)
 {
-    auto const& head = nodes.front();
-    reply r;
-    auto const depth = head.depth;
-    nodes = nodes.subspan(1);
-    switch (head.data_type) {
+    auto& head = parts.front();
+    parts = parts.subspan(1);
+    switch (head.type) {
     case type::null:
-        return r;
+        return {};
     case type::simple_error:
     case type::blob_error:
-        r.what = reply::kind::error;
-        r.text = head.value;
-        return r;
+        return {reply::kind::error, std::move(head.text), {}};
     case type::array:
     case type::map:
     case type::set:
-    case type::push:
-    case type::attribute:
-        r.what = reply::kind::list;
-        while (!nodes.empty() && nodes.front().depth > depth)
-            r.elements.push_back(take(nodes));
+    case type::push: {
+        reply r{reply::kind::list, {}, {}};
+        while (!parts.empty() && parts.front().depth > head.depth)
+            r.elements.push_back(take(parts));
         return r;
+    }
     default:
-        r.what = reply::kind::text;
-        r.text = head.value;
-        return r;
+        return {reply::kind::text, std::move(head.text), {}};
     }
 }
 
@@ -68,85 +68,77 @@ bool leads_to_a_server(redis::url const& u)
 
 }  // namespace
 
-struct server::connection {
+struct server::connection final : redis::link::listener {
     connection(asio::any_io_executor e, redis::url u, redlock::config const& c, ask_limits l)
-        : executor(std::move(e)),
-          where(std::move(u)),
-          tls(where.transport == redis::transport::tls ? redis::tls_settings(where, c.tls) : redis::tls_settings()),
-          connect_timeout(c.connect_timeout),
-          limits(l),
-          name(where.name())
+        : runtime(detail::make_system_runtime(e)), where(std::move(u)), limits(l), name(where.name()),
+          link(redis::make_socket_link(where, c, accepted)), answer_comes(e)
     {
+        link->start(runtime, *this);
     }
 
-    boost::redis::config settings() const
+    // On the strand, and what it tells comes back there.
+    template <class F>
+    void on_link(F f)
     {
-        boost::redis::config c;
-        c.use_ssl = where.transport == redis::transport::tls;
-        if (where.transport == redis::transport::unix_socket)
-            c.unix_socket = where.path;
-        else
-            c.addr = {where.host, where.port};
-        c.resolve_timeout = c.connect_timeout = c.ssl_handshake_timeout = connect_timeout;
-        c.health_check_interval = c.reconnect_wait_interval = std::chrono::seconds(0);
-        c.use_setup = true;  // we greet the server ourselves, to hear its own words when it refuses
-        c.setup.clear();
-        return c;
+        asio::dispatch(runtime->strand(), std::move(f));
     }
 
-    boost::redis::request greeting() const
+    std::shared_ptr<redis::batch> greeting() const
     {
-        boost::redis::request r;
-        if (where.password.empty())
-            r.push("HELLO", "3", "SETNAME", "redlock");
-        else
-            r.push("HELLO", "3", "AUTH", where.user.empty() ? "default" : where.user, where.password, "SETNAME", "redlock");
+        auto b = std::make_shared<redis::batch>();
+        redis::say_hello(b->request, where);
         if (where.database != 0)
-            r.push("SELECT", std::to_string(where.database));
-        return r;
+            b->request.push("SELECT", where.database);
+        return b;
     }
 
-    // Each time a new one: what a connection has failed with is told by its run, which ends then.
-    void open()
+    // The connection is not used any more: the next question opens another one.
+    void give_up()
     {
-        socket = std::make_shared<boost::redis::connection>(executor, tls.context(), boost::redis::logger(boost::redis::logger::level::disabled));
-        why = std::make_shared<error_code>();
-        socket->async_run(settings(), [keep = socket, told = why](error_code ec) {
-            if (!*told)
-                *told = ec ? ec : asio::error::eof;
-            keep->cancel(boost::redis::operation::exec);  // who asks would wait for another connection
-        });
+        is_greeted = false;
+        is_cut = is_open;
+        if (is_cut)
+            on_link([this] { link->cut(); });
     }
 
-    void close(error_code ec)
+    // The event loop tells first what has become of the connection while the program waited for a person.
+    asio::awaitable<void> catch_up()
     {
-        socket->cancel();
-        *why = ec;
+        for (int turn = 0; is_open && turn < 3; ++turn)
+            co_await asio::post(asio::use_awaitable);
+        while (is_cut) {
+            answer_comes.expires_after(limits.connect);
+            co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+        }
     }
 
     // @return as many answers as there are commands; if none comes, silence to each
-    asio::awaitable<std::vector<reply>> exchange(boost::redis::request request, std::chrono::milliseconds limit)
+    asio::awaitable<std::vector<reply>> exchange(std::shared_ptr<redis::batch> b, std::chrono::milliseconds limit)
     {
         trouble.clear();
-        commands += static_cast<std::int64_t>(request.get_commands());
-        std::vector<resp_node> nodes;
-        // It takes every answer, errors included: one that complained would end the connection, and the words of the server were lost.
-        auto const collect = [&nodes](auto event, boost::redis::resp3::node_view const& n, error_code&) {
-            if (event == boost::redis::any_adapter::parse_event::node)
-                nodes.push_back({n.data_type, n.aggregate_size, n.depth, std::string(n.value)});
-        };
-        boost::redis::any_adapter adapter{boost::redis::any_adapter::impl_t(collect)};
-        auto [ec, size] = co_await socket->async_exec(request, std::move(adapter),
-                                                      asio::cancel_after(limit, asio::as_tuple(asio::deferred)));
-        if (ec) {
-            auto const told = *why ? why->message() : "it has not answered within " + in_words(limit);
-            if (!*why || !is_greeted)
+        why.clear();
+        auto const asked = b->request.commands();
+        commands += static_cast<std::int64_t>(asked);
+        b->keeps_parts = true;
+        waits_for = b;
+        answer_comes.expires_after(limit);
+        on_link([this, b] {
+            if (is_open)
+                return link->send(b);
+            is_open = true;
+            link->open(b);
+        });
+        co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+        waits_for.reset();
+        if (!b->has(asked - 1)) {
+            auto const told = !why.empty() ? why : "it has not answered within " + in_words(limit);
+            if (why.empty() || !is_greeted)
                 trouble = told;
-            close(ec);
-            co_return std::vector<reply>(request.get_commands(), reply{reply::kind::silence, told, {}});
+            give_up();
+            co_return std::vector<reply>(asked, reply{reply::kind::silence, told, {}});
         }
         std::vector<reply> answers;
-        for (std::span<resp_node const> rest(nodes); !rest.empty();) {
+        for (std::span rest(b->parts); !rest.empty();) {
             answers.push_back(take(rest));
             auto& text = answers.back().text;
             if (!answers.back().failed())
@@ -157,15 +149,32 @@ struct server::connection {
         co_return answers;
     }
 
-    asio::any_io_executor const executor;
+    void connecting() override {}
+    void answered(std::shared_ptr<redis::batch> const& b) override
+    {
+        if (b == waits_for && b->has(b->request.commands() - 1))
+            answer_comes.cancel();
+    }
+    void change_read(std::string_view) override {}
+    void changed(std::string_view) override {}
+    void ended(node_reply reason) override
+    {
+        is_open = is_greeted = is_cut = false;
+        why = reason.text;
+        answer_comes.cancel();
+    }
+
+    std::shared_ptr<detail::runtime> const runtime;
     redis::url const where;
-    redis::tls_settings const tls;
-    std::chrono::milliseconds const connect_timeout;
     ask_limits const limits;
     std::string const name;
-    std::shared_ptr<boost::redis::connection> socket;
-    std::shared_ptr<error_code> why;  // the latest one has ended
-    bool is_greeted = false;          // on the latest one
+    std::shared_ptr<redis::link> const link;
+    asio::steady_timer answer_comes;         ///< or the time for it is over
+    std::shared_ptr<redis::batch> waits_for;
+    bool is_open = false;
+    bool is_greeted = false;
+    bool is_cut = false;                     ///< it ends soon
+    std::string why;                         ///< the latest connection has ended
     std::string trouble;
     std::int64_t commands = 0;
 };
@@ -177,8 +186,7 @@ server::server(asio::any_io_executor e, std::string const& url, redlock::config 
 
 server::~server()
 {
-    if (connection_->socket)
-        connection_->socket->cancel();
+    connection_->on_link([c = connection_] { c->link->close(); });
 }
 
 std::string const& server::name() const noexcept
@@ -207,26 +215,22 @@ asio::awaitable<reply> server::ask(std::vector<std::string> words)
 asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions)
 {
     auto const c = connection_;
-    if (!c->socket || *c->why) {
-        c->open();
-        c->is_greeted = false;
+    co_await c->catch_up();
+    if (!c->is_greeted) {
         // The greeting goes alone: a server that refuses the user would answer the questions as to the default user.
         auto const greeted = co_await c->exchange(c->greeting(), c->limits.connect);
         auto const refused = std::ranges::find_if(greeted, &reply::failed);
         if (refused != greeted.end()) {
-            c->close(asio::error::access_denied);
+            c->give_up();
             co_return std::vector<reply>(questions.size(), *refused);
         }
         c->is_greeted = true;
+        c->on_link([&] { c->link->keep(); });
     }
-    boost::redis::request request;
-    for (auto const& words : questions) {
-        if (words.size() == 1)
-            request.push(words.front());
-        else  // push_range leaves out a command without arguments
-            request.push_range(words.front(), words.begin() + 1, words.end());
-    }
-    co_return co_await c->exchange(std::move(request), c->limits.answer);
+    auto const b = std::make_shared<redis::batch>();
+    for (auto const& words : questions)
+        b->request.push_range(words.front(), std::span(words).subspan(1));
+    co_return co_await c->exchange(b, c->limits.answer);
 }
 
 bool is_server(std::string const& url)

@@ -22,7 +22,7 @@ namespace {
 void check(node_command const& q, std::span<reply const> replies)
 {
     auto const what = q.what;
-    using boost::redis::resp3::type;
+    using redlock::redis::resp::type;
     for (auto const& r : replies)
         must(r.text.size() <= 16 * 1024 && r.elements.size() <= 1024, "a server decides how much we remember");
     auto const& r = replies.front();
@@ -53,7 +53,7 @@ void check(node_command const& q, std::span<reply const> replies)
 // is not robust against every malformed reply (see "Not promised" in docs/guarantees.md).
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
 {
-    using boost::redis::resp3::type;
+    using redlock::redis::resp::type;
     if (size < 1)
         return 0;
     std::string const key = "key";

@@ -80,7 +80,7 @@ struct step : node_command {
 // What the library sends. How long hand-overs and wishes are remembered is longer here: the test may take its time.
 std::vector<command> commands_for(step const& o, redis::encoder& encoder)
 {
-    auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).payload());
+    auto all = take_commands(encoder.encode(o, {.tombstone = o.tombstone}).bytes());
     if (o.what == node_command::kind::withdraw)
         return all;
     if (o.contends() || o.what == node_command::kind::upgrade || (o.is_shared() && o.what == node_command::kind::acquire))

@@ -5,7 +5,6 @@
 #include "sim/server.hpp"
 #include "sim/world.hpp"
 
-#include <boost/redis/resp3/type.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace redlock::sim {
 
 namespace {
 
-using boost::redis::resp3::type;
+using redlock::redis::resp::type;
 using redis::reply;
 using kind = node_command::kind;
 
@@ -125,7 +124,7 @@ public:
     {
         auto const n = ++server_.keys.counters[c[1]];
         world().tell("{} raise {}: {}", server_.name, c[1], n);
-        return {.type = type::doublean, .text = fmt::to_string(n), .elements = {}};
+        return {.type = type::real, .text = fmt::to_string(n), .elements = {}};
     }
 
     reply withdraw(command const& c)
@@ -146,7 +145,7 @@ public:
     reply score(command const& c)
     {
         auto const known = server_.keys.counters.find(c[1]);
-        return known == server_.keys.counters.end() ? nothing() : reply{.type = type::doublean, .text = fmt::to_string(known->second), .elements = {}};
+        return known == server_.keys.counters.end() ? nothing() : reply{.type = type::real, .text = fmt::to_string(known->second), .elements = {}};
     }
 
 private:

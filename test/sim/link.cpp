@@ -28,7 +28,7 @@ std::vector<part> parts_of(redis::batch const& b)
         all.push_back({e.answer + redis::commands_for(c), std::string(c.value)});
     }
     if (all.empty())
-        all.push_back({b.request.get_commands(), {}});
+        all.push_back({b.request.commands(), {}});
     return all;
 }
 
@@ -58,7 +58,7 @@ void link::opened(std::shared_ptr<client> const& there)
     auto const greeting = std::exchange(greeting_, {});
     if (!there)
         return failed("no connection");
-    transmit(greeting, test::take_commands(greeting->request.payload()), {}, std::make_shared<bool>(false));
+    transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
 }
 
 void link::keep()
@@ -71,7 +71,7 @@ void link::send(std::shared_ptr<redis::batch> const& b)
 {
     for (auto const& e : b->entries)
         process_.checks_sending(e.operation->command(), server_);
-    auto commands = test::take_commands(b->request.payload());
+    auto commands = test::take_commands(b->request.bytes());
     auto const lost = std::make_shared<bool>(false);
     std::size_t begin = 0;
     for (auto& p : parts_of(*b)) {
@@ -104,7 +104,7 @@ void link::answered(std::shared_ptr<redis::batch> const& b, std::string const& v
             process_.may_send_again(value, server_);
         b->put(std::move(r));
     }
-    if (!b->has(b->request.get_commands() - 1))
+    if (!b->has(b->request.commands() - 1))
         return;
     auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
     if (wire_->pushes_first())

@@ -48,19 +48,22 @@ private:
 
     void read(std::shared_ptr<session> s)
     {
-        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s](boost::system::error_code ec, std::size_t n) {
-            if (ec)
+        s->socket.async_read_some(boost::asio::buffer(s->buffer), [this, s, here = alive()](boost::system::error_code ec, std::size_t n) {
+            if (ec || here.expired())
                 return;
             s->out = answer_({s->buffer.data(), n});
-            boost::asio::async_write(s->socket, boost::asio::buffer(s->out), [this, s](boost::system::error_code failed, std::size_t) {
-                if (!failed)
+            boost::asio::async_write(s->socket, boost::asio::buffer(s->out), [this, s, here](boost::system::error_code failed, std::size_t) {
+                if (!failed && !here.expired())
                     read(s);
             });
         });
     }
 
+    std::weak_ptr<char const> alive() const { return alive_; }
+
     boost::asio::ip::tcp::acceptor acceptor_;
     answer answer_;
+    std::shared_ptr<char const> const alive_ = std::make_shared<char const>();  ///< connections end behind the server
 };
 
 }  // namespace redlock::test

@@ -3,7 +3,6 @@
 #include "redis/greeting.hpp"
 #include "support/resp_commands.hpp"
 
-#include <boost/redis/resp3/type.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -14,7 +13,7 @@
 
 namespace redlock::test::replies {
 
-using boost::redis::resp3::type;
+using redlock::redis::resp::type;
 using redis::reply;
 
 inline reply text(std::string t) { return {.type = type::blob_string, .text = std::move(t), .elements = {}}; }
@@ -43,10 +42,10 @@ struct server : version {
     explicit server(version v) : version(std::move(v)) {}
 
     /// To all that is asked.
-    std::vector<reply> answers(boost::redis::request const& asked)
+    std::vector<reply> answers(redis::request const& asked)
     {
         std::vector<reply> all;
-        for (auto const& c : take_commands(asked.payload())) {
+        for (auto const& c : take_commands(asked.bytes())) {
             auto const special = answer(c);
             all.push_back(special ? *special : usual(c));
         }
@@ -80,7 +79,7 @@ private:
         if (name == "ZADD" && !zadd_gt)
             return refused("ERR syntax error");
         if (name == "ZINCRBY")
-            return {.type = type::doublean, .text = "2", .elements = {}};
+            return {.type = type::real, .text = "2", .elements = {}};
         if (name == "CLIENT" || name == "SELECT")
             return word("OK");
         return replies::number(1);

@@ -8,7 +8,7 @@
 
 using namespace redlock;
 using namespace redlock::redis;
-namespace resp3 = boost::redis::resp3;
+
 
 BOOST_AUTO_TEST_SUITE(batches)
 
@@ -16,14 +16,11 @@ namespace {
 
 void hand_in(batch& b, std::initializer_list<std::string_view> map, bool whole)
 {
-    error_code ec;
-    auto adapter = b.adapter();
-    adapter.on_init();
-    adapter.on_node(resp3::node_view{resp3::type::map, map.size() / 2, 0, ""}, ec);
+    b.take({.type = resp::type::map});
     for (auto const& text : map)
-        adapter.on_node(resp3::node_view{resp3::type::blob_string, 1, 1, text}, ec);
+        b.take({.type = resp::type::blob_string, .depth = 1, .text = text});
     if (whole)
-        adapter.on_done();
+        b.end_reply();
 }
 
 }  // namespace

@@ -229,12 +229,12 @@ BOOST_AUTO_TEST_CASE(read_of_an_answer_that_does_not_help_changes_nothing)
 
 BOOST_AUTO_TEST_CASE(ask_of_a_record_names_what_is_vouched_for)
 {
-    boost::redis::request r;
+    redis::request r;
     auto vouched = only(16'383);
     for (auto const s : {5u, 6u, 7u, 9u})
         vouched.set(s);
     slot_record::ask(r, "lock:", "{3}", vouched);
-    auto const call = take_commands(r.payload()).at(1);
+    auto const call = take_commands(r.bytes()).at(1);
     BOOST_TEST(call.at(3) == "lock::=tenure{3}");
     BOOST_TEST(call.at(4) == "lock::=tenure:slots{3}");
     BOOST_TEST(call.back() == "5-7 9-9 16383-16383");
@@ -246,7 +246,7 @@ namespace {
 struct member_link final : scripted_link {
     void send(std::shared_ptr<batch> const& b) override
     {
-        auto const payload = b->request.payload();
+        auto const payload = b->request.bytes();
         auto const has = [&](std::string_view words) { return payload.find(words) != payload.npos; };
         if (kept && has(slots_script.sha1))
             looks.push_back(b);
@@ -285,7 +285,7 @@ struct two_masters {
         while (std::exchange(more, false)) {
             for (auto const& [where, link] : links) {
                 for (auto const& b : std::exchange(link->looks, {})) {
-                    vouched[where] = take_commands(b->request.payload())[1].back();
+                    vouched[where] = take_commands(b->request.bytes())[1].back();
                     b->put(text(std::string(slots_script.sha1)));
                     b->put(list(type::array, {slots[where], std::to_string(70'000 + (clock->now() - begin) / 1ms)}));
                     link->told->answered(b);

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_s
     BOOST_TEST(c.may_still_execute(1));
     BOOST_REQUIRE(link->sent.size() == 1u);
     auto const kill = link->sent.front();
-    BOOST_TEST(kill->request.payload().find("KILL") != std::string::npos);
+    BOOST_TEST(kill->request.bytes().find("KILL") != std::string::npos);
     kill->put(replies::number(1));
     link->told->answered(kill);
     BOOST_TEST(!c.may_still_execute(1));
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
     answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST_REQUIRE(link->sent.size() == 2u);
-    BOOST_TEST((take_commands(link->sent.back()->request.payload()).at(0) == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
+    BOOST_TEST((take_commands(link->sent.back()->request.bytes()).at(0) == command{"SCRIPT", "LOAD", std::string(redis::life_script.source)}));
 }
 
 BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST(last_line.find("its life marker cannot be kept") == 0u);
     pass(1s);
-    for (auto const& asked : take_commands(link->sent.back()->request.payload()))
+    for (auto const& asked : take_commands(link->sent.back()->request.bytes()))
         BOOST_TEST(asked[0] != "EVALSHA");
 }
 

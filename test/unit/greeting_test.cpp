@@ -24,10 +24,10 @@ namespace {
 introduction greets(server s, std::string address = "redis://s", config c = {.nodes = {}, .fencing = true})
 {
     greeting const g(parse_url(address), c);
-    boost::redis::request r;
+    redis::request r;
     g.ask(r, "0123456789abcdef");
     auto const answers = s.answers(r);
-    BOOST_TEST(answers.size() == r.get_commands());
+    BOOST_TEST(answers.size() == r.commands());
     return g.read(answers);
 }
 
@@ -163,9 +163,9 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_cluster_is_tried_in_one_of_its_own_slots)
     where.topology = topology::member;
     where.tag = "{3}";
     greeting const g(where, {.nodes = {}, .fencing = true});
-    boost::redis::request r;
+    redis::request r;
     g.ask(r, "0123456789abcdef");
-    for (auto const& c : test::take_commands(r.payload())) {
+    for (auto const& c : test::take_commands(r.bytes())) {
         for (auto const& word : c)
             BOOST_TEST((!word.starts_with("lock:") || word.find("{3}") != word.npos), word);
     }

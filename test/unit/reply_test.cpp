@@ -4,7 +4,7 @@
 
 using namespace redlock;
 using redis::interpret_error;
-using boost::redis::resp3::type;
+using redlock::redis::resp::type;
 using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(replies)
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_t
     BOOST_TEST((forbidden.vote == vote::unknown));
     BOOST_TEST((forbidden.error == errc::permission_denied));
     BOOST_TEST(!forbidden.untouched);
-    for (auto const& odd : {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::doublean, "1")}) {
+    for (auto const& odd : {make(type::number, "2"), make(type::simple_string, "OK"), make(type::null, ""), make(type::real, "1")}) {
         auto const strange = answer_of_two(kind::acquire, ok, odd, 77);
         BOOST_TEST((strange.error == errc::unexpected_reply));
         BOOST_TEST(!strange.untouched);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_set_stays_to_be_released_whatever_became_of_t
 
 BOOST_AUTO_TEST_CASE(a_raised_counter_is_a_whole_number_in_range)
 {
-    auto const counter = [](std::string text, type t = type::doublean) {
+    auto const counter = [](std::string text, type t = type::real) {
         return answer_of_two(kind::raise, make(type::number, "0"), make(t, std::move(text)), 77);
     };
     BOOST_TEST((counter("1").vote == vote::granted));

@@ -50,7 +50,7 @@ struct connected_node {
         node->submit(asked);
         pass();
         std::vector<std::string> words;
-        for (auto const& sent : take_commands(link->asked->request.payload()))
+        for (auto const& sent : take_commands(link->asked->request.bytes()))
             words.push_back(sent[0]);
         return words;
     }
@@ -123,7 +123,7 @@ BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, conn
     hands_out();
     BOOST_TEST(asked->answers == 0);
     pass();
-    BOOST_TEST(link->asked->request.get_commands() == 4u);
+    BOOST_TEST(link->asked->request.commands() == 4u);
     reads(text("sha"));
     reads(word("OK"));
     hears_of("a");

@@ -1,2 +1,0 @@
-// The implementation of Boost.Redis, compiled once.
-#include <boost/redis/src.hpp>
