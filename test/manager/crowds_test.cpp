@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace redlock;
@@ -78,6 +79,24 @@ struct guarded : and_another<connected_to<3>> {
             ++done;
             won += ec ? 0 : 1;
         };
+    }
+
+    /// A handler of an operation on a lock.
+    auto told()
+    {
+        return [this](error_code ec) {
+            ++done;
+            won += ec ? 0 : 1;
+        };
+    }
+
+    /// Acquires a lock for each, and keeps it.
+    void acquire_all(redlock::mode m)
+    {
+        each([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = m}, kept()); });
+        run_to_all();
+        BOOST_TEST(won == crowd);
+        done = won = 0;
     }
 
     void run_to_all() { BOOST_TEST(w.run_to([this] { return done == crowd; })); }
@@ -382,6 +401,84 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_by_ten_thousand_keeps_others, guarde
     auto first = held_by_another("stock", {.ttl = 60s, .mode = mode::upgradeable});
 
     each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 10min, .mode = mode::upgradeable}, given_back()); });
+    first = {};
+    run_to_all();
+
+    BOOST_TEST(won == crowd);
+}
+
+BOOST_FIXTURE_TEST_CASE(extend_and_release_of_ten_thousand_locks_keeps_others, guarded)
+{
+    acquire_all(mode::exclusive);
+
+    each([&](std::size_t i) { all[i].async_extend(60s, told()); });
+    run_to_all();
+    BOOST_TEST(won == crowd);
+    done = won = 0;
+
+    each([&](std::size_t i) { all[i].async_release(told()); });
+    run_to_all();
+
+    BOOST_TEST(won == crowd);
+}
+
+BOOST_FIXTURE_TEST_CASE(downgrade_of_ten_thousand_locks_keeps_others, guarded)
+{
+    acquire_all(mode::shared);
+    each([&](std::size_t i) { all[i].async_upgrade(told()); });
+    run_to_all();
+    BOOST_TEST(won == crowd);
+    done = won = 0;
+
+    each([&](std::size_t i) { all[i].async_downgrade(told()); });
+    run_to_all();
+
+    BOOST_TEST(won == crowd);
+}
+
+BOOST_FIXTURE_TEST_CASE(inspect_ten_thousand_times_keeps_others, guarded)
+{
+    auto const first = held_by_another("stock");
+
+    each([&](std::size_t) {
+        locks->async_inspect("stock", [this](error_code ec, lock_info) {
+            ++done;
+            won += ec ? 0 : 1;
+        });
+    });
+    run_to_all();
+
+    BOOST_TEST(won == crowd);
+}
+
+BOOST_FIXTURE_TEST_CASE(release_of_ten_thousand_tickets_keeps_others, guarded)
+{
+    acquire_all(mode::exclusive);
+    std::deque<lock_ticket> tickets;
+    for (auto& l : all) {
+        error_code ec;
+        tickets.push_back(l.detach(ec));
+    }
+    all.clear();
+
+    each([&](std::size_t i) { locks->async_release(tickets[i], told()); });
+    run_to_all();
+
+    BOOST_TEST(won == crowd);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_lock_by_ten_thousand_keeps_others, guarded)
+{
+    auto first = held_by_another("stock");
+    auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
+
+    each([&](std::size_t) {
+        auto run = locks->with_lock("stock", {.ttl = 60s, .wait = 10min}, body);
+        asio::co_spawn(w.context, std::move(run), [this](std::exception_ptr e) {
+            ++done;
+            won += e ? 0 : 1;
+        });
+    });
     first = {};
     run_to_all();
 
