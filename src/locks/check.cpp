@@ -22,8 +22,10 @@ constexpr milliseconds timeout_max{60'000};
 constexpr milliseconds duration_max = std::chrono::hours(24) * 36'525;  // 100 years: any time plus this is another time
 constexpr std::size_t nodes_max = 99;
 constexpr std::size_t resource_max = 512;
-constexpr std::size_t resources_max = 256;  // one call stands in a server's way: about 0.7 ms
-constexpr std::size_t any_max = 64;         // likewise: up to 0.2 ms, where all are taken and remember who was denied
+// A server does nothing else while it carries out one call: 0.7 ms for 256 names of 24 bytes that are all taken, and
+// 2.3 ms if each has 500 bytes. So there is no further limit to the bytes of all names.
+constexpr std::size_t resources_max = 256;
+constexpr std::size_t any_max = 64;         // up to 0.2 ms, if all are taken and the server notes who was denied
 constexpr std::size_t prefix_max = 256;
 constexpr std::size_t owner_max = 256;
 constexpr std::size_t group_max = 64;
