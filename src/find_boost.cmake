@@ -1,7 +1,7 @@
 # Boost::headers: of the project around us if it has one; else the first Boost in the usual places that is new enough. Headers only,
 # so neither CMake's own module for Boost nor Boost's package is needed, nor a policy about which of them counts.
 if(NOT TARGET Boost::headers)
-    set(redlock_boost_needed 109000)
+    set(redlock_boost_needed 108100)
     find_path(REDLOCK_BOOST_INCLUDE_DIR boost/version.hpp
         HINTS ${Boost_INCLUDE_DIR} ${BOOST_ROOT} ${Boost_ROOT} ENV BOOST_ROOT ENV Boost_ROOT PATH_SUFFIXES include)
     mark_as_advanced(REDLOCK_BOOST_INCLUDE_DIR)
@@ -17,7 +17,7 @@ if(NOT TARGET Boost::headers)
             set(redlock_boost_there "1.${redlock_boost_minor} is in ${REDLOCK_BOOST_INCLUDE_DIR}")
         endif()
         unset(REDLOCK_BOOST_INCLUDE_DIR CACHE)  # the next attempt looks again
-        message(FATAL_ERROR "redlock needs the headers of Boost 1.90 or newer, and ${redlock_boost_there}: set BOOST_ROOT or "
+        message(FATAL_ERROR "redlock needs the headers of Boost 1.81 or newer, and ${redlock_boost_there}: set BOOST_ROOT or "
             "CMAKE_PREFIX_PATH to the prefix of such a Boost.")
     endif()
     add_library(Boost::headers INTERFACE IMPORTED)

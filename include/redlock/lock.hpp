@@ -10,7 +10,6 @@
 #include <redlock/mode.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/default_completion_token.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -154,7 +153,7 @@ template <class Executor>
 class [[nodiscard]] basic_lock : public lock_handle {
 public:
     using executor_type = Executor;
-    using default_completion_token = asio::default_completion_token_t<Executor>;
+    using default_completion_token = detail::default_token<Executor>;
 
     /// The lock type with another default completion token.
     template <class Other>

@@ -4,7 +4,10 @@
 #include <redlock/error.hpp>
 #include <redlock/report.hpp>
 
+#include <boost/version.hpp>
+#if BOOST_VERSION >= 108700
 #include <boost/asio/disposition.hpp>
+#endif
 
 #include <exception>
 #include <memory>
@@ -16,7 +19,8 @@ namespace redlock {
 
     Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`,
     `asio::use_awaitable` and `asio::use_future`. Other tokens that throw, such as `asio::spawn`'s yield context, throw
-    a plain @ref system_error.
+    a plain @ref system_error. Before Boost 1.87, all tokens do; use `acquire_options::report` there. With any Boost,
+    `with_lock` throws a `lock_error`.
 
     Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
     `what()` is the message of the report. It names the resource, what went wrong, how many nodes voted, and why others
@@ -63,6 +67,7 @@ struct reported_error : error_code {
 }  // namespace detail
 }  // namespace redlock
 
+#if BOOST_VERSION >= 108700
 template <>
 struct boost::asio::disposition_traits<redlock::detail::reported_error> {
     static bool not_an_error(redlock::detail::reported_error const& e) noexcept { return !e.failed(); }
@@ -75,3 +80,4 @@ struct boost::asio::disposition_traits<redlock::detail::reported_error> {
         return e.failed() ? e.exception() : nullptr;
     }
 };
+#endif

@@ -19,7 +19,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/default_completion_token.hpp>
 #include <boost/asio/execution_context.hpp>
 
 #include <memory>
@@ -74,7 +73,7 @@ class basic_lock_manager {
 public:
     using executor_type = Executor;
     using lock_type = basic_lock<Executor>;
-    using default_completion_token = asio::default_completion_token_t<Executor>;
+    using default_completion_token = detail::default_token<Executor>;
 
     /// The manager type with another executor: `asio::use_awaitable.as_default_on(lock_manager(…))`.
     template <class Other>

@@ -12,7 +12,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/default_completion_token.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -49,7 +48,7 @@ class basic_lock_scope {
 public:
     using executor_type = Executor;
     using lock_type = basic_lock<Executor>;
-    using default_completion_token = asio::default_completion_token_t<Executor>;
+    using default_completion_token = detail::default_token<Executor>;
 
     /// The scope type with another executor.
     template <class Other>

@@ -2,7 +2,6 @@
 
 #include "redis/reply.hpp"
 
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -190,7 +189,15 @@ void address_search::try_next()
     }
     auto& a = attempts_[begun_++];
     auto const self = shared_from_this();
-    sockets_.emplace_back(strand_).async_connect(a.to, asio::cancel_after(limit_, [self, &a](error_code ec) { self->tried(a, ec); }));
+    auto& t = trials_.emplace_back(socket(strand_), timer(strand_, limit_));
+    t.connection.async_connect(a.to, [self, &a, &t](error_code ec) {
+        t.limit.cancel();
+        self->tried(a, ec);
+    });
+    t.limit.async_wait([self, &t](error_code ec) {
+        if (!ec)
+            t.end();
+    });
     due_.expires_after(attempt_delay);
     due_.async_wait([self](error_code ec) {
         if (!ec && self->done_)
@@ -207,6 +214,13 @@ void address_search::tried(address_attempt& a, error_code ec)
     a.failure = ec == asio::error::operation_aborted ? error_code(asio::error::timed_out) : ec;
     ++failed_;
     try_next();
+}
+
+void address_search::trial::end()
+{
+    error_code ignored;
+    connection.close(ignored);
+    limit.cancel();
 }
 
 // In one word if it is the same for all.
@@ -234,10 +248,8 @@ void address_search::finish(reached r)
     if (auto const name = std::exchange(name_, {}))
         name->forget();
     due_.cancel();
-    for (auto& s : sockets_) {
-        error_code ignored;
-        s.close(ignored);
-    }
+    for (auto& t : trials_)
+        t.end();
     auto done = std::move(done_);
     done_ = nullptr;
     std::move(done)(std::move(r));

@@ -106,6 +106,13 @@ private:
     using socket = asio::basic_stream_socket<asio::ip::tcp, detail::strand>;
     using timer = asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, detail::strand>;
 
+    struct trial {
+        socket connection;
+        timer limit;
+
+        void end();
+    };
+
     void begin(std::shared_ptr<name_lookup>, known_addresses);
     void resolved();
     void try_next();
@@ -122,7 +129,7 @@ private:
     std::vector<address_attempt> attempts_;
     std::size_t begun_ = 0;
     std::size_t failed_ = 0;
-    std::list<socket> sockets_;
+    std::list<trial> trials_;  ///< a list, because handlers keep references
 };
 
 }  // namespace redlock::redis

@@ -3,8 +3,8 @@
 #include "redis/tls.hpp"
 #include "redis/url.hpp"
 #include "runtime/as_result.hpp"
+#include "runtime/within.hpp"
 
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -58,20 +58,20 @@ asio::awaitable<server_certificate> certificate_of(std::string url, redlock::con
     SSL_set_verify(stream.native_handle(), SSL_VERIFY_NONE, nullptr);
     SSL_set_tlsext_host_name(stream.native_handle(), where.host.c_str());
 
-    auto [unresolved, places] = co_await resolver.async_resolve(where.host, where.port, asio::cancel_after(limit, as_result));
+    auto [unresolved, places] = co_await within(limit, resolver.async_resolve(where.host, where.port, as_result));
     if (unresolved)
         co_return server_certificate{.unread = unresolved.message()};
-    auto [unreachable, place] = co_await asio::async_connect(stream.lowest_layer(), places, asio::cancel_after(limit, as_result));
+    auto [unreachable, place] = co_await within(limit, asio::async_connect(stream.lowest_layer(), places, as_result));
     if (unreachable)
         co_return server_certificate{.unread = unreachable.message()};
-    auto [refused] = co_await stream.async_handshake(asio::ssl::stream_base::client, asio::cancel_after(limit, as_result));
+    auto [refused] = co_await within(limit, stream.async_handshake(asio::ssl::stream_base::client, as_result));
     if (refused)
         co_return server_certificate{.unread = refused.message()};
     auto const seen = read(stream.native_handle());
     // A server that is left before it has taken us in may count us as refused: whether it answers does not matter.
     std::array<char, 64> bytes{"QUIT\r\n"};
-    co_await asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), asio::cancel_after(limit, as_result));
-    co_await stream.async_read_some(asio::buffer(bytes), asio::cancel_after(limit, as_result));
+    co_await within(limit, asio::async_write(stream, asio::buffer(bytes.data(), std::strlen(bytes.data())), as_result));
+    co_await within(limit, stream.async_read_some(asio::buffer(bytes), as_result));
     co_return seen;
 }
 

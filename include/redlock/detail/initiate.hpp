@@ -8,6 +8,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/version.hpp>
 
 #include <memory>
 #include <stdexcept>
@@ -39,7 +40,11 @@ Executor executor_as(asio::any_io_executor e)
     }
 }
 
-// Starts an operation: carries the executor, so that cancel_after and its like work. @p Results is what the user's handler takes.
+// The default completion token of @p Executor. Before Boost 1.86, an executor of Asio has none; later ones have `deferred`.
+template <class Executor, class Token = typename asio::default_completion_token<Executor>::type>
+using default_token = std::conditional_t<std::is_void_v<Token>, asio::deferred_t, Token>;
+
+// Starts an operation. It carries the executor for `cancel_after` and the like. @p Results is what the user's handler takes.
 template <class Object, class Start, class Completion, class... Results>
 struct initiation {
     std::shared_ptr<Object> object;
@@ -56,15 +61,17 @@ struct initiation {
     }
 };
 
-// Whether a token throws what its operation completes with.
+// Whether a token throws the error of its operation as a @ref lock_error. Before Boost 1.87, Asio throws error codes only.
 template <class CompletionToken>
 inline constexpr bool throws = false;
+#if BOOST_VERSION >= 108700
 template <>
 inline constexpr bool throws<asio::deferred_t> = true;
 template <class Executor>
 inline constexpr bool throws<asio::use_awaitable_t<Executor>> = true;
 template <class Allocator>
 inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
+#endif
 
 template <class Signature>
 struct initiate;

@@ -1,6 +1,7 @@
 #include "tools/doctor/gather.hpp"
 
 #include "runtime/as_result.hpp"
+#include "runtime/within.hpp"
 #include "tools/doctor/checks.hpp"
 #include "tools/doctor/look_at_keys.hpp"
 #include "tools/doctor/probe.hpp"
@@ -10,7 +11,6 @@
 
 #include <redlock/clock.hpp>
 
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
@@ -61,7 +61,7 @@ asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::
         co_return all;
     }
     asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
-    auto [ec, places] = co_await resolver.async_resolve(place.host, place.port, asio::cancel_after(limit, as_result));
+    auto [ec, places] = co_await within(limit, resolver.async_resolve(place.host, place.port, as_result));
     for (auto const& p : places) {
         auto const address = p.endpoint().address();
         all.push_back(address.is_loopback() ? "this host" : address.to_string());
