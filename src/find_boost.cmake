@@ -1,5 +1,5 @@
-# Boost::headers: of the project around us if it has one; else the first Boost in the usual places that is new enough. Headers only,
-# so neither CMake's own module for Boost nor Boost's package is needed, nor a policy about which of them counts.
+# Boost::headers: the target of the surrounding project, or else the first Boost in the usual places. Only headers are
+# used. So neither CMake's own module for Boost nor Boost's package is needed, and no policy about which of them counts.
 if(NOT TARGET Boost::headers)
     set(redlock_boost_needed 108100)
     find_path(REDLOCK_BOOST_INCLUDE_DIR boost/version.hpp
@@ -17,8 +17,8 @@ if(NOT TARGET Boost::headers)
             set(redlock_boost_there "1.${redlock_boost_minor} is in ${REDLOCK_BOOST_INCLUDE_DIR}")
         endif()
         unset(REDLOCK_BOOST_INCLUDE_DIR CACHE)  # the next attempt looks again
-        message(FATAL_ERROR "redlock needs the headers of Boost 1.81 or newer, and ${redlock_boost_there}: set BOOST_ROOT or "
-            "CMAKE_PREFIX_PATH to the prefix of such a Boost.")
+        message(FATAL_ERROR "redlock needs the headers of Boost 1.81 or newer, and ${redlock_boost_there}: install "
+            "libboost-dev or libboost1.81-dev, or set BOOST_ROOT or CMAKE_PREFIX_PATH to the prefix of such a Boost.")
     endif()
     add_library(Boost::headers INTERFACE IMPORTED)
     set_target_properties(Boost::headers PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${REDLOCK_BOOST_INCLUDE_DIR}")

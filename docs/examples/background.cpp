@@ -69,7 +69,7 @@ int main(int argc, char** argv)
         auto print = [&, label](redlock::lock&) -> asio::awaitable<void> {
             alone = ++printing == 1 && alone;
             asio::steady_timer printer(co_await asio::this_coro::executor, 5ms);
-            co_await printer.async_wait();
+            co_await printer.async_wait(asio::deferred);
             --printing;
             printed.push_back(label);
             if (printed.size() == 3)

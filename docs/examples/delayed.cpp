@@ -136,7 +136,7 @@ private:
 asio::awaitable<void> print(std::map<std::string, int>& printed, std::string label)
 {
     asio::steady_timer printer(co_await asio::this_coro::executor, 1ms);
-    co_await printer.async_wait();
+    co_await printer.async_wait(asio::deferred);
     ++printed[label];
 }
 
@@ -189,7 +189,7 @@ asio::awaitable<bool> run(std::string socket)
         auto const j = co_await jobs.next();
         if (!j) {
             pause.expires_after(10ms);
-            co_await pause.async_wait();
+            co_await pause.async_wait(asio::deferred);
             continue;
         }
         bool const done = co_await try_it(locks, jobs, *j, printed);

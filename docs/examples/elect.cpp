@@ -44,7 +44,7 @@ asio::awaitable<void> schedule(redlock::lock_manager& locks, std::string process
                 co_return redlock::elected::step_down;  // lets another process lead
             std::cout << process << " does job " << ++jobs_done << " as " << leadership.fencing_token() << '\n';
             next.expires_after(10ms);
-            co_await next.async_wait();  // throws operation_aborted when the lock is lost
+            co_await next.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
         }
         co_return redlock::elected::done;
     };

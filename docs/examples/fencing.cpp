@@ -47,7 +47,10 @@ asio::awaitable<bool> sell_one(redlock::lock_manager& locks, shelf& goods, asio:
 asio::awaitable<void> at_once() { co_return; }
 
 // Stands for a process that is stopped, or swapped out, or in a debugger.
-asio::awaitable<void> stand_still(asio::steady_timer& until) { co_await until.async_wait(asio::as_tuple); }
+asio::awaitable<void> stand_still(asio::steady_timer& until)
+{
+    co_await until.async_wait(asio::as_tuple(asio::deferred));
+}
 
 int main(int argc, char** argv)
 {

@@ -28,7 +28,7 @@ asio::awaitable<void> lead(redlock::lock_manager& locks)
     redlock::lock held = co_await locks.async_acquire("leader", options);
 
     set_majority(*a, *b, memory_server::fault::unreachable);
-    auto [why] = co_await held.async_wait_lost(asio::as_tuple);
+    auto [why] = co_await held.async_wait_lost(asio::as_tuple(asio::deferred));
 
     if (why != redlock::errc::lost || held.held() || redlock::clock::now() >= held.valid_until())
         throw std::logic_error("not told in time");
@@ -42,7 +42,7 @@ asio::awaitable<void> work_for_too_long(redlock::lock_manager& locks)
 {
     auto work = [](redlock::lock&) -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
-        co_await timer.async_wait();  // throws operation_aborted when the lock is lost
+        co_await timer.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
     };
     try {
         co_await locks.with_lock("job", {.ttl = 500ms}, work);  // no renewal: the lock expires

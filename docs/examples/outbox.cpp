@@ -187,7 +187,7 @@ private:
 asio::awaitable<void> print(std::string const&)
 {
     asio::steady_timer printer(co_await asio::this_coro::executor, 1ms);
-    co_await printer.async_wait();
+    co_await printer.async_wait(asio::deferred);
 }
 
 //[worker
@@ -258,7 +258,7 @@ asio::awaitable<void> work(redlock::lock_manager& locks, std::string path, day& 
             continue;
         }
         pause.expires_after(20ms);
-        co_await pause.async_wait();
+        co_await pause.async_wait(asio::deferred);
     }
 }
 

@@ -25,7 +25,7 @@ struct price_list {
 asio::awaitable<void> work_for(std::chrono::milliseconds d)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor, d);
-    co_await timer.async_wait();
+    co_await timer.async_wait(asio::deferred);
 }
 
 //[read_write
@@ -66,7 +66,7 @@ asio::awaitable<bool> correct(redlock::lock_manager& locks, price_list& list)
     if (list.prices["tea"] > 0)
         co_return true;
     // If the upgrade succeeds, no writer has changed the price since it was read.
-    auto const [ec] = co_await lock.async_upgrade(asio::as_tuple);
+    auto const [ec] = co_await lock.async_upgrade(asio::as_tuple(asio::deferred));
     if (ec)
         co_return false;  // others read, too: release the lock and start again
     list.prices["tea"] = 100;

@@ -24,7 +24,7 @@ struct shop {
     asio::awaitable<int> read(std::string const& item)
     {
         asio::steady_timer network(co_await asio::this_coro::executor, 1ms);
-        co_await network.async_wait();
+        co_await network.async_wait(asio::deferred);
         co_return stock[item];
     }
 };

@@ -22,7 +22,7 @@ int parts_written = 0;
 asio::awaitable<void> write_part(redlock::lock part, std::string name)
 {
     asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
-    co_await work.async_wait();
+    co_await work.async_wait(asio::deferred);
     std::cout << name << " written under " << part.resource() << "\n";
     ++parts_written;
 }  // destroys the handle of this part; the last handle releases the lock

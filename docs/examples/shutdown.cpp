@@ -35,7 +35,7 @@ public:
     {
         while (!stopping_) {
             next_job_.expires_after(10ms);  // stands for an acceptor or a message queue
-            auto const [stopped] = co_await next_job_.async_wait(asio::as_tuple);
+            auto const [stopped] = co_await next_job_.async_wait(asio::as_tuple(asio::deferred));
             if (stopped)
                 co_return;
             ++running_;
@@ -48,7 +48,7 @@ public:
 
     asio::awaitable<void> stop_at_signal()
     {
-        co_await signals_.async_wait();
+        co_await signals_.async_wait(asio::deferred);
         signals_.clear();  // from here on, a second signal kills the process at once
 
         stopping_ = true;  // 1. accept no more jobs
@@ -56,10 +56,10 @@ public:
 
         grace_.expires_after(500ms);  // 2. let the running jobs finish, within a time limit
         if (running_ > 0)
-            co_await grace_.async_wait(asio::as_tuple);
+            co_await grace_.async_wait(asio::as_tuple(asio::deferred));
 
         // 3. cancel the jobs that are left, wait until they have ended, release all locks, close the connections
-        auto const [failed] = co_await locks_.async_shutdown(asio::as_tuple);
+        auto const [failed] = co_await locks_.async_shutdown(asio::as_tuple(asio::deferred));
         if (failed)
             std::cerr << "some keys stay until their ttl is over: " << failed.message() << '\n';
     }  // 4. no work is left, so io_context::run returns
@@ -87,7 +87,7 @@ asio::awaitable<void> service::run_job()
     job const mine = jobs[static_cast<std::size_t>(accepted++) % jobs.size()];
     auto const work = [&](redlock::lock&) -> asio::awaitable<void> {
         asio::steady_timer timer(co_await asio::this_coro::executor, mine.duration);
-        co_await timer.async_wait();
+        co_await timer.async_wait(asio::deferred);
     };
     if (is_test && accepted == 4)
         std::raise(SIGTERM);

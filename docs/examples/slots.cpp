@@ -26,7 +26,7 @@ struct relay {
         refused += ++connections[connection] > 1 || ++in_use > 3;
         most_in_use = std::max(most_in_use, in_use);
         asio::steady_timer transfer(co_await asio::this_coro::executor, 3ms);
-        co_await transfer.async_wait();
+        co_await transfer.async_wait(asio::deferred);
         --connections[connection];
         --in_use;
         ++sent;

@@ -19,7 +19,7 @@ struct importer {
         auto import = [this](redlock::lock&) -> asio::awaitable<void> {
             state = "importing";
             asio::steady_timer arrivals(co_await asio::this_coro::executor, 24h);
-            co_await arrivals.async_wait();  // throws operation_aborted when the lock is lost
+            co_await arrivals.async_wait(asio::deferred);  // throws operation_aborted when the lock is lost
         };
         try {
             co_await locks.with_lock("import", {.ttl = 10s, .renew = redlock::renewal::automatic}, import);

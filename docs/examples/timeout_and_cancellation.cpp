@@ -10,6 +10,7 @@
 
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/version.hpp>
 
 #include <iostream>
 
@@ -21,7 +22,8 @@ int surprises = 0;
 asio::awaitable<void> wait_a_little(redlock::lock_manager& locks)
 {
     redlock::attempt_report report;
-    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report}, asio::as_tuple);
+    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms, .report = &report},
+                                                    asio::as_tuple(asio::deferred));
     std::cout << report.message << '\n';
     for (redlock::node_report const& node : report.nodes)
         std::cout << node.name << ' ' << to_string(node.vote) << ' ' << node.error.message() << '\n';
@@ -33,9 +35,6 @@ asio::awaitable<void> wait_a_little(redlock::lock_manager& locks)
 asio::awaitable<void> wait_until_cancelled(redlock::lock_manager& locks)
 {
     redlock::acquire_options const patient{.wait = redlock::wait_forever};
-    auto [ec, held] = co_await locks.async_acquire("stock", patient, asio::cancel_after(100ms, asio::as_tuple));
-    surprises += ec != asio::error::operation_aborted;
-
     using namespace asio::experimental::awaitable_operators;
     asio::steady_timer closing_time(co_await asio::this_coro::executor, 100ms);
     auto first = co_await (locks.async_acquire("stock", patient, asio::use_awaitable)
@@ -44,12 +43,23 @@ asio::awaitable<void> wait_until_cancelled(redlock::lock_manager& locks)
 }
 //]
 
+#if BOOST_VERSION >= 108600
+//[cancel_after
+asio::awaitable<void> wait_at_most(redlock::lock_manager& locks)
+{
+    redlock::acquire_options const patient{.wait = redlock::wait_forever};
+    auto [ec, held] = co_await locks.async_acquire("stock", patient, asio::cancel_after(100ms, asio::as_tuple));
+    surprises += ec != asio::error::operation_aborted;
+}
+//]
+#endif
+
 //[no_quorum
 asio::awaitable<void> nobody_there()
 {
     auto const executor = co_await asio::this_coro::executor;
     redlock::lock_manager locks(executor, {.nodes = {"localhost:1", "localhost:2", "localhost:3"}});
-    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms}, asio::as_tuple);
+    auto [ec, held] = co_await locks.async_acquire("stock", {.wait = 100ms}, asio::as_tuple(asio::deferred));
     surprises += ec != redlock::errc::no_quorum;
 }
 //]
@@ -59,6 +69,9 @@ asio::awaitable<void> run(redlock::lock_manager& locks)
     auto somebody_else = co_await locks.async_acquire("stock", {.ttl = 10s});
     co_await wait_a_little(locks);
     co_await wait_until_cancelled(locks);
+#if BOOST_VERSION >= 108600
+    co_await wait_at_most(locks);
+#endif
     co_await nobody_there();
     co_await somebody_else.async_release();
     co_await locks.async_shutdown();

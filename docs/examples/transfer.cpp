@@ -23,14 +23,14 @@ struct bank {
     asio::awaitable<int> read(std::string const& account)
     {
         asio::steady_timer network(co_await asio::this_coro::executor, 1ms);
-        co_await network.async_wait();
+        co_await network.async_wait(asio::deferred);
         co_return balance[account];
     }
 
     asio::awaitable<void> write(std::string const& account, int amount)
     {
         asio::steady_timer network(co_await asio::this_coro::executor, 1ms);
-        co_await network.async_wait();
+        co_await network.async_wait(asio::deferred);
         balance[account] = amount;
     }
 };

@@ -22,14 +22,14 @@ struct shop {
     asio::awaitable<int> read()
     {
         asio::steady_timer network(co_await asio::this_coro::executor, 1ms);
-        co_await network.async_wait();
+        co_await network.async_wait(asio::deferred);
         co_return stock;
     }
 
     asio::awaitable<void> write(int count)
     {
         asio::steady_timer network(co_await asio::this_coro::executor, 1ms);
-        co_await network.async_wait();
+        co_await network.async_wait(asio::deferred);
         stock = count;
     }
 };

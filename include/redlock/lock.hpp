@@ -270,7 +270,7 @@ public:
             detail::start_upgrade(stake, wait, std::move(handler));
         };
         using error =
-            std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::reported_error, error_code>;
+            std::conditional_t<detail::throws<std::decay_t<CompletionToken>>, detail::thrown_error, error_code>;
         return detail::initiate<void(error)>::template on<detail::mode_handler, CompletionToken>(
             detail::access::stake_of(*this), start, token);
     }

@@ -19,8 +19,7 @@ namespace redlock {
 
     Thrown by `with_lock`, and by `lock_manager::async_acquire` and `async_resume` with the tokens `asio::deferred`,
     `asio::use_awaitable` and `asio::use_future`. Other tokens that throw, such as `asio::spawn`'s yield context, throw
-    a plain @ref system_error. Before Boost 1.87, all tokens do; use `acquire_options::report` there. With any Boost,
-    `with_lock` throws a `lock_error`.
+    a plain @ref system_error. Before Boost 1.87, `asio::deferred` does so, too, unless it is the default token.
 
     Its code is that of `lock_manager::async_acquire`. For a body, it is also @ref errc::lost or @ref errc::not_held.
     `what()` is the message of the report. It names the resource, what went wrong, how many nodes voted, and why others
@@ -56,8 +55,11 @@ struct reported_error : error_code {
     }
     reported_error(errc e) noexcept : error_code(e) {}
 
-    std::exception_ptr exception() const
+    /// Null after success.
+    explicit operator std::exception_ptr() const
     {
+        if (!failed())
+            return nullptr;
         return report ? std::make_exception_ptr(lock_error(report)) : std::make_exception_ptr(system_error(*this));
     }
 
@@ -73,11 +75,11 @@ struct boost::asio::disposition_traits<redlock::detail::reported_error> {
     static bool not_an_error(redlock::detail::reported_error const& e) noexcept { return !e.failed(); }
     [[noreturn]] static void throw_exception(redlock::detail::reported_error const& e)
     {
-        std::rethrow_exception(e.exception());
+        std::rethrow_exception(std::exception_ptr(e));
     }
     static std::exception_ptr to_exception_ptr(redlock::detail::reported_error const& e) noexcept
     {
-        return e.failed() ? e.exception() : nullptr;
+        return std::exception_ptr(e);
     }
 };
 #endif

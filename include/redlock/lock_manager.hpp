@@ -386,7 +386,7 @@ public:
         auto start = [](auto const& state, lock_ticket what, acquire_options how, detail::acquire_handler handler) {
             detail::start_resume(state, std::move(what), how, std::move(handler), explains);
         };
-        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(ticket),
                                                                                     options);
     }
@@ -510,7 +510,7 @@ private:
                         detail::acquire_handler handler) {
             detail::start_acquire(state, std::move(what), how, std::move(handler), explains);
         };
-        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return initiate<CompletionToken, detail::acquire_handler, error, lock_type>(start, token, std::move(selected),
                                                                                     options);
     }

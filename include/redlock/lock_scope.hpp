@@ -137,7 +137,7 @@ public:
         auto start = [](auto const& scope, resource_set names, acquire_options how, detail::acquire_handler handler) {
             detail::start_acquire_in_scope(scope, std::move(names), how, std::move(handler), explains);
         };
-        using error = std::conditional_t<explains, detail::reported_error, error_code>;
+        using error = std::conditional_t<explains, detail::thrown_error, error_code>;
         return detail::initiate<void(error, lock_type)>::template on<detail::acquire_handler, CompletionToken>(
             source_.scope, start, token, std::move(resources), options);
     }

@@ -61,7 +61,7 @@ void body_run::request_cancel(asio::cancellation_type type)
 void body_run::acquired(reported_error ec, lock_handle won)
 {
     if (ec)
-        return complete(ec.exception());
+        return complete(std::exception_ptr(ec));
     held() = std::move(won);
     if (cancelled_) {
         held() = {};

@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_t
         error_code ec;
         BOOST_TEST((co_await locks->async_acquire("stock", asio::redirect_error(asio::use_awaitable, ec))).empty());
         redirected = ec;
-        auto [as_tuple, none] = co_await locks->async_acquire("stock", {}, asio::as_tuple);
+        auto [as_tuple, none] = co_await locks->async_acquire("stock", {}, asio::as_tuple(asio::deferred));
         static_assert(std::is_same_v<decltype(as_tuple), error_code>);
         in_tuple = as_tuple;
     };

@@ -1,11 +1,12 @@
 // Completion tokens, however they are given; default tokens, executors of other types, overloads without options.
 
+#include "support/cancelled_after.hpp"
+
 #include <redlock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
@@ -282,7 +283,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_with_a_token_can_be_cancelled_and_its_errors_are_
         co_return 1;
     };
     std::exception_ptr cancelled, busy;
-    locks.with_lock("stock", forever, asio::cancel_after(50ms, [&](std::exception_ptr e, int) { cancelled = e; }));
+    locks.with_lock("stock", forever,
+                    test::cancelled_after(context.get_executor(), 50ms, [&](std::exception_ptr e, int) { cancelled = e; }));
     locks.async_acquire("busy", [&](error_code, lock l) {
         locks.with_lock("busy", forever, [&, keep = std::make_shared<lock>(std::move(l))](std::exception_ptr e, int) { busy = e; });
     });

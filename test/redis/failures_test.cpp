@@ -1,9 +1,9 @@
 // Servers that die, hang and come back, and users who change their minds.
 
+#include "support/cancelled_after.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 
-#include <boost/asio/cancel_after.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>
@@ -143,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(cancelling_leaves_no_key_on_any_node, connected_to<3>)
     int calls = 0;
     for (int i = 0; i < 300; ++i) {
         locks.async_acquire("stock" + std::to_string(i % 7), {.ttl = 30s, .wait = 1s},
-                            asio::cancel_after(std::chrono::microseconds(i * 10), [&](error_code, lock) { ++calls; }));
+                            cancelled_after(r.context.get_executor(), std::chrono::microseconds(i * 10), [&](error_code, lock) { ++calls; }));
     }
     BOOST_TEST(r.run_to([&] { return calls == 300; }));
     BOOST_TEST(r.run_to([&] {
@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
         s->pause();
     error_code result;
     auto const begin = std::chrono::steady_clock::now();
-    locks.async_acquire("stock", {.ttl = 30s}, asio::cancel_after(1s, [&](error_code ec, lock) { result = ec; }));
+    locks.async_acquire("stock", {.ttl = 30s},
+                        cancelled_after(r.context.get_executor(), 1s, [&](error_code ec, lock) { result = ec; }));
     BOOST_TEST(r.run_to([&] { return result.failed(); }));
     BOOST_TEST((std::chrono::steady_clock::now() - begin < 8s));
     BOOST_TEST((result == asio::error::operation_aborted));

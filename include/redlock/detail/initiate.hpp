@@ -2,6 +2,7 @@
 
 #include <redlock/detail/api.hpp>
 #include <redlock/detail/completion.hpp>
+#include <redlock/lock_error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/version.hpp>
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -40,11 +42,7 @@ Executor executor_as(asio::any_io_executor e)
     }
 }
 
-// The default completion token of @p Executor. Before Boost 1.86, an executor of Asio has none; later ones have `deferred`.
-template <class Executor, class Token = typename asio::default_completion_token<Executor>::type>
-using default_token = std::conditional_t<std::is_void_v<Token>, asio::deferred_t, Token>;
-
-// Starts an operation. It carries the executor for `cancel_after` and the like. @p Results is what the user's handler takes.
+// Starts an operation. It carries the executor for `cancel_after` and the like. The user's handler takes @p Results.
 template <class Object, class Start, class Completion, class... Results>
 struct initiation {
     std::shared_ptr<Object> object;
@@ -61,17 +59,30 @@ struct initiation {
     }
 };
 
-// Whether a token throws the error of its operation as a @ref lock_error. Before Boost 1.87, Asio throws error codes only.
+#if BOOST_VERSION >= 108700
+using deferred_token = asio::deferred_t;
+using thrown_error = reported_error;
+#else
+// Asio throws only error codes and exceptions. This token is `deferred` for operations that complete with an exception.
+struct deferred_token : asio::deferred_t {
+};
+using thrown_error = std::exception_ptr;
+#endif
+
+// The default completion token of @p Executor. Without one of its own, that is `deferred`; before Boost 1.86, Asio has none.
+template <class Executor, class Token = typename asio::default_completion_token<Executor>::type>
+using default_token =
+    std::conditional_t<std::is_void_v<Token> || std::is_same_v<Token, asio::deferred_t>, deferred_token, Token>;
+
+// Whether a token throws the error of its operation as a @ref lock_error.
 template <class CompletionToken>
 inline constexpr bool throws = false;
-#if BOOST_VERSION >= 108700
 template <>
-inline constexpr bool throws<asio::deferred_t> = true;
+inline constexpr bool throws<deferred_token> = true;
 template <class Executor>
 inline constexpr bool throws<asio::use_awaitable_t<Executor>> = true;
 template <class Allocator>
 inline constexpr bool throws<asio::use_future_t<Allocator>> = true;
-#endif
 
 template <class Signature>
 struct initiate;
@@ -89,3 +100,9 @@ struct initiate<void(Results...)> {
 };
 
 }  // namespace redlock::detail
+
+#if BOOST_VERSION < 108700
+template <class Signature>
+struct boost::asio::async_result<redlock::detail::deferred_token, Signature> : async_result<deferred_t, Signature> {
+};
+#endif
