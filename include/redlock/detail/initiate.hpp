@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/detail/asio_1_81.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/lock_error.hpp>
 
