@@ -25,7 +25,7 @@ bool is_number(std::string_view text)
 bool is_real(std::string_view text)
 {
     double value = 0;
-    if (text.starts_with('+'))
+    if (text.starts_with('+') && !text.starts_with("+-"))
         text.remove_prefix(1);
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
     return ec != std::errc::invalid_argument && end == text.data() + text.size();
@@ -34,6 +34,8 @@ bool is_real(std::string_view text)
 // A length or a count: digits only. @return false: it is none, or too large
 bool read_size(std::string_view digits, std::uint64_t& to)
 {
+    if (digits.size() > 20)  // leading zeros must not fill the buffer of the connection
+        return false;
     auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
     return ec == std::errc() && end == digits.data() + digits.size();
 }

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "redis/inbox.hpp"
+#include "support/unread_bytes.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::test {
+
+/// An inbox that waits for the replies to some batches, and what it tells when bytes come in pieces.
+class inbox_reader {
+public:
+    explicit inbox_reader(redis::resp::limits l = {}) : inbox_(l) {}
+
+    /// The replies to a batch of @p commands come next.
+    void expect(std::size_t commands)
+    {
+        batches.push_back(std::make_shared<redis::batch>());
+        for (; commands > 0; --commands)
+            batches.back()->request.push("PING");
+        inbox_.expect(batches.back());
+    }
+
+    void add(std::string_view piece)
+    {
+        if (ended)
+            return;
+        unread_.add(piece, [&](std::string_view& bytes) {
+            for (auto e = inbox_.next(bytes); e != redis::inbox::event::none; e = inbox_.next(bytes)) {
+                note(e);
+                if (ended)
+                    break;
+            }
+        });
+        if (unread_.size() > inbox_.rest_max() && !ended)
+            events.push_back("more than the buffer holds");
+    }
+
+    /// "answered N" with the position of the batch, "changed KEY", "changed" for any key, "malformed" or "unasked".
+    std::vector<std::string> events;
+    std::deque<std::shared_ptr<redis::batch>> batches;  ///< those that were expected, in their order
+    bool ended = false;                                 ///< nothing more can be read
+
+private:
+    void note(redis::inbox::event e)
+    {
+        using event = redis::inbox::event;
+        if (e == event::answered) {
+            auto const answered = inbox_.take_answered();
+            std::size_t i = 0;
+            while (batches[i] != answered)
+                ++i;
+            events.push_back("answered " + std::to_string(i));
+        } else if (e == event::changed) {
+            auto const key = inbox_.key();
+            events.push_back(key.empty() ? "changed" : "changed " + std::string(key));
+        } else {
+            events.push_back(e == event::malformed ? "malformed" : "unasked");
+            ended = true;
+        }
+    }
+
+    redis::inbox inbox_;
+    unread_bytes unread_;
+};
+
+}  // namespace redlock::test
