@@ -6,10 +6,12 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,9 +42,13 @@ public:
     /// The bytes to answer; nothing: the usual ones, which say yes.
     std::function<std::optional<std::string>(command const&)> answer = [](command const&) { return std::nullopt; };
 
+    std::string first_words;                    ///< sent to each client before it asks anything
+    std::chrono::microseconds byte_pause{0};    ///< more than 0: bytes leave one by one, after a pause each
+
     std::string role = "master";
     std::vector<std::string> native_deletions;  ///< in lower case
     std::string run_id = std::string(40, 'f');
+    std::string uptime = "1000000";             ///< in seconds
     /// Of a log that is durable.
     std::string persistence = "loading:0\r\naof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
                               "aof_last_rewrite_time_sec:-1\r\naof_last_write_status:ok\r\n";
@@ -58,6 +64,17 @@ public:
         for (auto const& weak : std::exchange(sessions_, {})) {
             if (auto const s = weak.lock())
                 s->socket.close();
+        }
+    }
+
+    /// Sends bytes that nobody asked for to all clients.
+    void say(std::string_view bytes)
+    {
+        for (auto const& weak : sessions_) {
+            if (auto const s = weak.lock(); s && s->socket.is_open()) {
+                s->out += bytes;
+                write(s);
+            }
         }
     }
 
@@ -82,8 +99,9 @@ public:
 
 private:
     struct session {
-        explicit session(boost::asio::ip::tcp::socket s) : socket(std::move(s)) {}
+        explicit session(boost::asio::ip::tcp::socket s) : socket(std::move(s)), pause(socket.get_executor()) {}
         boost::asio::ip::tcp::socket socket;
+        boost::asio::steady_timer pause;
         std::array<char, 4096> buffer{};
         std::string in, out, leaving;
         bool writing = false;
@@ -97,6 +115,8 @@ private:
             ++connections;
             auto const s = std::make_shared<session>(std::move(socket));
             sessions_.push_back(s);
+            s->out = first_words;
+            write(s);
             read(s);
             accept();
         });
@@ -139,12 +159,23 @@ private:
         if (s->writing || s->out.empty())
             return;
         s->writing = true;
-        s->leaving = std::exchange(s->out, {});
-        boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), [this, s](boost::system::error_code ec, std::size_t) {
+        auto const size = byte_pause > byte_pause.zero() ? 1 : s->out.size();
+        s->leaving = s->out.substr(0, size);
+        s->out.erase(0, size);
+        if (byte_pause == byte_pause.zero())
+            return write_now(s);
+        s->pause.expires_after(byte_pause);
+        s->pause.async_wait([this, s](boost::system::error_code) { write_now(s); });
+    }
+
+    void write_now(std::shared_ptr<session> const& s)
+    {
+        auto written = [this, s](boost::system::error_code ec, std::size_t) {
             s->writing = false;
             if (!ec)
                 write(s);
-        });
+        };
+        boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), std::move(written));
     }
 
     static std::string text(std::string_view t) { return "$" + std::to_string(t.size()) + "\r\n" + std::string(t) + "\r\n"; }
@@ -166,8 +197,8 @@ private:
                  + std::to_string(connections) + "\r\n" + text("mode") + text("standalone") + text("role") + text(role) + text("modules")
                  + "*0\r\n";
         if (name == "INFO")  // all that is asked for, whatever the section
-            return text("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:1000000\r\nmaxmemory:0\r\n"
-                        "maxmemory_policy:noeviction\r\n" + persistence);
+            return text("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:" + uptime
+                        + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n" + persistence);
         if (name == "CONFIG")
             return "%2\r\n" + text("appendfsync") + text("always") + text("no-appendfsync-on-rewrite") + text("no");
         if (name == "COMMAND") {
