@@ -1,17 +1,17 @@
-// What a server, or something that is none, may answer: any reply, to a vote.
+// A server, or something that is none, may answer any bytes to a vote, in any pieces.
 
 #include "core/fencing.hpp"
 #include "fuzz/must.hpp"
 #include "redis/batch.hpp"
-#include "redis/reply.hpp"
 #include "redis/encoder.hpp"
-
-#include <boost/redis/resp3/node.hpp>
+#include "redis/reply.hpp"
+#include "support/inbox_reader.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 using namespace redlock;
@@ -36,7 +36,8 @@ void check(node_command const& q, std::span<reply const> replies)
     must(!answer.error, "a vote with an error");
     must(!r.is_error(), "an error was taken for a vote");
     if (what == node_command::kind::acquire && answer.vote == vote::granted)
-        must(q.contends() ? r.type == type::number && (r.text == "1" || r.text == "2") : r.type == type::simple_string && r.text == "OK",
+        must(q.contends() ? r.type == type::number && (r.text == "1" || r.text == "2")
+                          : r.type == type::simple_string && r.text == "OK",
              "something else than OK, or 1 or 2, was taken for a grant");
     if (answer.fence != 0 && what == node_command::kind::acquire)
         must(answer.fence == q.fence && replies.back().type == type::number && replies.back().text == "1",
@@ -47,48 +48,94 @@ void check(node_command const& q, std::span<reply const> replies)
         must(r.type == type::number && r.text == "1", "something else than 1 was taken for a grant");
 }
 
+// A server's bytes, and how they are read.
+struct input {
+    node_command command;
+    std::size_t batches = 0, operations = 0;  ///< operations of each batch
+    resp::limits limits;
+    std::string_view sizes;  ///< of the pieces, again and again
+    std::string_view bytes;
+};
+
+input input_from(std::uint8_t const* data, std::size_t size)
+{
+    static std::string const key = "key";
+    std::string_view rest(reinterpret_cast<char const*>(data), size);
+    auto const next = [&] {
+        auto const c = rest.empty() ? '\0' : rest.front();
+        rest.remove_prefix(rest.empty() ? 0 : 1);
+        return static_cast<unsigned char>(c);
+    };
+    input i;
+    auto const flags = next();
+    i.command.keys = {&key, 1};
+    i.command.what = static_cast<node_command::kind>(flags % 5);
+    i.command.fence = flags >> 3 & 1;
+    i.command.heal = flags >> 4 & 1;
+    i.command.contender = flags >> 5 & 1 ? "me" : "";
+    if (flags >> 6 & 1)
+        i.limits = {.text = 32, .elements = 24};
+    auto const counts = next();
+    i.batches = counts & 3;
+    i.operations = 1 + (counts >> 2 & 3);
+    i.sizes = rest.substr(0, counts >> 4);
+    i.bytes = rest.substr(i.sizes.size());
+    return i;
+}
+
+test::inbox_reader reader_for(input const& i)
+{
+    test::inbox_reader r(i.limits);
+    for (std::size_t n = 0; n < i.batches; ++n)
+        r.expect(i.operations * commands_for(i.command));
+    return r;
+}
+
+void feed(test::inbox_reader& r, std::string_view piece)
+{
+    r.add(piece);
+    must(r.unread() <= r.unread_max(), "a server decides how much is kept unread");
+}
+
+test::inbox_reader read_in_pieces(input const& i)
+{
+    auto r = reader_for(i);
+    auto rest = i.bytes;
+    for (std::size_t n = 0; !rest.empty(); ++n) {
+        auto const one = i.sizes.empty() ? 7u : static_cast<unsigned char>(i.sizes[n % i.sizes.size()]);
+        auto const size = std::size_t{1} + one % 64;
+        feed(r, rest.substr(0, size));
+        rest.remove_prefix(std::min(size, rest.size()));
+    }
+    return r;
+}
+
+void check_same(batch const& a, batch const& b)
+{
+    for (std::size_t i = 0; a.has(i) || b.has(i); ++i) {
+        must(a.has(i) && b.has(i), "a reply has come in full, or not, depending on the pieces");
+        auto const &x = a.replies[i], &y = b.replies[i];
+        must(x.type == y.type && x.text == y.text && x.elements == y.elements, "a reply depends on the pieces");
+    }
+}
+
 }  // namespace
 
-// Bytes become what the parser hands us: nodes of any type and depth, in any order. The parser itself is Boost.Redis's; it
-// is not robust against every malformed reply (see "Not promised" in docs/guarantees.md).
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
 {
-    using redlock::redis::resp::type;
-    if (size < 1)
-        return 0;
-    std::string const key = "key";
-    node_command q{.keys = {&key, 1}};
-    q.what = static_cast<node_command::kind>(data[0] % 5);
-    q.fence = data[0] >> 3 & 1;
-    q.heal = data[0] >> 4 & 1;
-    q.contender = data[0] >> 5 & 1 ? "me" : "";
-    std::string_view rest(reinterpret_cast<char const*>(data) + 1, size - 1);
-
-    batch b;
-    auto adapter = b.adapter();
-    std::size_t count = 0;
-    while (rest.size() >= 2) {
-        adapter.on_init();
-        // A reply: nodes of a byte for the type, one for depth and length, and a text.
-        for (bool last = false; !last && rest.size() >= 2;) {
-            auto const kind = static_cast<type>(static_cast<unsigned char>(rest[0]) % 19);
-            auto const shape = static_cast<unsigned char>(rest[1]);
-            last = shape & 1;
-            std::size_t const depth = shape >> 1 & 3;
-            auto const text = rest.substr(2, std::size_t{1} << (shape >> 3 & 15));
-            rest.remove_prefix(2 + std::min(text.size(), rest.size() - 2));
-            boost::system::error_code ec;
-            adapter.on_node({kind, 1, depth, text}, ec);
-            must(!ec, "an adapter that complains ends the connection");
-        }
-        must(!b.has(count), "a reply is there before its end");
-        adapter.on_done();
-        must(b.has(count), "a reply that has ended is not there");
-        ++count;
-        if (count >= commands_for(q))
-            check(q, std::span(b.replies).subspan(count - commands_for(q), commands_for(q)));
+    auto const i = input_from(data, size);
+    auto whole = reader_for(i);
+    feed(whole, i.bytes);
+    auto const split = read_in_pieces(i);
+    must(whole.events == split.events, "what is told depends on the pieces");
+    auto const replies = commands_for(i.command);
+    for (std::size_t n = 0; n < i.batches; ++n) {
+        auto const& b = *whole.batches[n];
+        check_same(b, *split.batches[n]);
+        for (std::size_t at = 0; b.has(at + replies - 1) && at < b.request.commands(); at += replies)
+            check(i.command, std::span(b.replies).subspan(at, replies));
     }
-    interpret_error(rest);
-    presentable(rest);
+    interpret_error(i.bytes);
+    presentable(i.bytes);
     return 0;
 }

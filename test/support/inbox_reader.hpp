@@ -37,9 +37,10 @@ public:
                     break;
             }
         });
-        if (unread_.size() > inbox_.rest_max() && !ended)
-            events.push_back("more than the buffer holds");
     }
+
+    std::size_t unread() const noexcept { return ended ? 0 : unread_.size(); }
+    std::size_t unread_max() const noexcept { return inbox_.rest_max(); }
 
     /// "answered N" with the position of the batch, "changed KEY", "changed" for any key, "malformed" or "unasked".
     std::vector<std::string> events;

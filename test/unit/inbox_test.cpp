@@ -33,6 +33,7 @@ inbox_reader read_replies(std::vector<std::size_t> const& commands, test::pieces
         r.expect(n);
     for (auto const piece : bytes)
         r.add(piece);
+    BOOST_TEST(r.unread() <= r.unread_max());
     return r;
 }
 
