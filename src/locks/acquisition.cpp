@@ -201,7 +201,8 @@ error_code acquisition::outcome_of(round const& r) const
             return errc::contended;
         return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
-    return round_->came_too_late(options_.max_hold) ? make_error_code(errc::validity_exhausted) : error_code();
+    bool const too_late = round_->came_too_late(attempt_.decided, options_.max_hold);
+    return too_late ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
 void acquisition::tell(round const& decided, error_code outcome)

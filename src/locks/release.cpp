@@ -24,7 +24,8 @@ public:
         state.operations.enter(*self);
         if (!held->let_go())  // its validity was over before this could begin
             co_return errc::not_held;
-        bool const stays = held->grant()->stays_until > state.now();
+        auto const until = held->grant()->stays_until;
+        bool const stays = until && *until > state.now();
         if (self->cancelled_ || !was_held || stays) {
             state.cleaner.clean_up(held->grant(), held->longest_ttl());
             if (self->cancelled_)

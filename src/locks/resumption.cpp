@@ -130,8 +130,10 @@ error_code resumption::outcome() const
     auto const& votes = round_->votes;
     if (cancelled_)
         return asio::error::operation_aborted;
-    if (votes.verdict() == core::verdict::won)
-        return round_->came_too_late(options_.max_hold) ? make_error_code(errc::validity_exhausted) : error_code();
+    if (votes.verdict() == core::verdict::won) {
+        bool const too_late = round_->came_too_late(attempt_.decided, options_.max_hold);
+        return too_late ? make_error_code(errc::validity_exhausted) : error_code();
+    }
     if (votes.refused())
         return errc::lost;
     return votes.lost_for_want_of(round_->quarantined()) ? errc::quarantined : errc::no_quorum;

@@ -100,10 +100,10 @@ void cleaner::chose_in_vain(ballot const& b)
 
 void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds ttl)
 {
-    if (taken->stays_until <= quorum_.runtime.now())
-        return make_release(std::move(taken), ttl)->send();
     auto const until = taken->stays_until;
-    stays_.emplace(until, stay{std::move(taken), ttl});
+    if (!until || *until <= quorum_.runtime.now())
+        return make_release(std::move(taken), ttl)->send();
+    stays_.emplace(*until, stay{std::move(taken), ttl});
     quorum_.runtime.set(stay_is_over_, stays_.begin()->first);
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,8 +88,8 @@ public:
     std::string const value;
     redlock::mode const mode;
     std::atomic<std::uint64_t> fence{0};  ///< the fencing token, once it is decided; 0: without fencing. Any thread
-    clock::time_point stays_until = clock::time_point::min();  ///< until then the keys are kept, though nobody needs them any more
-    bool hands_on = false;    ///< more of this process were to follow: the release ends that, unless one does
+    std::optional<clock::time_point> stays_until{};  ///< the keys are kept until then, although nobody needs them any more
+    bool hands_on = false;  ///< more of this process were to follow: the release ends that, unless one does
 
 private:
     std::vector<trace, recycler<trace>> traces_;

@@ -324,11 +324,11 @@ std::chrono::milliseconds round::promised() const
     return core::of_a_quorum<std::chrono::milliseconds>(promises, votes.quorum());
 }
 
-bool round::came_too_late(std::chrono::milliseconds max_hold) const
+bool round::came_too_late(clock::time_point decided_at, std::chrono::milliseconds max_hold) const
 {
     auto const promise = promised();
     auto const until = std::min(core::valid_until(started, promise, quorum.settings.drift_factor), core::hold_until(started, max_hold));
-    return quorum.runtime.now() >= until - core::stop_margin(core::time_to_work(promise, max_hold));
+    return decided_at >= until - core::stop_margin(core::time_to_work(promise, max_hold));
 }
 
 std::size_t round::quarantined() const noexcept

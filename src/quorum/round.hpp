@@ -171,8 +171,9 @@ public:
     /// Of one that is won: for how long a quorum has promised what was asked for. The ttl, or less.
     std::chrono::milliseconds promised() const;
 
-    /// Of one that is won: what it is about would be lost as soon as it is handed out. @p max_hold as in `acquire_options`.
-    bool came_too_late(std::chrono::milliseconds max_hold) const;
+    /// For a round that is won: whether the manager would lose the lock as soon as it hands it out.
+    /// @p max_hold as in `acquire_options`.
+    bool came_too_late(clock::time_point decided_at, std::chrono::milliseconds max_hold) const;
 
     /// The nodes that would have granted, were they not quarantined.
     std::size_t quarantined() const noexcept;

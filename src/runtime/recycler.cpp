@@ -70,7 +70,8 @@ void recycled_delete(void* memory, std::size_t size) noexcept
     auto const i = list_of(size);
     if (mine.ending || mine.kept + (i + 1) * step > kept_max)
         return ::operator delete(memory);
-    guard.touch();
+    if (mine.kept == 0)  // the destructor of the guard is registered on the first touch
+        guard.touch();
     mine.kept += (i + 1) * step;
     mine.first[i] = ::new (memory) block{mine.first[i]};
 }
