@@ -200,7 +200,19 @@ void round::start_gathering()
     }
 
     quorum.runtime.set(deadline_, started + patience());
+    if (asked.size() == 1)
+        return ask_alone(asked.front().node);
     start_group(asked);
+}
+
+// A group of one would only pass the vote on, for an allocation and two handlers.
+void round::ask_alone(std::size_t node)
+{
+    ballots[node].waiter_ = [self = shared_from_this()](vote v) {
+        self->decide(v);
+        self->finish();
+    };
+    submit(node);
 }
 
 // A group whose size is known when compiling costs one allocation; a ranged one five, and one more for each node.

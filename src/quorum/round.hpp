@@ -202,6 +202,7 @@ private:
     using group = boost::container::small_vector<cast_vote, 9>;
     struct group_done;
     void start_gathering();
+    void ask_alone(std::size_t node);
     template <std::size_t Size = 1>
     void start_group(group const&);
     template <std::size_t... I>
