@@ -1,6 +1,7 @@
 #pragma once
 
 #include "redis/reply.hpp"
+#include "redis/request.hpp"
 #include "redis/url.hpp"
 
 

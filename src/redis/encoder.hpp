@@ -1,5 +1,6 @@
 #pragma once
 
+#include "redis/request.hpp"
 #include "redis/script_call.hpp"
 #include "redis/scripts.hpp"
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "redis/reply.hpp"
 #include "redis/encoder.hpp"
+#include "redis/reply.hpp"
+#include "redis/request.hpp"
 #include "redis/server_history.hpp"
 #include "redis/url.hpp"
 

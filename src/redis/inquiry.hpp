@@ -3,6 +3,7 @@
 #include "redis/batch.hpp"
 #include "redis/link.hpp"
 #include "redis/reply.hpp"
+#include "redis/request.hpp"
 #include "redis/url.hpp"
 #include "runtime/runtime.hpp"
 

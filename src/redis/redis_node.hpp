@@ -2,6 +2,7 @@
 
 #include "redis/batch.hpp"
 #include "redis/link.hpp"
+#include "redis/request.hpp"
 #include "redis/url.hpp"
 #include "runtime/runtime.hpp"
 

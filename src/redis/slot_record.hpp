@@ -2,6 +2,7 @@
 
 #include "redis/cluster_map.hpp"
 #include "redis/reply.hpp"
+#include "redis/request.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
