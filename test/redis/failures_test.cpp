@@ -4,6 +4,7 @@
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>
