@@ -91,7 +91,8 @@ public:
     {
         return asio::async_initiate<Token, void(reached)>(
             [](auto handler, std::shared_ptr<address_search> self, std::shared_ptr<name_lookup> lookup, known_addresses before) {
-                self->done_ = std::move(handler);
+                // Not assigned: in Boost 1.81, the assignment of such a handler calls itself without end.
+                asio::any_completion_handler<void(reached)>(std::move(handler)).swap(self->done_);
                 self->begin(std::move(lookup), std::move(before));
             },
             token, shared_from_this(), std::move(name), known);
