@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE(replies_byte_by_byte_are_read)
 BOOST_AUTO_TEST_CASE(reply_of_megabytes_is_read)
 {
     siege s;
-    auto const size = 3'000'000;
-    s.fight([&] { s.replies_about_middle("$" + std::to_string(size) + "\r\n" + std::string(size, 'x') + "\r\n"); },
+    constexpr std::size_t size = 3'000'000;
+    s.fight([&] { s.replies_about_middle(bulk_string(std::string(size, 'x'))); },
             [&] { return s.has_answered_about_middle(3); });
     BOOST_TEST(s.enemy.connections == 2);
 }
@@ -196,11 +196,11 @@ BOOST_AUTO_TEST_CASE(reply_of_megabytes_is_read)
 BOOST_AUTO_TEST_CASE(forged_pushes_do_not_disturb)
 {
     siege s;
-    std::string many = ">2\r\n$10\r\ninvalidate\r\n*10000\r\n";
+    auto many = ">2\r\n" + bulk_string("invalidate") + "*10000\r\n";
     for (int i = 0; i < 10000; ++i)
-        many += "$9\r\nlock:left\r\n";
+        many += bulk_string("lock:left");
     std::string const pushes[] = {
-        ">2\r\n$10\r\ninvalidate\r\n*1\r\n$9\r\nlock:left\r\n", ">2\r\n$10\r\ninvalidate\r\n_\r\n",
+        invalidation_of("lock:left"), invalidation_of(""),
         ">1\r\n$10\r\ninvalidate\r\n", ">3\r\n$7\r\nmessage\r\n$1\r\na\r\n*1\r\n*1\r\n:1\r\n", many};
     s.fight(
         [&] {

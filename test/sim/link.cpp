@@ -5,7 +5,9 @@
 #include "sim/process.hpp"
 #include "sim/world.hpp"
 #include "support/resp_commands.hpp"
+#include "support/resp_writer.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 namespace redlock::sim {
@@ -58,6 +60,9 @@ void link::opened(std::shared_ptr<client> const& there)
     auto const greeting = std::exchange(greeting_, {});
     if (!there)
         return failed("no connection");
+    inbox_ = redis::inbox();
+    unread_.clear();
+    inbox_.expect(greeting);
     transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
 }
 
@@ -71,6 +76,7 @@ void link::send(std::shared_ptr<redis::batch> const& b)
 {
     for (auto const& e : b->entries)
         process_.checks_sending(e.operation->command(), server_);
+    inbox_.expect(b);
     auto commands = test::take_commands(b->request.bytes());
     auto const lost = std::make_shared<bool>(false);
     std::size_t begin = 0;
@@ -84,11 +90,19 @@ void link::send(std::shared_ptr<redis::batch> const& b)
 // @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
 void link::transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value, std::shared_ptr<bool> const& lost)
 {
-    auto carry_out = [self = shared_from_this(), b, commands = std::move(commands), value, sent = world_.now](auto const& from) {
-        std::vector<redis::reply> replies;
-        for (auto const& one : commands)
-            replies.push_back(sim::carry_out(self->server_, from, one, sent));
-        return [self, b, value, replies = std::move(replies)] { self->answered(b, value, replies); };
+    auto carry_out = [self = shared_from_this(), commands = std::move(commands), value, sent = world_.now](auto const& from) {
+        std::string bytes;
+        bool refused = false;
+        for (auto const& one : commands) {
+            auto const r = sim::carry_out(self->server_, from, one, sent);
+            test::append_reply(bytes, r);
+            refused = refused || r.text.starts_with("NOSCRIPT");
+        }
+        return [self, value, refused, bytes = std::move(bytes)] {
+            if (refused)
+                self->process_.may_send_again(value, self->server_);
+            self->received(bytes);
+        };
     };
     wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
                      if (!std::exchange(*lost, true) && self->listener_)
@@ -96,16 +110,34 @@ void link::transmit(std::shared_ptr<redis::batch> const& b, std::vector<command>
                  }});
 }
 
-// What has been read is handed out a little later.
-void link::answered(std::shared_ptr<redis::batch> const& b, std::string const& value, std::vector<redis::reply> replies)
+// The two pieces come at once, so that the worlds do not depend on them.
+void link::received(std::string_view bytes)
 {
-    for (auto& r : replies) {
-        if (r.text.starts_with("NOSCRIPT"))
-            process_.may_send_again(value, server_);
-        b->put(std::move(r));
+    auto const first = bytes.substr(0, world_.splits.below(bytes.size() + 1));
+    for (auto const piece : {first, bytes.substr(first.size())}) {
+        unread_ += piece;
+        std::string_view rest = unread_;
+        for (auto e = inbox_.next(rest); e != redis::inbox::event::none; e = inbox_.next(rest))
+            handle(e);
+        unread_.erase(0, unread_.size() - rest.size());
     }
-    if (!b->has(b->request.commands() - 1))
-        return;
+}
+
+void link::handle(redis::inbox::event e)
+{
+    using event = redis::inbox::event;
+    if (e == event::answered)
+        return answered(inbox_.take_answered());
+    if (e != event::changed)
+        throw std::logic_error("a reply of " + server_.name + " is not understood");
+    std::string const key(inbox_.key());
+    listener_->change_read(key);
+    wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
+}
+
+// What has been read is handed out a little later.
+void link::answered(std::shared_ptr<redis::batch> const& b)
+{
     auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
     if (wire_->pushes_first())
         wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
@@ -115,8 +147,7 @@ void link::answered(std::shared_ptr<redis::batch> const& b, std::string const& v
 
 void link::told(std::string const& key)
 {
-    listener_->change_read(key);
-    wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
+    received(test::invalidation_of(key));
 }
 
 void link::failed(std::string_view why)

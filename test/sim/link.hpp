@@ -1,5 +1,6 @@
 #pragma once
 
+#include "redis/inbox.hpp"
 #include "redis/link.hpp"
 #include "sim/wire.hpp"
 
@@ -11,7 +12,7 @@
 
 namespace redlock::sim {
 
-/// The way of a Redis node to its server: its batches as they come, in the bytes that a real server would read.
+/// The way of a Redis node to its server: batches and replies are the bytes of a real connection. Replies are split at random places.
 class link final : public redis::link, wire::owner, public std::enable_shared_from_this<link> {
 public:
     link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s)) {}
@@ -30,7 +31,9 @@ private:
     void broken(std::string_view why, std::vector<std::function<void()>> lost) override;
 
     void transmit(std::shared_ptr<redis::batch> const&, std::vector<command>, std::string value, std::shared_ptr<bool> const& lost);
-    void answered(std::shared_ptr<redis::batch> const&, std::string const& value, std::vector<redis::reply>);
+    void received(std::string_view bytes);
+    void handle(redis::inbox::event);
+    void answered(std::shared_ptr<redis::batch> const&);
     void failed(std::string_view why);
 
     world& world_;
@@ -38,6 +41,8 @@ private:
     server& server_;
     std::shared_ptr<wire> const wire_;
     std::shared_ptr<redis::batch> greeting_;
+    redis::inbox inbox_;
+    std::string unread_;
     listener* listener_ = nullptr;  ///< null after the end
 };
 

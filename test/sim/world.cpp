@@ -26,7 +26,7 @@ constexpr auto later = [](auto const& a, auto const& b) { return std::pair(a.whe
 }  // namespace
 
 world::world(profile const& p, std::uint64_t seed, bool tracing, scenario const* instead)
-    : conditions(p), random(seed), now(std::chrono::hours(1)), tracing_(tracing), instead_(instead), begin_(now)
+    : conditions(p), random(seed), splits(~seed), now(std::chrono::hours(1)), tracing_(tracing), instead_(instead), begin_(now)
 {
     choose_conditions(p);
     make_servers();

@@ -127,6 +127,7 @@ public:
 
     profile conditions;                 ///< the profile, less what this seed goes without
     dice random;
+    dice splits;                      ///< where the bytes of servers are split; apart, so that it changes nothing else
     clock::time_point now;
     bool fencing = false;
     std::size_t fence_quorum = 0;

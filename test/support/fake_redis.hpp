@@ -2,6 +2,7 @@
 
 #include "redis/scripts.hpp"
 #include "support/resp_commands.hpp"
+#include "support/resp_writer.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
@@ -178,38 +179,36 @@ private:
         boost::asio::async_write(s->socket, boost::asio::buffer(s->leaving), std::move(written));
     }
 
-    static std::string text(std::string_view t) { return "$" + std::to_string(t.size()) + "\r\n" + std::string(t) + "\r\n"; }
-
     // A life marker, which each process continues.
     std::string life() const
     {
         if (marked_ != run_id)
             before_ = marked_.empty() ? "-" : marked_;
         marked_ = run_id;
-        return "*2\r\n" + text(run_id + " 0 " + before_ + " f00d") + text("1000000000");
+        return "*2\r\n" + bulk_string(run_id + " 0 " + before_ + " f00d") + bulk_string("1000000000");
     }
 
     std::string usual_answer(command const& c) const
     {
         auto const& name = c[0];
         if (name == "HELLO")
-            return "%7\r\n" + text("server") + text("redis") + text("version") + text("7.0.15") + text("proto") + ":3\r\n" + text("id") + ":"
-                 + std::to_string(connections) + "\r\n" + text("mode") + text("standalone") + text("role") + text(role) + text("modules")
+            return "%7\r\n" + bulk_string("server") + bulk_string("redis") + bulk_string("version") + bulk_string("7.0.15") + bulk_string("proto") + ":3\r\n" + bulk_string("id") + ":"
+                 + std::to_string(connections) + "\r\n" + bulk_string("mode") + bulk_string("standalone") + bulk_string("role") + bulk_string(role) + bulk_string("modules")
                  + "*0\r\n";
         if (name == "INFO")  // all that is asked for, whatever the section
-            return text("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:" + uptime
+            return bulk_string("redis_version:7.0.15\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:" + uptime
                         + "\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n" + persistence);
         if (name == "CONFIG")
-            return "%2\r\n" + text("appendfsync") + text("always") + text("no-appendfsync-on-rewrite") + text("no");
+            return "%2\r\n" + bulk_string("appendfsync") + bulk_string("always") + bulk_string("no-appendfsync-on-rewrite") + bulk_string("no");
         if (name == "COMMAND") {
-            std::string all = "*" + std::to_string(1 + native_deletions.size()) + "\r\n" + text("del");
+            std::string all = "*" + std::to_string(1 + native_deletions.size()) + "\r\n" + bulk_string("del");
             for (auto const& n : native_deletions)
-                all += text(n);
+                all += bulk_string(n);
             return all;
         }
         if (name == "SCRIPT") {
             auto const known = std::find_if(redis::all_scripts.begin(), redis::all_scripts.end(), [&](auto& s) { return c.back() == s.source; });
-            return text(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
+            return bulk_string(known == redis::all_scripts.end() ? std::string(40, '0') : std::string(known->sha1));
         }
         if (name == "EVALSHA" && c[1] == redis::life_script.sha1)
             return life();

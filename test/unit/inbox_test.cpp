@@ -1,4 +1,5 @@
 #include "support/inbox_reader.hpp"
+#include "support/resp_writer.hpp"
 #include "support/splits.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,14 +17,10 @@ namespace {
 
 using namespace std::string_literals;
 using test::inbox_reader;
+using test::invalidation_of;
 using lines = std::vector<std::string>;
 
 constexpr redis::resp::limits narrow{.text = 32, .elements = 12};
-
-std::string changed(std::string const& key)
-{
-    return ">2\r\n$10\r\ninvalidate\r\n*1\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n";
-}
 
 // With a batch for each of @p commands.
 inbox_reader read_replies(std::vector<std::size_t> const& commands, test::pieces const& bytes)
@@ -64,7 +61,7 @@ conversation const conversations[] = {
     {{2}, "*2\r\n+a\r\n*1\r\n+b\r\n", {}},
     {{1}, "-ERR it says no\r\n", {"answered 0"}},
     // Pushes.
-    {{}, changed("stock"), {"changed stock"}},
+    {{}, invalidation_of("stock"), {"changed stock"}},
     {{}, ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", {"changed a", "changed b"}},
     {{}, ">2\r\n$10\r\ninvalidate\r\n_\r\n", {"changed"}},
     {{}, ">2\r\n$10\r\ninvalidate\r\n*-1\r\n", {"changed"}},
@@ -74,25 +71,25 @@ conversation const conversations[] = {
     {{}, ">3\r\n$7\r\nmessage\r\n$7\r\nchannel\r\n$5\r\nhello\r\n", {}},
     {{}, ">2\r\n$7\r\nmessage\r\n*1\r\n$1\r\na\r\n", {}},
     {{}, ">2\r\n:1\r\n_\r\n", {}},
-    {{}, "|1\r\n+k\r\n+v\r\n" + changed("a") + ">2\r\n$3\r\nfoo\r\n_\r\n" + changed("b"), {"changed a", "changed b"}},
-    {{}, changed("a key of thirty-two bytes, and more"), {"changed a key of thirty-two bytes, and m"}},
+    {{}, "|1\r\n+k\r\n+v\r\n" + invalidation_of("a") + ">2\r\n$3\r\nfoo\r\n_\r\n" + invalidation_of("b"), {"changed a", "changed b"}},
+    {{}, invalidation_of("a key of thirty-two bytes, and more"), {"changed a key of thirty-two bytes, and m"}},
     {{2, 1},
-     "+a\r\n" + changed("k") + "|1\r\n+k\r\n+v\r\n+b\r\n" + changed("l") + "*0\r\n" + changed("m"),
+     "+a\r\n" + invalidation_of("k") + "|1\r\n+k\r\n+v\r\n+b\r\n" + invalidation_of("l") + "*0\r\n" + invalidation_of("m"),
      {"changed k", "answered 0", "changed l", "answered 1", "changed m"}},
     // Replies that nobody asked for.
     {{}, "+OK\r\n", {"unasked"}},
     {{}, "*2\r\n", {"unasked"}},
     {{1}, "+OK\r\n+OK\r\n", {"answered 0", "unasked"}},
-    {{1}, "+OK\r\n" + changed("a") + "+OK\r\n+OK\r\n", {"answered 0", "changed a", "unasked"}},
+    {{1}, "+OK\r\n" + invalidation_of("a") + "+OK\r\n+OK\r\n", {"answered 0", "changed a", "unasked"}},
     {{1}, "|1\r\n+k\r\n+v\r\n_\r\n|1\r\n+k\r\n+v\r\n", {"answered 0"}},
     // Malformed ones.
     {{2}, "+OK\r\n$-1zzz\r\n", {"malformed"}},
     {{1, 1}, "+OK\r\n*99999999999\r\n+OK\r\n", {"answered 0", "malformed"}},
     {{1, 1}, "+OK\r\n%-3\r\n+OK\r\n", {"answered 0", "malformed"}},
     {{1}, "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", {"malformed"}},
-    {{1}, "*2\r\n:1\r\n" + changed("a") + ":2\r\n", {"malformed"}},
-    {{1}, "|1\r\n" + changed("a") + ":2\r\n+OK\r\n", {"malformed"}},
-    {{1}, changed("a") + "HTTP/1.1 400 Bad Request\r\n", {"changed a", "malformed"}},
+    {{1}, "*2\r\n:1\r\n" + invalidation_of("a") + ":2\r\n", {"malformed"}},
+    {{1}, "|1\r\n" + invalidation_of("a") + ":2\r\n+OK\r\n", {"malformed"}},
+    {{1}, invalidation_of("a") + "HTTP/1.1 400 Bad Request\r\n", {"changed a", "malformed"}},
     {{}, ">2\r\n$10\r\ninvalidate\r\n*2\r\n$1\r\na\r\n>1\r\n", {"changed a", "malformed"}},
     // Replies that have not come in full.
     {{2}, "+OK\r\n", {}},

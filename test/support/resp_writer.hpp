@@ -1,0 +1,67 @@
+#pragma once
+
+#include "redis/reply.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::test {
+
+/// Appends the bytes of a text: `$5 hello`.
+inline void append_bulk_string(std::string& to, std::string_view text, char mark = '$')
+{
+    to += mark;
+    to.append(fmt::format_int(text.size()).c_str()).append("\r\n").append(text).append("\r\n");
+}
+
+inline std::string bulk_string(std::string_view text)
+{
+    std::string all;
+    append_bulk_string(all, text);
+    return all;
+}
+
+/// Appends the bytes that become @p r when they are read.
+inline void append_reply(std::string& to, redis::reply const& r)
+{
+    constexpr std::string_view marks = "_+-:_$!=#,(*%~>";  // in the order of the types
+    using redis::resp::type;
+    auto const mark = marks[static_cast<std::size_t>(r.type)];
+    switch (r.type) {
+    case type::blob_string:
+    case type::blob_error:
+    case type::verbatim_string:
+        return append_bulk_string(to, r.text, mark);
+    case type::array:
+    case type::map:
+    case type::set:
+    case type::push:
+        to += mark;
+        to.append(fmt::format_int(r.elements.size() / (r.type == type::map ? 2 : 1)).c_str()).append("\r\n");
+        for (auto const& e : r.elements)
+            append_bulk_string(to, e);
+        return;
+    case type::none:
+    case type::null:
+    case type::simple_string:
+    case type::simple_error:
+    case type::number:
+    case type::boolean:
+    case type::real:
+    case type::big_number:
+        to += mark;
+        to.append(r.text).append("\r\n");
+        return;
+    }
+}
+
+/// What a server tells when a key has changed; empty: all may have.
+inline std::string invalidation_of(std::string_view key)
+{
+    return ">2\r\n" + bulk_string("invalidate") + (key.empty() ? "_\r\n" : "*1\r\n" + bulk_string(key));
+}
+
+}  // namespace redlock::test
