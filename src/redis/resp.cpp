@@ -1,6 +1,7 @@
 #include "redis/resp.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace redlock::redis::resp {
@@ -8,18 +9,39 @@ namespace redlock::redis::resp {
 namespace {
 
 constexpr std::string_view line_end = "\r\n";
+constexpr std::size_t digits_max = 20;  // zeros in front must not fill the buffer of the connection
 constexpr std::uint64_t blob_max = std::uint64_t{512} * 1024 * 1024;  // Redis: proto-max-bulk-len
+
+enum class shape : std::uint8_t { line, blob, aggregate };
+
+struct kind {
+    char mark;  ///< with which it begins
+    resp::type type;
+    resp::shape shape;
+};
+
+constexpr std::array kinds{
+    kind{'+', type::simple_string, shape::line},  kind{'-', type::simple_error, shape::line},
+    kind{':', type::number, shape::line},         kind{'_', type::null, shape::line},
+    kind{'#', type::boolean, shape::line},        kind{',', type::real, shape::line},
+    kind{'(', type::big_number, shape::line},     kind{'$', type::blob_string, shape::blob},
+    kind{'!', type::blob_error, shape::blob},     kind{'=', type::verbatim_string, shape::blob},
+    kind{'*', type::array, shape::aggregate},     kind{'%', type::map, shape::aggregate},
+    kind{'~', type::set, shape::aggregate},       kind{'>', type::push, shape::aggregate},
+    kind{'|', type::none, shape::aggregate},  // an attribute
+};
+
+kind const* kind_of(char mark)
+{
+    auto const found = std::ranges::find(kinds, mark, &kind::mark);
+    return found == kinds.end() ? nullptr : &*found;
+}
 
 bool is_integer(std::string_view text)
 {
     if (text.starts_with('-') || text.starts_with('+'))
         text.remove_prefix(1);
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool is_number(std::string_view text)
-{
-    return is_integer(text) && text.size() <= 20;
 }
 
 bool is_real(std::string_view text)
@@ -31,67 +53,32 @@ bool is_real(std::string_view text)
     return ec != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
+// Whether a value of type @p t may be written so.
+bool is_valid(type t, std::string_view text)
+{
+    switch (t) {
+    case type::number:
+        return is_integer(text) && text.size() <= digits_max;
+    case type::big_number:
+        return is_integer(text);
+    case type::real:
+        return is_real(text);
+    case type::null:
+        return text.empty();
+    case type::boolean:
+        return text == "t" || text == "f";
+    case type::verbatim_string:
+        return text.size() >= 4 && text[3] == ':';
+    default:
+        return true;
+    }
+}
+
 // A length or a count: digits only. @return false: it is none, or too large
 bool read_size(std::string_view digits, std::uint64_t& to)
 {
-    if (digits.size() > 20)  // leading zeros must not fill the buffer of the connection
-        return false;
     auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
-    return ec == std::errc() && end == digits.data() + digits.size();
-}
-
-bool is_true_or_false(std::string_view text)
-{
-    return text == "t" || text == "f";
-}
-
-// @return none: it is no line of its own
-type type_of_line(char mark, std::string_view text)
-{
-    switch (mark) {
-    case '+':
-        return type::simple_string;
-    case '-':
-        return type::simple_error;
-    case ':':
-        return is_number(text) ? type::number : type::none;
-    case '_':
-        return text.empty() ? type::null : type::none;
-    case '#':
-        return is_true_or_false(text) ? type::boolean : type::none;
-    case ',':
-        return is_real(text) ? type::real : type::none;
-    case '(':
-        return is_integer(text) ? type::big_number : type::none;
-    default:
-        return type::none;
-    }
-}
-
-type type_of_aggregate(char mark)
-{
-    switch (mark) {
-    case '*':
-        return type::array;
-    case '%':
-        return type::map;
-    case '~':
-        return type::set;
-    case '>':
-        return type::push;
-    default:
-        return type::none;
-    }
-}
-
-bool is_mark(char c)
-{
-    return std::string_view("+-:_#,($!=*%~>|").find(c) != std::string_view::npos;
-}
-
-bool is_blob(type t, std::string_view text)
-{
-    return t != type::verbatim_string || (text.size() >= 4 && text[3] == ':');
+    return ec == std::errc() && end == digits.data() + digits.size() && digits.size() <= digits_max;
 }
 
 }  // namespace
@@ -108,22 +95,22 @@ parser::step parser::next(std::string_view& bytes, element& to)
 // The type is none for what belongs to an attribute.
 parser::step parser::read(std::string_view& bytes, element& to)
 {
+    auto const* const k = bytes.empty() ? nullptr : kind_of(bytes.front());
     auto const end = bytes.find('\n');
+    if (!k)
+        return bytes.empty() ? step::more : step::malformed;
     if (end == bytes.npos)
-        return bytes.size() > limits_.text + line_end.size() || (!bytes.empty() && !is_mark(bytes.front())) ? step::malformed : step::more;
-    if (end < 2 || bytes[end - 1] != '\r')
-        return step::malformed;
-    auto const line = bytes.substr(1, end - 2);
-    if (line.size() > limits_.text || line.find('\r') != line.npos)
-        return step::malformed;
-    auto const mark = bytes.front();
+        return bytes.size() > limits_.text + line_end.size() ? step::malformed : step::more;
+    auto const line = bytes.substr(1, end - std::min<std::size_t>(end, 2));
     auto const behind = bytes.substr(end + 1);
-    if (mark == '$' || mark == '!' || mark == '=')
-        return read_blob(mark == '$' ? type::blob_string : mark == '!' ? type::blob_error : type::verbatim_string, line, behind, bytes, to);
+    if (end < 2 || bytes[end - 1] != '\r' || line.size() > limits_.text || line.find('\r') != line.npos)
+        return step::malformed;
+    if (k->shape == shape::blob)
+        return read_blob(k->type, line, behind, bytes, to);
     bytes = behind;
-    if (auto const t = type_of_line(mark, line); t != type::none)
-        return found(t, line, to);
-    return read_aggregate(mark, line, to);
+    if (k->shape == shape::aggregate)
+        return read_aggregate(k->type, line, to);
+    return is_valid(k->type, line) ? found(k->type, line, to) : step::malformed;
 }
 
 parser::step parser::read_blob(type what, std::string_view length, std::string_view behind, std::string_view& bytes, element& to)
@@ -145,7 +132,7 @@ parser::step parser::read_blob(type what, std::string_view length, std::string_v
     if (behind.size() < size + line_end.size())
         return step::more;
     auto const text = behind.substr(0, size);
-    if (behind.substr(size, line_end.size()) != line_end || !is_blob(what, text))
+    if (behind.substr(size, line_end.size()) != line_end || !is_valid(what, text))
         return step::malformed;
     bytes = behind.substr(size + line_end.size());
     return found(what, text, to);
@@ -163,21 +150,20 @@ parser::step parser::swallow(std::string_view& bytes, element& to)
     }
     if (long_left_ > line_end.size() || bytes.size() < line_end.size())
         return step::more;
-    if (!bytes.starts_with(line_end) || !is_blob(long_type_, long_text_))
+    if (!bytes.starts_with(line_end) || !is_valid(long_type_, long_text_))
         return step::malformed;
     bytes.remove_prefix(line_end.size());
     long_left_ = 0;
     return found(long_type_, long_text_, to);
 }
 
-parser::step parser::read_aggregate(char mark, std::string_view count, element& to)
+parser::step parser::read_aggregate(type what, std::string_view count, element& to)
 {
-    bool const attribute = mark == '|';
-    auto const what = type_of_aggregate(mark);
+    bool const attribute = what == type::none;
     if (what == type::array && count == "-1")  // the null of RESP2
         return found(type::null, {}, to);
     std::uint64_t parts = 0;
-    if ((what == type::none && !attribute) || !read_size(count, parts) || parts > limits_.elements)
+    if (!read_size(count, parts) || parts > limits_.elements)
         return step::malformed;
     if (what == type::map || attribute)
         parts *= 2;

@@ -71,7 +71,7 @@ private:
 
     step read(std::string_view& bytes, element& to);
     step read_blob(type what, std::string_view length, std::string_view behind, std::string_view& bytes, element& to);
-    step read_aggregate(char mark, std::string_view count, element& to);
+    step read_aggregate(type what, std::string_view count, element& to);
     step swallow(std::string_view& bytes, element& to);
     step found(type what, std::string_view text, element& to);
     void count_one();

@@ -1,5 +1,6 @@
 #include "fault/moving.hpp"
 
+#include "support/as_future.hpp"
 #include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
 #include "testbed/wait_until.hpp"
@@ -173,7 +174,7 @@ private:
             try_to_take_long(clients_[2]);
         });
         holds_.leave("long", long_hold);
-        long_hold.async_release(asio::as_tuple(asio::use_future)).get();
+        long_hold.async_release(test::as_future()).get();
         move(clients_[0]);
         raise_counters(first, second);
         std::this_thread::sleep_for(longest_ttl);  // as the procedure says: locks of the set before have ended
@@ -197,7 +198,7 @@ private:
             auto held = acquire(clients_[i % clients_.size()], rare(i), {.ttl = longest_ttl, .wait = 30s});
             holds_.enter(rare(i), held, before);
             holds_.leave(rare(i), held);
-            held.async_release(asio::as_tuple(asio::use_future)).get();
+            held.async_release(test::as_future()).get();
         }
         s.resume();
     }
@@ -226,7 +227,7 @@ private:
     {
         auto const before = holds_.highest("long");
         auto const [ec, held] =
-            manager_of(c)->async_acquire("long", {.ttl = 300ms}, asio::as_tuple(asio::use_future)).get();
+            manager_of(c)->async_acquire("long", {.ttl = 300ms}, test::as_future()).get();
         if (ec)
             return;
         holds_.enter("long", held, before);
@@ -260,7 +261,7 @@ private:
 
     void end(std::shared_ptr<lock_manager> locks)
     {
-        locks->async_shutdown(asio::as_tuple(asio::use_future))
+        locks->async_shutdown(test::as_future())
             .get();  // a node that stands still keeps a key until its ttl is over
         asio::post(context_, asio::use_future([gone = std::move(locks)]() mutable { gone.reset(); })).get();
     }

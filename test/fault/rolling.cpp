@@ -1,10 +1,10 @@
 #include "fault/rolling.hpp"
 
+#include "support/as_future.hpp"
 #include "testbed/local_server.hpp"
 
 #include <redlock.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -61,7 +61,7 @@ public:
         }
 
         bool const held = healed.held() && healed.fencing_token() == token;
-        bool const released = !std::get<0>(healed.async_release(asio::as_tuple(asio::use_future)).get());
+        bool const released = !std::get<0>(healed.async_release(test::as_future()).get());
         fmt::print("with healing: {} over {} of {} restarts, {} keys set again, {} times had by somebody else; "
                    "without: {} over {}\n",
                    held && released ? "held" : "LOST", restarts, servers_.size(), healing_->stats().healed, stolen_,
@@ -94,7 +94,7 @@ private:
         while (!condition() && held.held()) {
             if (std::chrono::steady_clock::now() > deadline)
                 throw std::runtime_error("a server that was restarted did not come back to vote");
-            auto const [ec, other] = rival_->async_acquire("healed", {.ttl = 200ms}, asio::as_tuple(asio::use_future)).get();
+            auto const [ec, other] = rival_->async_acquire("healed", {.ttl = 200ms}, test::as_future()).get();
             stolen_ += !ec && held.held();
             std::this_thread::sleep_for(20ms);
         }
