@@ -8,7 +8,7 @@ namespace redlock {
 enum class restart_guard : std::uint8_t {
     /** A node without a durable log does not vote before it is `config::max_ttl` old. There is one exception: a set of
         nodes that is young as a whole is taken for newly started. The conditions are that a majority is known to be
-        young, no node is known to be older, and this manager has not seen the node restart. */
+        young, and that no node is known to be older, or in the place of an earlier one. */
     automatic,
     /** Every node votes only when it is `config::max_ttl` old, or has a durable log. Use it where two holders must
         never happen: after a power cut or a rolling restart of all nodes, and in short-lived processes. */

@@ -33,12 +33,19 @@ bool is_old(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, Tim
     return n.known && !is_young(n, max_ttl, now);
 }
 
+/// Whether node @p n shows that its set was there before: its server is old, or took the place of an earlier one.
+template <class TimePoint>
+bool shows_earlier_set(node_age<TimePoint> const& n, std::chrono::milliseconds max_ttl, TimePoint now) noexcept
+{
+    return is_old(n, max_ttl, now) || (n.known && n.restarted);
+}
+
 /** Until when node @p i does not vote: a node that has forgotten a lock would grant it again, so it waits until every lock
     that it may have forgotten is over. That is Redis' "delayed restart", done by the client.
 
     A set that is young as a whole is taken for newly started, unless told to be strict: a majority is known to be young, and no
-    node is known to be old. One old node shows that the set was there before, and that the young ones have restarted, together or one
-    after the other.
+    node is known to be old or restarted. One such node shows that the set was there before, and that the young ones have
+    restarted, together or one after the other.
 
     @return a time that is over, if it votes
 */
@@ -52,12 +59,12 @@ TimePoint quarantined_until(std::span<node_age<TimePoint> const> nodes, std::siz
         return TimePoint::min();
     if (guard == restart_guard::strict || n.restarted)
         return end;
-    std::size_t young = 0, old = 0;
+    std::size_t young = 0, earlier = 0;
     for (auto const& other : nodes) {
         young += is_young(other, max_ttl, now) && !other.restarted;
-        old += is_old(other, max_ttl, now);
+        earlier += shows_earlier_set(other, max_ttl, now);
     }
-    return young >= majority(nodes.size()) && old == 0 ? TimePoint::min() : end;
+    return young >= majority(nodes.size()) && earlier == 0 ? TimePoint::min() : end;
 }
 
 }  // namespace redlock::core

@@ -141,11 +141,11 @@ void node_set::connected(std::size_t node, server_identity const& server)
     tell_new();
 }
 
-// A node that is met late, and was old when the set was taken for newly started, shows that the set was not new.
+// A node that is met late may show that the set was not new when it was taken for newly started.
 void node_set::distrust_new_ones(core::node_age<clock::time_point> const& other)
 {
     for (auto& k : known_) {
-        if (k.taken_for_new && core::is_old(other, settings_.max_ttl, *k.taken_for_new)) {
+        if (k.taken_for_new && core::shows_earlier_set(other, settings_.max_ttl, *k.taken_for_new)) {
             k.taken_for_new.reset();
             k.trusted = k.told = false;
         }

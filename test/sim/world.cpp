@@ -320,7 +320,8 @@ void world::begin_faults()
         });
     };
     auto const is_too_much = [this](server const& s) {
-        return conditions.amnesia && conditions.guard == restart_guard::automatic && !s.tells_of_promotions() && !spares_an_old_one(s);
+        bool const all_tell = std::ranges::all_of(servers, [](auto& one) { return one->tells_of_promotions(); });
+        return conditions.amnesia && conditions.guard == restart_guard::automatic && !all_tell && !spares_an_old_one(s);
     };
     auto const replace_one = [this] {
         auto const i = random.below(processes.size());

@@ -79,6 +79,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_was_seen_to_restart_waits_however_young_the_oth
     BOOST_TEST((until({restarted(), young(), old()}, 1) == now + 50s));
 }
 
+BOOST_AUTO_TEST_CASE(quarantined_until_beside_a_restarted_node_is_the_end_of_max_ttl)
+{
+    BOOST_TEST((until({young(), young(), restarted()}, 0) == now + 50s));
+    BOOST_TEST((until({young(), young(), young(), restarted(), unknown()}, 1) == now + 50s));
+}
+
 BOOST_AUTO_TEST_CASE(a_durable_node_that_has_just_begun_does_not_make_the_others_look_newly_started)
 {
     BOOST_TEST((until({young(), durable(), old()}, 0) == now + 50s));
