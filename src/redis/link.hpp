@@ -25,8 +25,8 @@ public:
         /// No more replies to @p b will come; those that came are in it.
         virtual void answered(std::shared_ptr<batch> const& b) = 0;
 
-        /// The server says that @p key has changed; empty: it may be any. This is told twice: when it is read, before anything behind it
-        /// is; and when its turn comes. Replies and pushes that were read at once are handed out in any order.
+        /// The server says that @p key has changed; empty: any key may have changed. This is told twice: first before anything
+        /// behind it is read, and then behind the replies that came with it.
         virtual void change_read(std::string_view key) = 0;
         virtual void changed(std::string_view key) = 0;
 
@@ -45,7 +45,7 @@ public:
     /// Connects, and sends @p greeting first. Once for each connection, and not before the one before has ended.
     virtual void open(std::shared_ptr<batch> greeting) = 0;
 
-    /// The server is one that we want: from now on small commands leave at once, and what is given up is not sent again.
+    /// The server is accepted: from now on the system does not send again what is given up.
     virtual void keep() = 0;
 
     /// Only between @ref keep and the end of the connection. It is told of once.

@@ -7,6 +7,7 @@
 #include "tools/commands.hpp"
 #include "tools/exit_status.hpp"
 #include "tools/output.hpp"
+#include "tools/watched_input.hpp"
 #include "tools/with_locks.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -29,14 +30,13 @@ namespace {
 
 using namespace asio::experimental::awaitable_operators;
 
-// What is written there is of no interest. What cannot be waited for, such as a file, never ends. Our input is shared with others, so it stays
-// blocking: it is read when there is something. In the background of a terminal that is not for us, and must not stop who renews a lock.
+// What is written there is of no interest. An input that cannot be waited for, such as a file, never ends. In the background
+// of a terminal, the input is for others, and reading it must not stop the renewal of a lock.
 asio::awaitable<void> end_of_input()
 {
     auto const executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor input(executor);
     error_code ec;
-    input.assign(::dup(STDIN_FILENO), ec);
+    auto input = watched_input(executor, ec);
     std::signal(SIGTTIN, SIG_IGN);
     std::array<char, 512> ignored;
     asio::steady_timer timer(executor);

@@ -225,7 +225,7 @@ asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std:
             co_return std::vector<reply>(questions.size(), *refused);
         }
         c->is_greeted = true;
-        c->on_link([&] { c->link->keep(); });
+        c->on_link([c] { c->link->keep(); });
     }
     auto const b = std::make_shared<redis::batch>();
     for (auto const& words : questions)

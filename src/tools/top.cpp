@@ -8,6 +8,7 @@
 #include "tools/output.hpp"
 #include "tools/screen.hpp"
 #include "tools/snapshot.hpp"
+#include "tools/watched_input.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -39,12 +40,9 @@ struct display {
 asio::awaitable<void> key_q()
 {
     auto const executor = co_await asio::this_coro::executor;
-    asio::posix::stream_descriptor keys(executor);
     error_code ec;
-    if (::isatty(STDIN_FILENO))
-        keys.assign(::dup(STDIN_FILENO), ec);
-    // The terminal is shared with others, so it stays blocking: it is read when there is something.
-    while (!ec && keys.is_open()) {
+    auto keys = watched_input(executor, ec);
+    while (!ec && ::isatty(STDIN_FILENO)) {
         std::tie(ec) = co_await keys.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
         char key = 'q';
         if (!ec && (::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q'))
