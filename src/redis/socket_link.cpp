@@ -86,14 +86,15 @@ public:
     void keep() override
     {
         kept_ = true;
-        if (!is_local())  // a command that is given up must not be sent again: a lock would reappear after its release
+        if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after its release
             stream_->linger_never();
     }
 
     void send(std::shared_ptr<batch> const& b) override
     {
         inbox_.expect(b);
-        stream_->write(b->request.bytes());
+        if (stream_)  // otherwise the connection has ended, and that is told soon
+            stream_->write(b->request.bytes());
     }
 
     void cut() override
@@ -247,7 +248,8 @@ private:
         }
         if (!listener_)
             return;
-        asio::post(runtime_->strand(), [self = shared_from_this(), why = std::move(why), lost = inbox_.take_waiting()] {
+        asio::post(runtime_->strand(), [self = shared_from_this(), why = std::move(why)] {
+            auto const lost = self->inbox_.take_waiting();
             if (self->listener_)
                 self->listener_->ended(why);
             for (auto const& b : lost) {

@@ -1,0 +1,74 @@
+#include "redis/socket_link.hpp"
+#include "runtime/runtime.hpp"
+#include "support/fake_server.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+using namespace redlock;
+
+BOOST_AUTO_TEST_SUITE(socket_links)
+
+namespace {
+
+// Whose link it is; it sends a question as soon as the greeting is answered.
+struct asker final : redis::link::listener {
+    void connecting() override {}
+    void answered(std::shared_ptr<redis::batch> const& b) override
+    {
+        if (b == greeting && b->has(0))
+            greeted();
+        else
+            lost += b->has(0) ? 0 : 1;
+    }
+    void change_read(std::string_view) override {}
+    void changed(std::string_view) override {}
+    void ended(node_reply) override { ++ends; }
+
+    std::shared_ptr<redis::batch> greeting;
+    std::function<void()> greeted;
+    int lost = 0, ends = 0;
+};
+
+std::shared_ptr<redis::batch> ping()
+{
+    auto b = std::make_shared<redis::batch>();
+    b->request.push("PING");
+    return b;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(send_after_a_cut_is_told_of_as_lost)
+{
+    boost::asio::io_context context;
+    test::fake_server server(context, [](std::string_view) { return "+PONG\r\n"; });
+    auto const runtime = detail::make_system_runtime(context.get_executor());
+    auto const link = redis::make_socket_link(redis::parse_url(server.url()), {});
+    asker a;
+    a.greeting = ping();
+    a.greeted = [&] {
+        link->keep();
+        link->send(ping());
+        link->cut();
+        link->cut();
+        link->send(ping());  // whoever sends has not heard of the end yet
+        link->keep();
+    };
+    boost::asio::post(runtime->strand(), [&] {
+        link->start(runtime, a);
+        link->open(a.greeting);
+    });
+    while (a.lost < 2)
+        BOOST_TEST_REQUIRE(context.run_one_for(std::chrono::seconds(20)) == 1u);
+    BOOST_TEST(a.ends == 1);
+    link->close();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
