@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
+#include <boost/version.hpp>
 
 #include <atomic>
 #include <barrier>
@@ -276,7 +277,9 @@ BOOST_AUTO_TEST_CASE(a_cancellation_signal_may_outlive_the_context_of_the_body)
         BOOST_TEST(done == 2);
     }
     with_token.emit(asio::cancellation_type::terminal);
+#if BOOST_VERSION >= 109000  // an older co_spawn keeps the executor of its coroutine in the slot
     with_coroutine.emit(asio::cancellation_type::terminal);
+#endif
 }
 
 BOOST_AUTO_TEST_CASE(a_fork_does_not_hold_what_its_parent_holds)
