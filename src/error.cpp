@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace {
 

@@ -5,14 +5,15 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/redlock)
 install(TARGETS redlock redlock_testing EXPORT redlock
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT redlock NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-targets.cmake)
 foreach(store IN LISTS redlock_stores)
     install(TARGETS redlock_${store} EXPORT redlock-${store}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+        FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     install(EXPORT redlock-${store} NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-${store}-targets.cmake)
 endforeach()
 foreach(store postgresql mysql)
@@ -24,6 +25,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/redlock-config-version.cm
 install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/redlock-config-version.cmake src/find_boost.cmake
     src/find_mariadb.cmake src/find_zookeeper.cmake
     DESTINATION ${package_dir})
+include(src/pkgconfig.cmake)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/shop.png DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY docs/examples docs/monitoring docs/sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs PATTERN "*.cmake" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace {
 

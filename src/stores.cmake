@@ -21,11 +21,12 @@ function(redlock_store name found library)  # SOURCE…
     target_link_libraries(redlock_${name} PUBLIC redlock
         PRIVATE $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings> $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
     target_include_directories(redlock_${name} PRIVATE src)
+    redlock_headers_of(redlock_${name} include/redlock/${name}.hpp)
     target_compile_options(redlock_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)  # as in redlock_warnings
     set_target_properties(redlock_${name} PROPERTIES
         EXPORT_NAME ${name}
         VERSION ${PROJECT_VERSION}
-        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        SOVERSION ${redlock_abi}
         CXX_VISIBILITY_PRESET hidden
         VISIBILITY_INLINES_HIDDEN ON)
     redlock_precompile(redlock_${name} redlock_headers)

@@ -1,5 +1,5 @@
 # Fails if an option of the public headers is not in docs/reference.md's tables, or with another default, or if there is one too many.
-cmake_minimum_required(VERSION 3.21)
+cmake_minimum_required(VERSION 3.23)
 
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 file(READ "${root}/docs/reference.md" page)

@@ -2,7 +2,7 @@
 #
 # In a page, a block ```cpp follows the line <!-- quote docs/examples/FILE.cpp NAME -->. In the source, the quoted
 # lines stand between //[NAME and //]. Common indentation does not count.
-cmake_minimum_required(VERSION 3.21)
+cmake_minimum_required(VERSION 3.23)
 
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(pages README.md docs/tutorial.md docs/guarantees.md docs/fencing.md docs/http.md docs/later.md docs/metrics.md docs/nodes.md docs/architecture.md)

@@ -24,7 +24,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** Makes the error response to a request whose lock could not be acquired, or was lost.
 

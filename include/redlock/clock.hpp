@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** The clock that measures validity: `CLOCK_BOOTTIME`.
 

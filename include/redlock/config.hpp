@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace testing {
 class manual_clock;

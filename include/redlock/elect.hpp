@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// The result of the body of @ref elect.
 enum class elected : std::uint8_t {

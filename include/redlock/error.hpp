@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 using boost::system::error_code;
 using boost::system::system_error;

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// Defaults of an @ref etcd store, for what its addresses do not say.
 struct etcd_options {

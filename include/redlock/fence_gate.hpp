@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** Guards a resource within this process by fencing tokens: it refuses the holder of an older lock.
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace detail {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** Why a lock could not be acquired, or why `lock_manager::with_lock` could not run its body to the end under it.
 

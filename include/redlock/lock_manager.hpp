@@ -5,6 +5,7 @@
 #include <redlock/detail/body_run.hpp>
 #include <redlock/detail/completion.hpp>
 #include <redlock/detail/initiate.hpp>
+#include <redlock/detail/same_boost.hpp>
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/lock.hpp>
@@ -27,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace detail {
 

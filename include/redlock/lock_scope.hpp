@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace detail {
 

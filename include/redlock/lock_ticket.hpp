@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** The data with which another process can resume a lock. `lock::detach` returns it; `lock_manager::async_resume` and
     `lock_manager::async_release` take it, with the same nodes and the same `config::prefix`.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** The lock server behind `memory://name`: in this process, for tests without a server.
 

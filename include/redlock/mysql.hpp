@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 class lock_handle;
 

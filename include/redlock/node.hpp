@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace asio = boost::asio;
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /** The events of a @ref lock_manager, which an @ref observer receives.
 

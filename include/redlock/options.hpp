@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// For `acquire_options::wait`: wait until the lock is acquired, or the call is cancelled.
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::milliseconds::max();

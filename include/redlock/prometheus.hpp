@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// The text format of metrics.
 enum class metrics_format : std::uint8_t {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// The answer of one node to one request.
 enum class vote : std::uint8_t {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace detail {
 

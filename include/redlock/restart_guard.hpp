@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// The treatment of nodes that have restarted, and may have forgotten locks that are still valid. See docs/fencing.md.
 enum class restart_guard : std::uint8_t {

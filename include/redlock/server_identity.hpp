@@ -2,7 +2,7 @@
 
 #include <redlock/clock.hpp>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// Facts that a node knows about the server behind its connection. The defaults are right for a server that never
 /// forgets.

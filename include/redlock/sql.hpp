@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// A statement with parameters, to execute with your own client library.
 struct sql_statement {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// The state of one node, as the manager sees it.
 struct node_stats {

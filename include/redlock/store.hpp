@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 struct config;
 class node;

@@ -17,7 +17,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 /** Time that moves only when a test moves it.
 

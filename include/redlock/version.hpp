@@ -1,11 +1,15 @@
 #pragma once
 
 /** @file
-    The version of the library, as numbers and as text. Before 1.0, each minor version may be incompatible with earlier
-    ones.
+    The version of the library, as numbers and as text, and the version of its binary interface (ABI). Before 1.0, each
+    minor version may be incompatible with earlier ones.
 */
 
 #define REDLOCK_VERSION_MAJOR 0
 #define REDLOCK_VERSION_MINOR 1
 #define REDLOCK_VERSION_PATCH 0
 #define REDLOCK_VERSION_STRING "0.1.0"
+
+/// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that breaks
+/// programs which are not compiled again.
+#define REDLOCK_ABI_VERSION 0

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 store etcd(etcd_options options)
 {

@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 using namespace std::chrono_literals;
 

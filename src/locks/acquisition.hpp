@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a place among the readers.
 void start_upgradeable(std::shared_ptr<manager_state>, resource_set, acquire_options, acquire_handler, bool explains, std::string holds_up_to);

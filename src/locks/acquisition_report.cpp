@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void acquisition::tell_outcome(error_code ec) const
 {

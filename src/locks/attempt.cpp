@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void attempt::begins() noexcept
 {

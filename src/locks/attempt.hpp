@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class held_lock;
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void call_of_parts::start(std::shared_ptr<stake> s, call each, error_handler done, ends when)
 {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// One call about a handle that has parts: the same for each of them, at once.
 class call_of_parts final : public shared_operation<call_of_parts> {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

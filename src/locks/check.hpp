@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 // Each check returns what is wrong, naming the field, the value and the limit; empty: all is well.
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 // Until when it does not ask for resource number @p i: others of this manager come first, or have it; they wake us when they are done. Or
 // this manager yields it. Nothing: it may ask.

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 raised_counters counters_of(round const& won)
 {

@@ -25,7 +25,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

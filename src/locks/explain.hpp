@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
 class shown_name {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error_handler done)
 {

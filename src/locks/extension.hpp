@@ -2,7 +2,7 @@
 
 #include "locks/held_lock.hpp"
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// One call of `lock::async_extend`, or one renewal.
 class extension final : public shared_operation<extension> {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 // Our fencing token is a number to which a quorum of the nodes has raised its counter for us. Any later acquisition meets one of them,
 // where it must be higher. Only nodes that have granted count, so that tokens follow the locks.

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 clock::duration held_lock::validity(clock::time_point now) const noexcept
 {

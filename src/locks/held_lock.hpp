@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class held_lock;
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 redlock::mode held_lock::mode() const noexcept
 {

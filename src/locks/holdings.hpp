@@ -26,7 +26,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class stake;
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void acquisition::round_was_in_vain(error_code ec)
 {

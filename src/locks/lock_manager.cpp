@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

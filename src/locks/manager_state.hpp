@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** What a manager, its locks and its operations share: the rooms of the house, and no more than how they are connected.
 

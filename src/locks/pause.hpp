@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** Waits, by the manager's clock, for a time that is drawn from a range. Completes with `operation_aborted` when it is
     cancelled or the manager stops. Any thread.

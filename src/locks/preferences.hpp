@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// In which order a manager asks for resources of which somebody wants any. On the strand.
 class preferences {

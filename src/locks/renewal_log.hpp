@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** Tells when renewals begin to fail, and when they are well again: two lines, and two events, however many locks there are.
 

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// What a scope knows of the locks that its owner holds, which it does not keep; and who asks for more in it: one at a time, because
 /// who waits for two at once has no order in which it takes them. On the manager's strand.

@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 shutdown::shutdown(detail::quorum& q, detail::operations& o, detail::holdings& h, detail::cleaner& c, user_log& log, user_observer const& events,
                    std::shared_ptr<void>& alive)

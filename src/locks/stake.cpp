@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

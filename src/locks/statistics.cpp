@@ -2,7 +2,7 @@
 
 #include <boost/asio/error.hpp>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

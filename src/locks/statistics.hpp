@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// What is counted of one group of acquisitions, and of the locks that they have won.
 struct group_counters {

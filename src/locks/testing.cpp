@@ -4,7 +4,7 @@
 
 #include <boost/asio/dispatch.hpp>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 void lose(lock_handle const& l)
 {

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 std::shared_ptr<grant> grant_of(lock_ticket const& ticket, manager_state const& state)
 {

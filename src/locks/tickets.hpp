@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// What another process may have set.
 std::shared_ptr<grant> grant_of(lock_ticket const&, manager_state const&);

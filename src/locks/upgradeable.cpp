@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void start_wait_lost(std::shared_ptr<stake> s, error_handler done)
 {

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 using namespace std::chrono_literals;
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 // The queue
 

@@ -23,7 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class round;
 

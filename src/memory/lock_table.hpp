@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The keys of one lock server and what the operations do to them, as a Redis server does it. Time is an argument.
 class lock_table {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// A manager's way to the `memory_server` called @p name.
 /// @param clock by which it goes, and from now on the server; empty: the system's

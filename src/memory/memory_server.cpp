@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 struct memory_server::state {
     mutable std::mutex mutex;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The readers of one lock, by their values, and until when each of them reads. There may be thousands.
 class readers {

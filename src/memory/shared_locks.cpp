@@ -8,7 +8,7 @@
 #include <chrono>
 #include <tuple>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

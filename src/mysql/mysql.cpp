@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 store mysql(mysql_options options)
 {

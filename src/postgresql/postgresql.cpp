@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 node_command const& ballot::command() const noexcept
 {

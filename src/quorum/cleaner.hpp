@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** Sees every release through, also those that nobody waits for: until the node confirms that the key is
     gone, or it must have expired by itself.

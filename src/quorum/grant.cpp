@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 grant::grant(key_list k, std::string v, std::size_t nodes, redlock::mode m) : keys(std::move(k)), value(std::move(v)), mode(m), traces_(nodes) {}
 

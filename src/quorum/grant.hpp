@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// In the order of their bytes, each once.
 using key_list = std::vector<std::string, recycler<std::string>>;

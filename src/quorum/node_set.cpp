@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

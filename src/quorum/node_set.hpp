@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** The nodes of a manager, and what is known of each: whether its votes count, how it has voted, its latest trouble.
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 proposals::proposals(config const& settings, detail::runtime& r, user_log& log)
     : runtime_(r),

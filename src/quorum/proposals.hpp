@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The fencing tokens that this manager proposes. On the strand.
 class proposals {

@@ -6,7 +6,7 @@
 #include <array>
 #include <chrono>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 using contender_name = std::array<char, 16>;
 

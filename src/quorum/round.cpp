@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

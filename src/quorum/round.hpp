@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class ballot;
 class round;

@@ -3,7 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 /// Awaits an operation and returns what it completes with, its error too, instead of throwing.
 inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void context_guard::watch(boost::asio::any_io_executor const& executor, std::shared_ptr<guest_of_context> const& guest, strand const& s)
 {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// What refers to something in an execution context, and may outlive it.
 class guest_of_context {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// Adds to a counter that only the strand writes, so that a plain addition is enough.
 template <class T>

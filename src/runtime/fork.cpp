@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

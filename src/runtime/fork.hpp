@@ -1,6 +1,6 @@
 #pragma once
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// Differs between a process and its forks: what the one holds, the other does not. Any thread; reads one number.
 unsigned process_life() noexcept;

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 template <class Signature>
 class inline_function;

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 void log_to_stderr(log_level level, std::string_view line) noexcept
 {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** A user's log function that can be used from anywhere on the strand.
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace testing {
 

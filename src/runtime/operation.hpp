@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// Whether a cancellation of @p type may end an operation that has had an effect already.
 inline bool may_leave_traces(asio::cancellation_type type) noexcept

@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void operations::enter(operation& o)
 {

@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The operations of one manager that are under way. On the strand, except where it says otherwise.
 class operations {

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "runtime/runtime.hpp"
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void runtime::set(alarm& a, clock::time_point at)
 {

@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace asio = boost::asio;
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 namespace {
 

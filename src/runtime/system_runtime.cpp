@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 clock::time_point clock::now() noexcept
 {

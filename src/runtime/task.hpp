@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** What an operation does, as a coroutine: it begins when it is awaited, and waits for other tasks or for whoever holds
     the @ref suspended task.

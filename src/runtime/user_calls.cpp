@@ -3,7 +3,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 void user_calls::put(std::function<void()> call)
 {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** Calls of functions of the user's that nobody waits for, in their order.
 

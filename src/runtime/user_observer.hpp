@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// The observer of the config, if there is one. On the strand.
 class user_observer {

@@ -13,7 +13,7 @@
 
 #include <array>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 namespace {
 

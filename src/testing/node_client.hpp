@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 using namespace std::chrono_literals;
 using kind = node_command::kind;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 namespace {
 

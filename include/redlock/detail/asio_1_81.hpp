@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 template <class Executor>
 class basic_lock;

@@ -32,7 +32,7 @@
 #include <utility>
 #include <variant>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace detail {
 

@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock {
+namespace redlock::inline v0 {
 
 namespace asio = boost::asio;
 

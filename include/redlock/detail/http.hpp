@@ -26,7 +26,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 inline constexpr auto as_tuple_awaitable = asio::as_tuple(asio::use_awaitable);
 

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 class manager_state;
 class scope_state;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /** Memory that is given back is used again, last in, first out: operations come in waves, and what malloc keeps at hand
     for each size is a handful. Each thread keeps up to 16 MiB, for thousands of operations at a time; what is larger than

@@ -5,7 +5,7 @@
 #include <concepts>
 #include <utility>
 
-namespace redlock::detail {
+namespace redlock::inline v0::detail {
 
 /// What an acquisition is for: all of some resources, or any one of them.
 struct selection {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace redlock::testing {
+namespace redlock::inline v0::testing {
 
 /// A kind of nodes, as @ref node_cases needs it.
 struct node_kind {
