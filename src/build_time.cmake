@@ -50,6 +50,9 @@ set(headers
     <list> <map> <memory> <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <tuple>
     <unordered_map> <utility> <variant> <vector>)
 redlock_make_headers(redlock_headers "" "" ${headers})
+if(BUILD_SHARED_LIBS AND TARGET redlock_headers)
+    set_target_properties(redlock_headers PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endif()
 # Tools have a set with the parser of options and JSON, and test programs one with Boost.Test as well. In the presets for tests neither
 # is optimised.
 if(REDLOCK_BUILD_TOOLS OR REDLOCK_BUILD_TESTS)

@@ -26,6 +26,7 @@ install(FILES ${PROJECT_BINARY_DIR}/redlock-config.cmake ${PROJECT_BINARY_DIR}/r
     src/find_mariadb.cmake src/find_zookeeper.cmake
     DESTINATION ${package_dir})
 include(src/pkgconfig.cmake)
+include(src/sbom.cmake)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/shop.png DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY docs/examples docs/monitoring docs/sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs PATTERN "*.cmake" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)

@@ -19,7 +19,8 @@ function(redlock_store name found library)  # SOURCE…
     add_library(redlock_${name} ${ARGN} $<TARGET_OBJECTS:redlock_names>)
     add_library(redlock::${name} ALIAS redlock_${name})
     target_link_libraries(redlock_${name} PUBLIC redlock
-        PRIVATE $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings> $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
+        PRIVATE ${redlock_client_of_${name}} $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings>
+            $<BUILD_INTERFACE:$<$<BOOL:${REDLOCK_COMPILED_ASIO}>:redlock_asio>>)
     target_include_directories(redlock_${name} PRIVATE src)
     redlock_headers_of(redlock_${name} include/redlock/${name}.hpp)
     target_compile_options(redlock_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)  # as in redlock_warnings
@@ -30,11 +31,21 @@ function(redlock_store name found library)  # SOURCE…
         CXX_VISIBILITY_PRESET hidden
         VISIBILITY_INLINES_HIDDEN ON)
     redlock_precompile(redlock_${name} redlock_headers)
+    redlock_whole(redlock_${name} ${ARGN})
+    if(BUILD_SHARED_LIBS)
+        target_link_libraries(redlock_${name}_whole INTERFACE redlock_whole ${redlock_client_of_${name}})
+    endif()
     if(NOT REDLOCK_INSTALL AND NOT REDLOCK_BUILD_TESTS AND NOT REDLOCK_BUILD_TOOLS)
         set_target_properties(redlock_${name} PROPERTIES EXCLUDE_FROM_ALL ON)  # part of another build, which links it if it wants it
     endif()
     set(redlock_stores ${redlock_stores} ${name} PARENT_SCOPE)
 endfunction()
+
+# The targets of client libraries.
+set(redlock_client_of_postgresql PostgreSQL::PostgreSQL)
+set(redlock_client_of_mysql MariaDB::client)
+set(redlock_client_of_etcd OpenSSL::SSL OpenSSL::Crypto)
+set(redlock_client_of_zookeeper ZooKeeper::client)
 
 # What databases share, and what stores with leases or sessions share.
 redlock_objects(redlock_sql src/sql/connections.cpp src/sql/database_node.cpp src/sql/watches.cpp)
@@ -55,9 +66,6 @@ redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libp
     src/postgresql/statements.cpp
     $<TARGET_OBJECTS:redlock_sql>
     ${PROJECT_BINARY_DIR}/postgresql_schema.cpp)
-if(TARGET redlock_postgresql)
-    target_link_libraries(redlock_postgresql PRIVATE PostgreSQL::PostgreSQL)
-endif()
 
 redlock_store(etcd TRUE ""
     src/etcd/address.cpp
@@ -74,9 +82,6 @@ redlock_store(etcd TRUE ""
     src/etcd/transaction.cpp
     src/etcd/watches.cpp
     $<TARGET_OBJECTS:redlock_boost_json> $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_leases>)
-if(TARGET redlock_etcd)
-    target_link_libraries(redlock_etcd PRIVATE OpenSSL::SSL OpenSSL::Crypto)
-endif()
 
 include(src/find_mariadb.cmake)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql redlock_mysql_schema)
@@ -91,9 +96,6 @@ redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian
     src/mysql/statements.cpp
     $<TARGET_OBJECTS:redlock_sql>
     ${PROJECT_BINARY_DIR}/mysql_schema.cpp)
-if(TARGET redlock_mysql)
-    target_link_libraries(redlock_mysql PRIVATE MariaDB::client)
-endif()
 
 include(src/find_zookeeper.cmake)
 redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
@@ -110,16 +112,13 @@ redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer 
     src/zookeeper/zookeeper.cpp
     src/zookeeper/zookeeper_node.cpp
     $<TARGET_OBJECTS:redlock_leases>)
-if(TARGET redlock_zookeeper)
-    target_link_libraries(redlock_zookeeper PRIVATE ZooKeeper::client)
-endif()
 
 # Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
 function(redlock_link_stores target file)
     foreach(store IN LISTS redlock_stores)
         string(TOUPPER REDLOCK_HAS_${store} has)
         set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${has})
-        target_link_libraries(${target} PRIVATE redlock_${store})
+        target_link_libraries(${target} PRIVATE redlock_${store}_whole)
     endforeach()
     set_property(SOURCE ${file} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -45,6 +45,11 @@ private:
 
 /// The handles that a scope has on one lock, wherever they were moved. They know the scope, which outlives its user's.
 struct scope_share {
+    explicit scope_share(std::shared_ptr<scope_state> s)
+        : scope(std::move(s))
+    {
+    }
+
     std::shared_ptr<scope_state> const scope;
     handle_count handles;
 };

@@ -189,7 +189,7 @@ void address_search::try_next()
     }
     auto& a = attempts_[begun_++];
     auto const self = shared_from_this();
-    auto& t = trials_.emplace_back(socket(strand_), timer(strand_, limit_));
+    auto& t = trials_.emplace_back(trial{socket(strand_), timer(strand_, limit_)});
     t.connection.async_connect(a.to, [self, &a, &t](error_code ec) {
         t.limit.cancel();
         self->tried(a, ec);
