@@ -97,7 +97,7 @@ std::string command_line::help_text() const
     text += fmt::format("\n\n{}\n", paragraph(get_description(), 0));
     bool times = false;
     auto groups = get_groups();
-    std::ranges::stable_partition(groups, [](auto const& g) { return g == own_group; });
+    std::stable_partition(groups.begin(), groups.end(), [](auto const& g) { return g == own_group; });
     for (auto const& group : groups) {
         auto const options = get_options([&](CLI::Option const* o) { return o->nonpositional() && o->get_group() == group; });
         if (!options.empty())

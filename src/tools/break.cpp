@@ -58,7 +58,7 @@ std::vector<std::string> seen_in(lock_answer const& seen)
     if (tokens.empty())
         tokens.emplace_back();  // shared by nobody that a node can name: it is nobody's then, and goes
     std::ranges::sort(tokens);
-    tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     return tokens;
 }
 
