@@ -112,7 +112,8 @@ struct ticket_arguments {
 
     void add_to(command_line& line)
     {
-        line.add_option("KEY TOKEN", words, "")->required()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        line.set_operands("KEY… TOKEN");
+        line.add_option("KEY", words, "")->required()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
         line.add_flag("--shared,-s", shared, "the lock was acquired with --shared");
     }
 

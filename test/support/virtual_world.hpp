@@ -152,7 +152,7 @@ public:
             throw std::system_error(EIO, std::generic_category());
         if (world_.random_until > 0)
             --world_.random_until;
-        auto const next = [this] {  // splitmix64
+        auto const next = [] {  // splitmix64
             auto z = seed_ += 0x9e3779b97f4a7c15;
             z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
             z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
