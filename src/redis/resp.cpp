@@ -37,20 +37,46 @@ kind const* kind_of(char mark)
     return found == kinds.end() ? nullptr : &*found;
 }
 
-bool is_integer(std::string_view text)
+// How many digits there are at the front of @p text, which loses them.
+std::size_t take_digits(std::string_view& text)
+{
+    auto const count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+}
+
+void take_sign(std::string_view& text)
 {
     if (text.starts_with('-') || text.starts_with('+'))
         text.remove_prefix(1);
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+bool is_integer(std::string_view text)
+{
+    take_sign(text);
+    return take_digits(text) > 0 && text.empty();
+}
+
+// std::from_chars for real numbers is missing in libc++ before 20; only the form counts here.
 bool is_real(std::string_view text)
 {
-    double value = 0;
-    if (text.starts_with('+') && !text.starts_with("+-"))
+    take_sign(text);
+    if (text == "inf" || text == "nan")
+        return true;
+    auto digits = take_digits(text);
+    if (text.starts_with('.')) {
         text.remove_prefix(1);
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return ec != std::errc::invalid_argument && end == text.data() + text.size();
+        digits += take_digits(text);
+    }
+    if (digits == 0)
+        return false;
+    if (text.starts_with('e') || text.starts_with('E')) {
+        text.remove_prefix(1);
+        take_sign(text);
+        if (take_digits(text) == 0)
+            return false;
+    }
+    return text.empty();
 }
 
 // Whether a value of type @p t may be written so.

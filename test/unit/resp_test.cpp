@@ -167,6 +167,7 @@ std::string const malformed_replies[] = {
     // Lines.
     ":\r\n", ":-\r\n", ":1.5\r\n", ":12x\r\n", ":0x1\r\n", ": 1\r\n", ":" + repeat_bytes(21, "1") + "\r\n", "_x\r\n",
     "#\r\n", "#x\r\n", "#tt\r\n", "#T\r\n", ",\r\n", ",1,5\r\n", ",+-1\r\n", ",++1\r\n", ",x\r\n", ",1x\r\n",
+    ",.\r\n", ",1e\r\n", ",1e+\r\n", ",1.2.3\r\n", ",-\r\n", ",e5\r\n",
     ",0x10\r\n", "(\r\n", "(1.5\r\n", "(-\r\n", "+a\rb\r\n", "+ab\n", "+ab\r\r\n",
     "+" + repeat_bytes(33, "x") + "\r\n", "+" + repeat_bytes(99, "x"), "-" + repeat_bytes(33, "x") + "\r\n",
     // No replies at all.
