@@ -3,8 +3,12 @@
 #include "core/fencing.hpp"
 
 #include <charconv>
+#include <locale>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <version>
 
 namespace redlock::redis {
 
@@ -28,6 +32,15 @@ bool read_number(std::string_view digits, T& to)
     auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
     return ec == std::errc() && end == digits.data() + digits.size();
 }
+
+#if !defined(__cpp_lib_to_chars)  // libc++ before 20 reads no real numbers with from_chars
+bool read_number(std::string_view digits, double& to)
+{
+    std::istringstream in{std::string(digits)};
+    in.imbue(std::locale::classic());
+    return (in >> std::noskipws >> to) && in.eof();
+}
+#endif
 
 node_reply interpret_set(reply const& r)
 {
