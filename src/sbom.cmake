@@ -2,8 +2,10 @@
 # time in it is SOURCE_DATE_EPOCH if that is set, so that a build can be reproduced.
 
 get_target_property(folder Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
-list(GET folder 0 folder)
 set(boost_version NOASSERTION)
+if(folder)
+    list(GET folder 0 folder)
+endif()
 if(EXISTS "${folder}/boost/version.hpp")
     file(STRINGS "${folder}/boost/version.hpp" boost_version REGEX "define BOOST_LIB_VERSION")
     string(REGEX REPLACE ".*\"(.*)\".*" "\\1" boost_version "${boost_version}")

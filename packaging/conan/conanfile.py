@@ -1,6 +1,7 @@
 # Conan 2 recipe. It packages the checkout that it lies in:
 #   conan create packaging/conan --build=missing [-o "redlock/*:postgresql=True"]
-# Conan Center's zookeeper client does not exist; the store zookeeper is left out here.
+# Conan Center has no client of ZooKeeper, and builds that of MariaDB under another name than src/find_mariadb.cmake looks
+# for, so these stores are left out.
 import os
 import re
 
@@ -24,10 +25,8 @@ class Redlock(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "postgresql": [True, False],
-        "mysql": [True, False],
     }
-    default_options = {"shared": False, "fPIC": True, "postgresql": False, "mysql": False}
-    implements = ["auto_shared_fpic"]
+    default_options = {"shared": False, "fPIC": True, "postgresql": False}
 
     @property
     def _root(self):
@@ -38,11 +37,14 @@ class Redlock(ConanFile):
         self.version = re.search(r'VERSION_STRING "(.*)"', header).group(1)
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "*.md", "include/*", "src/*", "docs/*", "bench/CMakeLists.txt"):
-            copy(self, pattern, self._root, self.export_sources_folder)
+        pages = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+        for pattern in ("CMakeLists.txt", "LICENSE", *pages, "include/*", "src/*", "docs/*"):
+            copy(self, pattern, self._root, self.export_sources_folder, excludes=("build/*", ".deps/*", ".cache/*"))
 
     def configure(self):
         self.options["fmt"].header_only = True
+        if self.options.shared:
+            self.options.rm_safe("fPIC")
 
     def layout(self):
         cmake_layout(self)
@@ -54,8 +56,6 @@ class Redlock(ConanFile):
         self.requires("fmt/[>=9 <13]", visible=False)
         if self.options.postgresql:
             self.requires("libpq/[>=14]")
-        if self.options.mysql:
-            self.requires("mariadb-connector-c/[>=3.3]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -68,7 +68,7 @@ class Redlock(ConanFile):
         tools.variables["REDLOCK_BUILD_TOOLS"] = False
         tools.variables["REDLOCK_INSTALL"] = True
         tools.variables["REDLOCK_POSTGRESQL"] = "ON" if self.options.postgresql else "OFF"
-        tools.variables["REDLOCK_MYSQL"] = "ON" if self.options.mysql else "OFF"
+        tools.variables["REDLOCK_MYSQL"] = "OFF"
         tools.variables["REDLOCK_ZOOKEEPER"] = "OFF"
         tools.variables["REDLOCK_BOOST_INCLUDE_DIR"] = self.dependencies["boost"].cpp_info.includedirs[0]
         tools.generate()
@@ -88,15 +88,13 @@ class Redlock(ConanFile):
         stores = ["etcd"]
         if self.options.postgresql:
             stores.append("postgresql")
-        if self.options.mysql:
-            stores.append("mysql")
         core = self.cpp_info.components["redlock"]
         core.libs = ["redlock"]
         core.requires = ["boost::headers", "openssl::openssl", "fmt::fmt"]
         core.system_libs = ["pthread"]
         core.set_property("cmake_target_name", "redlock::redlock")
         core.set_property("pkg_config_name", "redlock")
-        clients = {"postgresql": ["libpq::libpq"], "mysql": ["mariadb-connector-c::mariadb-connector-c"]}
+        clients = {"postgresql": ["libpq::libpq"]}
         for name in stores + ["testing"]:
             component = self.cpp_info.components[name]
             component.libs = [f"redlock_{name}"]

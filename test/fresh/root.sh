@@ -1,5 +1,5 @@
 # Scratch roots of Debian releases. Scripts source this file; it needs root, and a machine with a Debian archive.
-# What runs in a root and what is mounted into it ends with the script, however the script ends.
+# What runs in a root and what is mounted into it is gone when the script is, however the script ends.
 
 # Makes the smallest Debian RELEASE in the folder ROOT. Downloaded packages are kept beside it, in `packages`.
 make_root() {  # RELEASE ROOT
@@ -34,7 +34,7 @@ enter_root() {  # ROOT COMMAND
     local environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}") name
     for name in http_proxy https_proxy no_proxy; do [ -z "${!name:-}" ] || environment+=("$name=${!name}"); done
     # Mounts and processes of its own: both are gone when the shell is.
-    ROOT=$1 exec unshare --mount --propagation private --pid --fork --kill-child bash -euc '
+    ROOT=$1 exec setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child bash -euc '
         mkdir -p "$ROOT/redlock"
         mount -t proc proc "$ROOT/proc"
         mount --rbind /dev "$ROOT/dev"

@@ -1,11 +1,11 @@
 # An overlay port, which builds the checkout that it lies in:
-#   vcpkg install redlock[postgresql] --overlay-ports=packaging/vcpkg
-# vcpkg has no client of ZooKeeper, so that store is left out.
+#   vcpkg install redlock[postgresql] --overlay-ports=packaging/vcpkg --no-binarycaching
+# With binary caching, vcpkg would not see that the sources have changed. vcpkg has no client of ZooKeeper, and installs
+# that of MariaDB in other places than src/find_mariadb.cmake looks, so these stores are left out.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS options
     FEATURES
-        mysql REDLOCK_MYSQL
         postgresql REDLOCK_POSTGRESQL
         tools REDLOCK_BUILD_TOOLS)
 
@@ -15,6 +15,7 @@ vcpkg_cmake_configure(
         ${options}
         -DREDLOCK_BUILD_TESTS=OFF
         -DREDLOCK_INSTALL=ON
+        -DREDLOCK_MYSQL=OFF
         -DREDLOCK_ZOOKEEPER=OFF
         -DCMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON)
 vcpkg_cmake_install()
