@@ -6,9 +6,9 @@
 */
 
 #define REDLOCK_VERSION_MAJOR 0
-#define REDLOCK_VERSION_MINOR 1
+#define REDLOCK_VERSION_MINOR 2
 #define REDLOCK_VERSION_PATCH 0
-#define REDLOCK_VERSION_STRING "0.1.0"
+#define REDLOCK_VERSION_STRING "0.2.0"
 
 /// The number in `libredlock.so.0` and in the inline namespace `redlock::v0`. It increases with each release that breaks
 /// programs which are not compiled again.
