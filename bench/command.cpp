@@ -22,7 +22,7 @@ using words = std::vector<std::string>;
 std::string tool()
 {
     auto const here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    for (auto const* where : {"redlock", "../src/tools/redlock"}) {
+    for (auto const* where : {"redlock", "../src/cli/redlock"}) {
         if (std::filesystem::exists(here / where))
             return (here / where).lexically_normal();
     }

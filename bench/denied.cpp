@@ -2,7 +2,7 @@
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"
-#include "redis/reply.hpp"
+#include "stores/redis/reply.hpp"
 #include "testbed/plain_client.hpp"
 
 #include <fmt/format.h>

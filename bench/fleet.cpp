@@ -1,6 +1,7 @@
 #include "fleet.hpp"
 
-#include "redis/reply.hpp"
+#include "net/secrets.hpp"
+#include "stores/redis/reply.hpp"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/url.hpp"
+#include "net/url.hpp"
 #include "testbed/local_server.hpp"
 #include "testbed/plain_client.hpp"
 

@@ -3,7 +3,7 @@
 #include "fleet.hpp"
 #include "interrupt.hpp"
 #include "processor.hpp"
-#include "redis/scripts.hpp"
+#include "stores/redis/scripts.hpp"
 
 #include <fmt/format.h>
 

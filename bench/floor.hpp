@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/url.hpp"
+#include "net/url.hpp"
 #include "sample.hpp"
 
 #include <chrono>

@@ -1,10 +1,10 @@
 #include "options.hpp"
 
+#include "cli/node_urls.hpp"
+#include "cli/option_parser.hpp"
+#include "net/url.hpp"
 #include "scenarios.hpp"
-#include "redis/url.hpp"
-#include "testbed/command_line.hpp"
 #include "testbed/local_server.hpp"
-#include "testbed/node_urls.hpp"
 
 #include <fmt/format.h>
 
@@ -46,16 +46,16 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   orders       redlock_shop, whose orders hold a lock for their item; its floor has none  (64 clients, and 1)
   scale        1 to 9 nodes, 1 to 10000 clients)";
 
-void check(testbed::command_line const& line, options const& o)
+void check(cli::option_parser const& line, options const& o)
 {
     auto const known = scenario_names();
     for (auto const& name : o.scenarios) {
         if (std::ranges::find(known, name) == known.end())
-            line.refuse(fmt::format("there is no scenario \"{}\"; --help lists them", testbed::without_urls(name)));
+            line.refuse(fmt::format("there is no scenario \"{}\"; --help lists them", cli::without_urls(name)));
     }
     if (!o.plot.empty() && !o.plot.ends_with(".svg"))
         line.refuse(fmt::format("--plot is \"{}\", but must be the name of a file that ends in .svg",
-                                testbed::without_urls(o.plot)));
+                                cli::without_urls(o.plot)));
     if (o.count % 2 == 0)
         line.refuse(fmt::format("--count is {}, but should be odd: {} nodes survive no more failures than {}", o.count, o.count, o.count - 1));
 }
@@ -68,7 +68,7 @@ options parse(std::vector<std::string> arguments)
     o.server = testbed::server_program();
     std::chrono::microseconds hold = 1ms;
     std::pair<std::string, std::string> compared;
-    testbed::command_line line("redlock_bench", about);
+    cli::option_parser line("redlock_bench", about);
     line.add_option("SCENARIO", o.scenarios)->take_all();
 
     line.option_defaults()->group("What is measured");
@@ -99,7 +99,7 @@ options parse(std::vector<std::string> arguments)
     if (line.count("--hold") > 0)
         o.hold = hold;
     if (o.nodes.empty() && line.count("--count") == 0 && line.count("--server") == 0)
-        o.nodes = testbed::urls_in_environment();
+        o.nodes = cli::urls_in_environment();
     std::ranges::sort(o.pin);
     o.pin.erase(std::unique(o.pin.begin(), o.pin.end()), o.pin.end());
     if (std::ranges::find(o.scenarios, "all") != o.scenarios.end())
@@ -125,7 +125,7 @@ std::string command_line(std::vector<std::string> const& arguments)
             continue;
         }
         auto separator = "";
-        for (auto const& u : testbed::split_urls(rest)) {
+        for (auto const& u : cli::split_urls(rest)) {
             auto const address = redis::parse_url(u);
             line += std::exchange(separator, ",") + (address.wrong.empty() ? address.name() : "…");
         }

@@ -29,7 +29,7 @@ struct options {
 /// What is written into results: the command, without users and passwords.
 std::string command_line(std::vector<std::string> const& arguments);
 
-/// @throws testbed::early_exit
+/// @throws cli::early_exit
 options parse(std::vector<std::string> arguments);
 
 }  // namespace redlock::bench

@@ -1,15 +1,15 @@
 // How fast the library is, as a ratio to what the same commands cost at the least, measured in the same run.
 
+#include "cli/early_exit.hpp"
+#include "fleet.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
 #include "output/csv.hpp"
 #include "output/json.hpp"
 #include "output/plot.hpp"
 #include "output/table.hpp"
-#include "interrupt.hpp"
-#include "options.hpp"
 #include "processor.hpp"
-#include "fleet.hpp"
 #include "scenarios.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
@@ -115,7 +115,7 @@ int main(int argc, char** argv)
     try {
         auto const o = parse(arguments);
         return o.before.empty() ? bench(o, command_line(arguments)) : compare(o);
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     } catch (interrupted const&) {
         show("");

@@ -17,7 +17,7 @@ foreach(store IN LISTS redlock_stores)
     install(EXPORT redlock-${store} NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-${store}-targets.cmake)
 endforeach()
 foreach(store postgresql mysql)
-    install(FILES src/${store}/schema.sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/sql RENAME locks_${store}.sql)
+    install(FILES src/stores/${store}/schema.sql DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/sql RENAME locks_${store}.sql)
 endforeach()
 configure_package_config_file(src/redlock-config.cmake.in ${PROJECT_BINARY_DIR}/redlock-config.cmake
     INSTALL_DESTINATION ${package_dir})

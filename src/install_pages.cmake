@@ -9,7 +9,7 @@ file(GLOB all RELATIVE ${source} ${source}/README.md ${source}/CHANGELOG.md ${so
 foreach(page IN LISTS all)
     file(READ ${source}/${page} text)
     string(REPLACE "](../include/" "](../${up}/" text "${text}")
-    string(REGEX REPLACE "\\]\\(\\.\\./src/([a-z]+)/schema\\.sql" "](sql/locks_\\1.sql" text "${text}")
+    string(REGEX REPLACE "\\]\\(\\.\\./src/stores/([a-z]+)/schema\\.sql" "](sql/locks_\\1.sql" text "${text}")
     string(REPLACE "](include/" "](${up}/" text "${text}")
     file(WRITE "${to}/${page}" "${text}")
     message(STATUS "Installing: ${to}/${page}")

@@ -2,7 +2,7 @@
 
 set(redlock_stores "")
 
-function(redlock_store name found library)  # SOURCE…
+function(redlock_store name found library)  # OBJECT…
     string(TOUPPER ${name} option)
     set(REDLOCK_${option} AUTO CACHE STRING "Build redlock::${name}: ON, OFF, or AUTO, which is if its client library is found")
     set_property(CACHE REDLOCK_${option} PROPERTY STRINGS AUTO ON OFF)
@@ -16,7 +16,15 @@ function(redlock_store name found library)  # SOURCE…
         endif()
         message(FATAL_ERROR "redlock::${name} needs ${library}, which was not found; install it, or leave REDLOCK_${option} at AUTO")
     endif()
-    add_library(redlock_${name} ${ARGN} $<TARGET_OBJECTS:redlock_names>)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/stores/${name}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "/boost_json\\.cpp$")
+    if(EXISTS ${PROJECT_SOURCE_DIR}/src/stores/${name}/schema.sql)
+        file(READ ${PROJECT_SOURCE_DIR}/src/stores/${name}/schema.sql schema)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/stores/${name}/schema.sql)
+        configure_file(src/stores/${name}/schema.cpp.in ${PROJECT_BINARY_DIR}/${name}_schema.cpp @ONLY)
+        list(APPEND sources ${PROJECT_BINARY_DIR}/${name}_schema.cpp)
+    endif()
+    add_library(redlock_${name} ${sources} ${ARGN} $<TARGET_OBJECTS:redlock_names>)
     add_library(redlock::${name} ALIAS redlock_${name})
     target_link_libraries(redlock_${name} PUBLIC redlock
         PRIVATE ${redlock_client_of_${name}} $<BUILD_INTERFACE:${REDLOCK_FMT}> $<BUILD_INTERFACE:redlock_warnings>
@@ -47,71 +55,21 @@ set(redlock_client_of_mysql MariaDB::client)
 set(redlock_client_of_etcd OpenSSL::SSL OpenSSL::Crypto)
 set(redlock_client_of_zookeeper ZooKeeper::client)
 
-# What databases share, and what stores with leases or sessions share.
-redlock_objects(redlock_sql src/sql/connections.cpp src/sql/database_node.cpp src/sql/watches.cpp)
-redlock_objects(redlock_boost_json src/etcd/boost_json.cpp)
-redlock_objects(redlock_leases src/leases/deletions.cpp src/leases/expiries.cpp src/leases/location.cpp)
+# What these stores share.
+redlock_objects(redlock_boost_json src/stores/etcd/boost_json.cpp)
+file(GLOB kit CONFIGURE_DEPENDS src/stores/kit/*.cpp)
+redlock_objects(redlock_kit ${kit})
 
 find_package(PostgreSQL 14 QUIET)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql redlock_postgresql_schema)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.sql)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/postgresql/schema.cpp.in ${PROJECT_BINARY_DIR}/postgresql_schema.cpp @ONLY)
-redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libpq-dev)"
-    src/postgresql/address.cpp
-    src/postgresql/greeting.cpp
-    src/postgresql/hosts.cpp
-    src/postgresql/parameters.cpp
-    src/postgresql/postgresql.cpp
-    src/postgresql/session.cpp
-    src/postgresql/statements.cpp
-    $<TARGET_OBJECTS:redlock_sql>
-    ${PROJECT_BINARY_DIR}/postgresql_schema.cpp)
+redlock_store(postgresql "${PostgreSQL_FOUND}" "libpq 14 or newer (Debian's libpq-dev)" $<TARGET_OBJECTS:redlock_kit>)
 
-redlock_store(etcd TRUE ""
-    src/etcd/address.cpp
-    src/etcd/channel.cpp
-    src/etcd/etcd.cpp
-    src/etcd/etcd_node.cpp
-    src/etcd/json.cpp
-    src/etcd/layout.cpp
-    src/etcd/link.cpp
-    src/etcd/move.cpp
-    src/etcd/outbox.cpp
-    src/etcd/refusal.cpp
-    src/etcd/session.cpp
-    src/etcd/transaction.cpp
-    src/etcd/watches.cpp
-    $<TARGET_OBJECTS:redlock_boost_json> $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_leases>)
+redlock_store(etcd TRUE "" $<TARGET_OBJECTS:redlock_boost_json> $<TARGET_OBJECTS:redlock_tls> $<TARGET_OBJECTS:redlock_kit>)
 
 include(src/find_mariadb.cmake)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql redlock_mysql_schema)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/mysql/schema.sql)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/mysql/schema.cpp.in ${PROJECT_BINARY_DIR}/mysql_schema.cpp @ONLY)
-redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian's libmariadb-dev)"
-    src/mysql/address.cpp
-    src/mysql/client.cpp
-    src/mysql/greeting.cpp
-    src/mysql/mysql.cpp
-    src/mysql/session.cpp
-    src/mysql/statements.cpp
-    $<TARGET_OBJECTS:redlock_sql>
-    ${PROJECT_BINARY_DIR}/mysql_schema.cpp)
+redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian's libmariadb-dev)" $<TARGET_OBJECTS:redlock_kit>)
 
 include(src/find_zookeeper.cmake)
-redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)"
-    src/zookeeper/acquire.cpp
-    src/zookeeper/address.cpp
-    src/zookeeper/client.cpp
-    src/zookeeper/errand.cpp
-    src/zookeeper/greeting.cpp
-    src/zookeeper/layout.cpp
-    src/zookeeper/link.cpp
-    src/zookeeper/refusal.cpp
-    src/zookeeper/requests.cpp
-    src/zookeeper/waiting.cpp
-    src/zookeeper/zookeeper.cpp
-    src/zookeeper/zookeeper_node.cpp
-    $<TARGET_OBJECTS:redlock_leases>)
+redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)" $<TARGET_OBJECTS:redlock_kit>)
 
 # Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
 function(redlock_link_stores target file)

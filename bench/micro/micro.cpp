@@ -3,13 +3,13 @@
 #include "micro/micro.hpp"
 
 #include "core/backoff.hpp"
-#include "locks/check.hpp"
 #include "core/key.hpp"
 #include "core/quorum.hpp"
 #include "core/schedule.hpp"
 #include "core/validity.hpp"
-#include "redis/reply.hpp"
-#include "redis/url.hpp"
+#include "locks/check.hpp"
+#include "net/url.hpp"
+#include "stores/redis/reply.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>

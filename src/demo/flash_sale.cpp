@@ -1,5 +1,6 @@
 // A flash sale in five acts: what goes wrong without a lock, and what stays right with it while things fail.
 
+#include "cli/early_exit.hpp"
 #include "demo/act.hpp"
 #include "demo/options.hpp"
 #include "demo/orders.hpp"
@@ -7,7 +8,6 @@
 #include "demo/servers.hpp"
 #include "demo/signals.hpp"
 #include "demo/stores.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
@@ -266,7 +266,7 @@ int main(int argc, char** argv)
         auto const o = parse({argv + 1, argv + argc});
         hold_back_signals();
         return run(o);
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     }
 }

@@ -1,6 +1,6 @@
 #include "demo/options.hpp"
 
-#include "testbed/command_line.hpp"
+#include "cli/option_parser.hpp"
 #include "testbed/local_server.hpp"
 
 #include <utility>
@@ -25,7 +25,7 @@ options parse(std::vector<std::string> arguments)
 {
     options o;
     o.server = testbed::server_program();
-    testbed::command_line line("redlock_demo", about, notes);
+    cli::option_parser line("redlock_demo", about, notes);
     line.add_number("--stock", o.stock, 1, 100'000, "hair dryers");
     line.add_number("--buyers", o.buyers, 2, 100'000, "coroutines, half of them in each process");
     line.add_number("--act", o.act, 0, 5, "only this one; 0: all");

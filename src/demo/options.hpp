@@ -15,7 +15,7 @@ struct options {
     bool stores = false;
 };
 
-/// @throws testbed::early_exit
+/// @throws cli::early_exit
 options parse(std::vector<std::string> arguments);
 
 }  // namespace redlock::demo

@@ -1,10 +1,10 @@
 #include <redlock/lock_manager.hpp>
 
 #include "locks/check.hpp"
-#include "runtime/log.hpp"
-#include "make_node.hpp"
 #include "locks/manager_state.hpp"
+#include "runtime/log.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "stores/make_node.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>

@@ -1,7 +1,5 @@
 #include "testbed/proxy.hpp"
 
-#include "testbed/proxy_connection.hpp"
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -52,14 +50,14 @@ std::int64_t one_way(std::chrono::microseconds rtt)
 
 proxy::proxy(std::vector<target> const& targets)
 {
-    auto const bytes = std::max<std::size_t>(targets.size(), 1) * sizeof(conditions);
+    auto const bytes = std::max<std::size_t>(targets.size(), 1) * sizeof(proxy_conditions);
     void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         failure("no shared memory", std::strerror(errno));
-    conditions_.reset(static_cast<conditions*>(memory), [bytes](conditions* w) { ::munmap(w, bytes); });
+    conditions_.reset(static_cast<proxy_conditions*>(memory), [bytes](proxy_conditions* w) { ::munmap(w, bytes); });
     asio::io_context passing;
     for (auto const& t : targets) {
-        auto* const now = ::new (conditions_.get() + ways_.size()) conditions;
+        auto* const now = ::new (conditions_.get() + ways_.size()) proxy_conditions;
         now->one_way_ns = one_way(t.rtt);
         tcp::acceptor a(passing, {asio::ip::address_v4::loopback(), 0});
         auto const port = a.local_endpoint().port();
@@ -94,7 +92,7 @@ void proxy::serve()
             for (;;) {
                 auto [ec, client] = co_await a.async_accept(asio::as_tuple(asio::use_awaitable));
                 if (!ec)
-                    std::make_shared<connection>(std::move(client), *w.now)->open(w.server_port);
+                    std::make_shared<proxy_connection>(std::move(client), *w.now)->open(w.server_port);
                 else if (ec != asio::error::connection_aborted)  // it was gone already
                     failure("cannot accept a connection", ec.message());
             }

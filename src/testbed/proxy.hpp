@@ -1,5 +1,7 @@
 #pragma once
 
+#include "testbed/proxy_connection.hpp"
+
 #include <boost/asio/io_context.hpp>
 
 #include <chrono>
@@ -12,17 +14,6 @@
 #include <vector>
 
 namespace redlock::testbed {
-
-/// What a proxy does to the connections that pass through it.
-enum class fault : std::uint8_t {
-    none,
-    trickle,    ///< replies come one byte at a time
-    mute,       ///< requests arrive, replies do not; what follows a lost one would make no sense, so the connection ends after it
-    half_open,  ///< nothing arrives in either direction, and nobody is told
-    reset,      ///< the connection is reset in the middle of the next reply
-    garbage,    ///< replies are followed by bytes that mean nothing
-    refuse,     ///< connections are closed as soon as they are made
-};
 
 /** Stands between clients and servers on loopback as a network would: what is sent arrives half a round trip later, if at all.
 
@@ -73,14 +64,11 @@ public:
     int connections(std::size_t i) const;
 
 private:
-    struct conditions;
-    class connection;
-
     struct way {
         std::uint16_t port;
         std::uint16_t server_port;
         int listener;
-        conditions* now;  ///< in memory that a process apart shares
+        proxy_conditions* now;  ///< in memory that a process apart shares
     };
 
     void serve();
@@ -88,7 +76,7 @@ private:
     void close_all_but_listeners() const;
 
     std::vector<way> ways_;
-    std::shared_ptr<conditions[]> conditions_;
+    std::shared_ptr<proxy_conditions[]> conditions_;
     std::unique_ptr<boost::asio::io_context> context_;  ///< not before the fork
     std::thread thread_;
     pid_t pid_ = -1;

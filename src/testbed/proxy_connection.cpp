@@ -20,12 +20,12 @@ constexpr std::size_t pending_max = 4 << 20;  // in one direction; then reading 
 
 }  // namespace
 
-proxy::connection::connection(tcp::socket client, conditions& now)
+proxy_connection::proxy_connection(tcp::socket client, proxy_conditions& now)
     : now_(now), client_(std::move(client)), server_(client_.get_executor())
 {
 }
 
-void proxy::connection::open(std::uint16_t server_port)
+void proxy_connection::open(std::uint16_t server_port)
 {
     ++now_.connections;
     if (now_.what == fault::refuse)
@@ -43,7 +43,7 @@ void proxy::connection::open(std::uint16_t server_port)
     });
 }
 
-void proxy::connection::read(lane& l)
+void proxy_connection::read(lane& l)
 {
     l.from.async_read_some(asio::buffer(l.buffer), [self = shared_from_this(), &l](error_code ec, std::size_t size) {
         if (ec)
@@ -55,7 +55,7 @@ void proxy::connection::read(lane& l)
     });
 }
 
-void proxy::connection::put(lane& l, std::string_view bytes, ending end)
+void proxy_connection::put(lane& l, std::string_view bytes, ending end)
 {
     auto due = clock::now() + std::chrono::nanoseconds(now_.one_way_ns.load(std::memory_order_relaxed));
     if (!l.pieces.empty())
@@ -66,14 +66,14 @@ void proxy::connection::put(lane& l, std::string_view bytes, ending end)
         deliver(l);
 }
 
-void proxy::connection::deliver_at(lane& l, clock::time_point at)
+void proxy_connection::deliver_at(lane& l, clock::time_point at)
 {
     l.alarm.expires_at(at);
     l.alarm.async_wait([self = shared_from_this(), &l](error_code) { self->deliver(l); });
 }
 
 /// What is due by now, if nothing holds it up; and comes again for the rest.
-void proxy::connection::deliver(lane& l)
+void proxy_connection::deliver(lane& l)
 {
     if (!client_.is_open())
         return;
@@ -105,7 +105,7 @@ void proxy::connection::deliver(lane& l)
         deliver_at(l, l.pieces.front().due);
 }
 
-void proxy::connection::write(lane& l, fault what)
+void proxy_connection::write(lane& l, fault what)
 {
     auto const half = (l.bytes.size() + 1) / 2;
     auto const size = what == fault::trickle ? 1 : what == fault::reset ? half : l.bytes.size();
@@ -131,7 +131,7 @@ void proxy::connection::write(lane& l, fault what)
     deliver(l);
 }
 
-void proxy::connection::close(bool reset)
+void proxy_connection::close(bool reset)
 {
     error_code ignored;
     for (auto* s : {&client_, &server_}) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "testbed/proxy.hpp"
-
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -17,17 +15,28 @@
 
 namespace redlock::testbed {
 
+/// What a proxy does to the connections that pass through it.
+enum class fault : std::uint8_t {
+    none,
+    trickle,    ///< replies come one byte at a time
+    mute,       ///< requests arrive, replies do not; what follows a lost one would make no sense, so the connection ends after it
+    half_open,  ///< nothing arrives in either direction, and nobody is told
+    reset,      ///< the connection is reset in the middle of the next reply
+    garbage,    ///< replies are followed by bytes that mean nothing
+    refuse,     ///< connections are closed as soon as they are made
+};
+
 /// What is done to all connections to one server, now.
-struct proxy::conditions {
+struct proxy_conditions {
     std::atomic<fault> what{fault::none};
     std::atomic<std::int64_t> one_way_ns{0};
     std::atomic<int> connections{0};
 };
 
 /// A client, a server, and what is on its way between them.
-class proxy::connection : public std::enable_shared_from_this<connection> {
+class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
 public:
-    connection(boost::asio::ip::tcp::socket client, conditions& now);
+    proxy_connection(boost::asio::ip::tcp::socket client, proxy_conditions& now);
 
     /// Until it is over.
     void open(std::uint16_t server_port);
@@ -68,7 +77,7 @@ private:
     void write(lane& l, fault what);
     void close(bool reset);
 
-    conditions& now_;
+    proxy_conditions& now_;
     tcp::socket client_, server_;
     lane requests_{client_, server_, false}, replies_{server_, client_, true};
 };

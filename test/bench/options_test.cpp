@@ -1,6 +1,6 @@
+#include "cli/early_exit.hpp"
 #include "options.hpp"
 #include "scenarios.hpp"
-#include "testbed/early_exit.hpp"
 #include "testbed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -24,7 +24,7 @@ std::string wrong(std::vector<std::string> const& arguments)
     try {
         parse(arguments);
         return "";
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.what();
     }
 }

@@ -1,12 +1,12 @@
 // Its parts, without a server.
 
-#include "etcd/address.hpp"
-#include "leases/expiries.hpp"
-#include "etcd/json.hpp"
-#include "etcd/layout.hpp"
-#include "etcd/outbox.hpp"
-#include "etcd/refusal.hpp"
-#include "etcd/watches.hpp"
+#include "stores/etcd/address.hpp"
+#include "stores/etcd/json.hpp"
+#include "stores/etcd/layout.hpp"
+#include "stores/etcd/outbox.hpp"
+#include "stores/etcd/refusal.hpp"
+#include "stores/etcd/watches.hpp"
+#include "stores/kit/expiries.hpp"
 #include "support/counted_operation.hpp"
 
 #include <redlock/error.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "etcd/etcd_node.hpp"
-#include "etcd/refusal.hpp"
+#include "stores/etcd/etcd_node.hpp"
+#include "stores/etcd/refusal.hpp"
 #include "support/etcd_gateway.hpp"
 
 #include <redlock/config.hpp>

@@ -1,6 +1,6 @@
 #include "fault/options.hpp"
 
-#include "testbed/command_line.hpp"
+#include "cli/option_parser.hpp"
 
 #include <limits>
 #include <utility>
@@ -10,7 +10,7 @@ namespace redlock::test {
 soak_options parse(std::vector<std::string> arguments)
 {
     soak_options o;
-    testbed::command_line line("redlock_soak", "Adds to counters through the lock, on real servers, while everything around fails.");
+    cli::option_parser line("redlock_soak", "Adds to counters through the lock, on real servers, while everything around fails.");
     line.add_number("--seconds", o.seconds, 1, 1'000'000, "how long");
     line.add_number("--seed", o.seed, 0, std::numeric_limits<std::uint64_t>::max(), "of the faults");
     line.add_number("--processes", o.processes, 2, 16, "that take the lock");

@@ -28,7 +28,7 @@ struct soak_options {
     bool naive_workers() const { return fencing || transfers; }
 };
 
-/// @throws testbed::early_exit
+/// @throws cli::early_exit
 soak_options parse(std::vector<std::string> arguments);
 
 }  // namespace redlock::test

@@ -6,6 +6,7 @@
 // processes ask that do not look at their locks at all. With --transfers they lock several accounts at once, and the sum
 // of all is watched; with --audit those who add up share a lock. Run with --help.
 
+#include "cli/early_exit.hpp"
 #include "fault/arbiter.hpp"
 #include "fault/faults.hpp"
 #include "fault/moving.hpp"
@@ -15,7 +16,6 @@
 #include "fault/system_under_test.hpp"
 #include "fault/transfers.hpp"
 #include "fault/worker.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <boost/interprocess/mapped_region.hpp>
@@ -101,7 +101,7 @@ int main(int argc, char** argv)
         if (o.transfers)
             return soak_transfers(o);
         return o.fencing ? soak(o).run_fencing() : soak(o).run();
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     } catch (std::exception const& e) {
         fmt::print(stderr, "redlock_soak: {}\n", e.what());

@@ -2,9 +2,10 @@
 
 #include "core/fencing.hpp"
 #include "fuzz/must.hpp"
-#include "redis/batch.hpp"
-#include "redis/encoder.hpp"
-#include "redis/reply.hpp"
+#include "stores/redis/batch.hpp"
+#include "stores/redis/encoder.hpp"
+#include "net/secrets.hpp"
+#include "stores/redis/reply.hpp"
 #include "support/inbox_reader.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Node addresses as users write them: any bytes.
 
 #include "fuzz/must.hpp"
-#include "redis/url.hpp"
+#include "net/url.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,7 @@
 // Explores every state of the protocols, and checks that each broken protocol is seen to be broken. Run with --help.
 
+#include "cli/early_exit.hpp"
+#include "cli/option_parser.hpp"
 #include "model/exclusion.hpp"
 #include "model/fencing.hpp"
 #include "model/moves.hpp"
@@ -9,8 +11,6 @@
 #include "model/shared.hpp"
 #include "model/slots.hpp"
 #include "support/stated.hpp"
-#include "testbed/command_line.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +98,7 @@ settings parse(std::vector<std::string> arguments)
 {
     settings s;
     std::string traced;
-    redlock::testbed::command_line line("redlock_model", about);
+    redlock::cli::option_parser line("redlock_model", about);
     line.add_flag("--large", s.large, "the large ones as well: 25 minutes, 2 GiB");
     line.add_text("--world", "NAME", s.only, "only this one");
     line.add_text("--trace", "NAME", traced, "only this one, and the shortest way to its violation");
@@ -130,7 +130,7 @@ int main(int argc, char** argv)
             return run(s);
         list();
         return 0;
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     } catch (std::exception const& e) {
         fmt::print(stderr, "redlock_model: {}\n", e.what());

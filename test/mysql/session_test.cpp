@@ -1,6 +1,6 @@
 // One connection by itself.
 
-#include "mysql/session.hpp"
+#include "stores/mysql/session.hpp"
 #include "support/mariadb.hpp"
 
 #include <boost/asio/io_context.hpp>

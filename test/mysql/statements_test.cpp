@@ -1,7 +1,7 @@
 // What is sent, and what errors mean; without a server.
 
-#include "mysql/address.hpp"
-#include "mysql/statements.hpp"
+#include "stores/mysql/address.hpp"
+#include "stores/mysql/statements.hpp"
 
 #include <redlock/error.hpp>
 

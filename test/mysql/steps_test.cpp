@@ -1,6 +1,6 @@
 // The procedures in the database do what the double in memory does.
 
-#include "mysql/schema.hpp"
+#include "stores/mysql/schema.hpp"
 #include "support/mariadb.hpp"
 #include "support/random_steps.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <redlock/testing/node_suite.hpp>
 
-#include "make_node.hpp"
+#include "stores/make_node.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
 #include "testbed/sentinel_set.hpp"

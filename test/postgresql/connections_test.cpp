@@ -1,6 +1,6 @@
 // What connections make of what their servers say of themselves; without a server.
 
-#include "sql/connections.hpp"
+#include "stores/kit/connections.hpp"
 #include "support/virtual_clock.hpp"
 
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 // What a database does to its users, and what these are told.
 
-#include "postgresql/schema.hpp"
+#include "stores/postgresql/schema.hpp"
 #include "support/certificates.hpp"
 #include "support/lost_tables.hpp"
 #include "support/postgres.hpp"

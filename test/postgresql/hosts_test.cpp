@@ -1,6 +1,6 @@
 // Several hosts, of which one is the primary; or more than one believe that they are.
 
-#include "postgresql/hosts.hpp"
+#include "stores/postgresql/hosts.hpp"
 #include "support/postgres.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"

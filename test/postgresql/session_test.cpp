@@ -1,6 +1,6 @@
 // One connection by itself.
 
-#include "postgresql/session.hpp"
+#include "stores/postgresql/session.hpp"
 #include "support/postgres.hpp"
 
 #include <redlock/error.hpp>

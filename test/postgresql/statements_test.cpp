@@ -1,7 +1,7 @@
 // The texts that are sent to the server. No server is needed.
 
-#include "postgresql/schema.hpp"
-#include "postgresql/statements.hpp"
+#include "stores/postgresql/schema.hpp"
+#include "stores/postgresql/statements.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // The functions in the database do what the double in memory does.
 
-#include "postgresql/schema.hpp"
+#include "stores/postgresql/schema.hpp"
 #include "support/postgres.hpp"
 #include "support/random_steps.hpp"
 

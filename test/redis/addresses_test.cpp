@@ -1,6 +1,6 @@
 // Names that have several addresses, and resolvers that do not answer. What a name means is up to the test.
 
-#include "redis/addresses.hpp"
+#include "net/addresses.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/asio/ip/tcp.hpp>

@@ -1,6 +1,6 @@
 // A cluster as one node: slots that move, masters that die, names that are apart.
 
-#include "redis/scripts.hpp"
+#include "stores/redis/scripts.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"

@@ -1,6 +1,6 @@
 // Servers that refuse, and servers that are none: each becomes a clear error of its node, and one outcome.
 
-#include "redis/scripts.hpp"
+#include "stores/redis/scripts.hpp"
 #include "support/fake_server.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"

@@ -1,5 +1,5 @@
-#include "redis/socket_link.hpp"
 #include "runtime/runtime.hpp"
+#include "stores/redis/socket_link.hpp"
 #include "support/fake_server.hpp"
 
 #include <boost/asio/io_context.hpp>

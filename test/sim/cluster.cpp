@@ -1,10 +1,10 @@
 #include "sim/cluster.hpp"
 
 #include "core/key.hpp"
-#include "etcd/etcd_node.hpp"
-#include "etcd/layout.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
+#include "stores/etcd/etcd_node.hpp"
+#include "stores/etcd/layout.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "etcd/channel.hpp"
-#include "etcd/json.hpp"
 #include "sim/server.hpp"
 #include "sim/wire.hpp"
+#include "stores/etcd/channel.hpp"
+#include "stores/etcd/json.hpp"
 #include "support/etcd_gateway.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "etcd/refusal.hpp"
 #include "sim/cluster.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
+#include "stores/etcd/refusal.hpp"
 
 #include <redlock/error.hpp>
 

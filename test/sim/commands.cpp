@@ -1,9 +1,9 @@
 #include "sim/commands.hpp"
 
 #include "core/key.hpp"
-#include "redis/scripts.hpp"
 #include "sim/server.hpp"
 #include "sim/world.hpp"
+#include "stores/redis/scripts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "redis/reply.hpp"
 #include "sim/client.hpp"
+#include "stores/redis/reply.hpp"
 
 #include <redlock/clock.hpp>
 

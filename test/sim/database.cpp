@@ -3,7 +3,7 @@
 #include "core/key.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
-#include "sql/database_node.hpp"
+#include "stores/kit/database_node.hpp"
 
 #include <redlock/error.hpp>
 

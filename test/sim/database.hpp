@@ -2,7 +2,7 @@
 
 #include "sim/server.hpp"
 #include "sim/wire.hpp"
-#include "sql/session.hpp"
+#include "stores/kit/session.hpp"
 
 #include <deque>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace redlock::sim {
 
-/** A database with a table of locks, as the functions of src/postgresql/schema.sql keep it: what is committed lasts.
+/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it: what is committed lasts.
 
     A statement waits while another transaction has one of its rows, and all behind it on its connection wait with it. A standby that is
     promoted has missed the last commits.
@@ -51,7 +51,7 @@ private:
     std::uint64_t by_ = 0;                                  ///< the backend that is at work
 };
 
-/** A connection to a database, in place of src/postgresql/session.cpp: libpq waits for sockets of its own, which nobody can put in the place of.
+/** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which nobody can put in the place of.
 
     What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all before it says that it is down.
 */

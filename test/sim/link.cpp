@@ -1,9 +1,9 @@
 #include "sim/link.hpp"
 
-#include "redis/encoder.hpp"
 #include "sim/commands.hpp"
 #include "sim/process.hpp"
 #include "sim/world.hpp"
+#include "stores/redis/encoder.hpp"
 #include "support/resp_commands.hpp"
 #include "support/resp_writer.hpp"
 

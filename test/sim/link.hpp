@@ -1,8 +1,8 @@
 #pragma once
 
-#include "redis/inbox.hpp"
-#include "redis/link.hpp"
 #include "sim/wire.hpp"
+#include "stores/redis/inbox.hpp"
+#include "stores/redis/link.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,12 +1,12 @@
 // Plays the library through many days, most of them bad, and checks what it promises. Run with --help.
 
+#include "cli/early_exit.hpp"
+#include "cli/option_parser.hpp"
 #include "sim/gallery/catalogue.hpp"
 #include "sim/gallery/exhibition.hpp"
 #include "sim/profile.hpp"
 #include "sim/world.hpp"
 #include "support/stated.hpp"
-#include "testbed/command_line.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <fmt/format.h>
 
@@ -177,7 +177,7 @@ settings parse(std::vector<std::string> arguments)
     settings s;
     std::vector<std::string> names;
     std::uint64_t only = 0;
-    redlock::testbed::command_line line("redlock_sim", about);
+    redlock::cli::option_parser line("redlock_sim", about);
     line.add_option("--profile", names, "only these conditions")->type_name("NAME")->expected(1)->take_all();
     std::string locks = std::string(name_of(lock_kind::single));
     line.add_option("--locks", locks,
@@ -246,7 +246,7 @@ int main(int argc, char** argv)
         for (auto& p : profiles())
             fmt::print("{:<12}{}; two holders: {}\n", p.name, p.about, p.exclusive ? "never" : "not excluded");
         return 0;
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     }
 }

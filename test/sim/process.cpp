@@ -2,10 +2,10 @@
 
 #include "core/key.hpp"
 #include "locks/manager_state.hpp"
-#include "redis/redis_node.hpp"
 #include "runtime/runtime.hpp"
 #include "sim/watched_node.hpp"
 #include "sim/world.hpp"
+#include "stores/redis/redis_node.hpp"
 #include "support/balance.hpp"
 
 #include <boost/asio/post.hpp>

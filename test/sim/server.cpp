@@ -1,9 +1,9 @@
 #include "sim/server.hpp"
 
-#include "redis/redis_node.hpp"
-#include "redis/url.hpp"
+#include "net/url.hpp"
 #include "sim/link.hpp"
 #include "sim/world.hpp"
+#include "stores/redis/redis_node.hpp"
 
 #include <utility>
 

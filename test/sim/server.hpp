@@ -1,7 +1,7 @@
 #pragma once
 
-#include "memory/lock_table.hpp"
 #include "sim/client.hpp"
+#include "stores/memory/lock_table.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>

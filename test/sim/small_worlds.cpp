@@ -3,12 +3,12 @@
 // broken connection or never, cancellation between any two of them, and an expiry before, at and after the other's attempt.
 // The code that decides is the one that ships.
 
-#include "memory/lock_table.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/option_parser.hpp"
+#include "stores/memory/lock_table.hpp"
 #include "support/balance.hpp"
 #include "support/stated.hpp"
 #include "support/virtual_world.hpp"
-#include "testbed/command_line.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <fmt/format.h>
@@ -449,7 +449,7 @@ void tell(std::size_t servers, std::size_t number, std::string const& wrong, pla
     fmt::print("{}\n  {}\n  once more: redlock_small_worlds --world {} {}\n", wrong, p.describe(), servers, number);
 }
 
-int play_one(testbed::command_line const& line, std::size_t servers, std::size_t number)
+int play_one(cli::option_parser const& line, std::size_t servers, std::size_t number)
 {
     auto const plans = servers >= 1 && servers <= 3 ? all_plans(servers) : std::vector<plan>{};
     if (number < 1 || number > plans.size())
@@ -502,13 +502,13 @@ int main(int argc, char** argv)
 {
     std::pair<std::size_t, std::size_t> one;
     std::size_t every = 1;
-    testbed::command_line line("redlock_small_worlds", "Plays every small world there is.");
+    cli::option_parser line("redlock_small_worlds", "Plays every small world there is.");
     line.add_option("--world", one, "only this one: of so many servers, and its number")->type_name("SERVERS NUMBER");
     line.add_number("--every", every, 1, 1'000'000, "for slow builds: only every so many worlds");
     try {
         line.read({argv + 1, argv + argc});
         return line.count("--world") > 0 ? play_one(line, one.first, one.second) : play_all(every);
-    } catch (testbed::early_exit const& e) {
+    } catch (cli::early_exit const& e) {
         return e.tell();
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "etcd/json.hpp"
+#include "stores/etcd/json.hpp"
 
 #include <redlock/clock.hpp>
 

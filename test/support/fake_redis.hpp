@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/scripts.hpp"
+#include "stores/redis/scripts.hpp"
 #include "support/resp_commands.hpp"
 #include "support/resp_writer.hpp"
 

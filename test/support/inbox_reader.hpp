@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/inbox.hpp"
+#include "stores/redis/inbox.hpp"
 #include "support/unread_bytes.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/greeting.hpp"
+#include "stores/redis/greeting.hpp"
 #include "support/resp_commands.hpp"
 
 

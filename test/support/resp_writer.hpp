@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/reply.hpp"
+#include "stores/redis/reply.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "redis/link.hpp"
+#include "stores/redis/link.hpp"
 
 #include <memory>
 #include <string>

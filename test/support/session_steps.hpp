@@ -1,6 +1,6 @@
 #pragma once
 
-#include "memory/lock_table.hpp"
+#include "stores/memory/lock_table.hpp"
 #include "support/long_proof.hpp"
 #include "testing/node_client.hpp"
 

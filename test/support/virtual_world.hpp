@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/key.hpp"
-#include "runtime/log.hpp"
 #include "locks/manager_state.hpp"
+#include "runtime/log.hpp"
 #include "runtime/runtime.hpp"
-#include "memory/lock_table.hpp"
+#include "stores/memory/lock_table.hpp"
 
 #include <redlock.hpp>
 

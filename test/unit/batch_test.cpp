@@ -1,5 +1,5 @@
-#include "redis/batch.hpp"
-#include "redis/server_history.hpp"
+#include "stores/redis/batch.hpp"
+#include "stores/redis/server_history.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,11 +1,11 @@
 // Which slot a key is in, what the members of a cluster say of themselves, in the words of several versions, and where operations go,
 // over links that do what the test says, in time that the test sets.
 
-#include "redis/cluster_map.hpp"
-#include "redis/cluster_node.hpp"
-#include "redis/cluster_operation.hpp"
-#include "redis/slot_record.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "stores/redis/cluster_map.hpp"
+#include "stores/redis/cluster_node.hpp"
+#include "stores/redis/cluster_operation.hpp"
+#include "stores/redis/slot_record.hpp"
 #include "support/asked_operation.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"

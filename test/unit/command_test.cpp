@@ -1,6 +1,6 @@
-#include "redis/request.hpp"
-#include "redis/scripts.hpp"
-#include "redis/sender.hpp"
+#include "stores/redis/request.hpp"
+#include "stores/redis/scripts.hpp"
+#include "stores/redis/sender.hpp"
 #include "support/resp_commands.hpp"
 
 #include <redlock/resource_set.hpp>

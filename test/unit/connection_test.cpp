@@ -1,8 +1,8 @@
 // The connection, over a link that does what the test says, in time that the test sets.
 
-#include "redis/connection.hpp"
-#include "redis/scripts.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "stores/redis/connection.hpp"
+#include "stores/redis/scripts.hpp"
 #include "support/redis_replies.hpp"
 
 #include <boost/asio/io_context.hpp>

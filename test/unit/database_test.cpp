@@ -1,7 +1,7 @@
 // What a node knows of its connections to a database, without one.
 
-#include "sql/database_node.hpp"
-#include "sql/watches.hpp"
+#include "stores/kit/database_node.hpp"
+#include "stores/kit/watches.hpp"
 #include "support/counted_operation.hpp"
 
 #include <redlock/error.hpp>

@@ -1,7 +1,7 @@
 // What each kind of server answers to the greeting, and what that says of it. The words are those of the servers.
 
-#include "redis/greeting.hpp"
-#include "redis/shared_settings.hpp"
+#include "stores/redis/greeting.hpp"
+#include "stores/redis/shared_settings.hpp"
 #include "support/redis_replies.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,5 @@
-#include "redis/reply.hpp"
+#include "net/secrets.hpp"
+#include "stores/redis/reply.hpp"
 
 #include <boost/test/unit_test.hpp>
 

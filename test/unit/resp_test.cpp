@@ -1,7 +1,7 @@
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include "support/failing_memory.hpp"
 #endif
-#include "redis/resp.hpp"
+#include "stores/redis/resp.hpp"
 #include "support/splits.hpp"
 #include "support/unread_bytes.hpp"
 

@@ -1,8 +1,8 @@
 // What Sentinels say, and the way to the master that they name, over links that do what the test says, in time that the test sets.
 
-#include "redis/sentinel_link.hpp"
-#include "redis/sentinels.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "stores/redis/sentinel_link.hpp"
+#include "stores/redis/sentinels.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
 

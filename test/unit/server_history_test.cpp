@@ -1,4 +1,4 @@
-#include "redis/server_history.hpp"
+#include "stores/redis/server_history.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "redis/tls.hpp"
+#include "net/tls.hpp"
 
 #include <boost/test/unit_test.hpp>
 

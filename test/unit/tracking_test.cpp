@@ -1,7 +1,7 @@
 // How a server comes to tell of changes to several keys, over a link that does what the test says.
 
-#include "redis/redis_node.hpp"
 #include "runtime/manual_runtime.hpp"
+#include "stores/redis/redis_node.hpp"
 #include "support/asked_operation.hpp"
 #include "support/counted_operation.hpp"
 #include "support/redis_replies.hpp"
@@ -124,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, conn
     BOOST_TEST(asked->answers == 0);
     pass();
     BOOST_TEST(link->asked->request.commands() == 4u);
-    reads(text("sha"));
+    reads(replies::text("sha"));
     reads(word("OK"));
     hears_of("a");
     reads(number(2));

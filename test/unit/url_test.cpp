@@ -1,4 +1,4 @@
-#include "redis/url.hpp"
+#include "net/url.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,12 +1,12 @@
 // Its parts, without a server.
 
+#include "stores/zookeeper/address.hpp"
+#include "stores/zookeeper/history.hpp"
+#include "stores/zookeeper/layout.hpp"
+#include "stores/zookeeper/refusal.hpp"
+#include "stores/zookeeper/uses.hpp"
+#include "stores/zookeeper/waiting.hpp"
 #include "testing/node_client.hpp"
-#include "zookeeper/address.hpp"
-#include "zookeeper/history.hpp"
-#include "zookeeper/layout.hpp"
-#include "zookeeper/refusal.hpp"
-#include "zookeeper/uses.hpp"
-#include "zookeeper/waiting.hpp"
 
 #include <redlock/error.hpp>
 #include <redlock/zookeeper.hpp>

@@ -1,10 +1,10 @@
 // An order service: what an HTTP server with locks looks like as a whole. docs/http.md is the guide through it.
 
+#include "cli/early_exit.hpp"
 #include "nodes.hpp"
 #include "options.hpp"
 #include "server.hpp"
 #include "shop.hpp"
-#include "testbed/early_exit.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -80,7 +80,7 @@ int main(int argc, char** argv)
     allow_many_connections();
     try {
         return run(shop::parse({argv + 1, argv + argc}));
-    } catch (redlock::testbed::early_exit const& e) {
+    } catch (redlock::cli::early_exit const& e) {
         return e.tell();
     } catch (std::exception const& e) {
         std::fprintf(stderr, "redlock_shop: %s\n", e.what());

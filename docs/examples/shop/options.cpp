@@ -1,7 +1,7 @@
 #include "options.hpp"
 
-#include "testbed/command_line.hpp"
-#include "testbed/node_urls.hpp"
+#include "cli/node_urls.hpp"
+#include "cli/option_parser.hpp"
 
 #include <utility>
 
@@ -25,7 +25,7 @@ options parse(std::vector<std::string> arguments)
     options o;
     o.how.database = ":memory:";
     o.how.locks.fencing = true;
-    redlock::testbed::command_line line("redlock_shop", about, notes);
+    redlock::cli::option_parser line("redlock_shop", about, notes);
     line.add_number("--port", o.port, 0, 65535, "0: any that is free");
     line.add_nodes(o.how.locks.nodes, "the lock servers",
                    "$REDLOCK_NODES; without that, or with --demo, five are started (redis-server, or $REDLOCK_SERVER)");
@@ -45,7 +45,7 @@ options parse(std::vector<std::string> arguments)
     if (o.demo && !o.how.locks.nodes.empty())
         line.refuse("--demo stops and kills servers, so it does not go with --nodes");
     if (!o.demo && o.how.locks.nodes.empty())
-        o.how.locks.nodes = redlock::testbed::urls_in_environment();
+        o.how.locks.nodes = redlock::cli::urls_in_environment();
     // So that there is something to see: a lock is renewed while an order is worked at, or lost.
     if (o.demo && line.count("--work") == 0)
         o.how.work = 700ms;

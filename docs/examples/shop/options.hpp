@@ -16,7 +16,7 @@ struct options {
     bool demo = false;
 };
 
-/// @throws redlock::testbed::early_exit
+/// @throws redlock::cli::early_exit
 options parse(std::vector<std::string> arguments);
 
 }  // namespace shop

@@ -1,0 +1,60 @@
+// redlock acl: what a user of locks must be allowed.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/output.hpp"
+#include "cli/permissions.hpp"
+#include "cli/server.hpp"
+#include "cli/server_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+// One argument at the prompt of redis-cli, where a backslash is one.
+std::string argument(std::string const& text)
+{
+    if (text.find_first_of(" '\"") == text.npos)
+        return text;
+    std::string all = "'";
+    for (char const c : text)
+        all += c == '\'' ? std::string("\\'") : std::string(1, c);
+    return all + '\'';
+}
+
+bool uses_database(std::string const& url)
+{
+    return is_server(url) && place_of(url).database != 0;
+}
+
+}  // namespace
+
+int acl(arguments given)
+{
+    command_line line("acl", "Print the least access list of a user of locks, as a line for redis-cli. For Redis 6 and newer, and Valkey.",
+                      "Replace PASSWORD. \"redlock doctor\" with the same options, as that user, says whether the access list is enough.");
+    std::string user = "redlock";
+    uses used;
+    line.add_text("--user", "NAME", user, "the name of the user (redlock)");
+    used.add_to(line);
+    line.add_flag("--select", used.database, "allow a database other than 0");
+    line.add_flag("--doctor", used.doctor, "allow what redlock doctor reads");
+    line.add_flag("--move", used.move, "allow what redlock nodes move reads and raises");
+    line.may_do_without_nodes();
+    auto const s = line.read(std::move(given));
+    used.database = used.database || std::ranges::any_of(s.locks.nodes, uses_database);
+    auto const rule = fmt::format("ACL SETUSER {} reset on >PASSWORD {} -@all {}", argument(user), argument('~' + pattern_of(s.locks.prefix)), rules_for(used));
+    if (s.output == format::table)
+        print(rule + '\n');
+    else
+        print_json({{"user", user}, {"line", rule}});
+    return done;
+}
+
+}  // namespace redlock::cli

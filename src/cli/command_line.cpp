@@ -1,0 +1,337 @@
+#include "cli/command_line.hpp"
+
+#include "cli/description.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/node_urls.hpp"
+#include "cli/output.hpp"
+#include "cli/stores.hpp"
+#include "core/key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t longest_name = 512;
+
+struct global_option {
+    std::string_view name, short_name;
+    bool takes_value;
+};
+
+constexpr std::array<global_option, 17> global_options{{
+    {"--url", "-u", true},
+    {"--prefix", "", true},
+    {"--owner", "", true},
+    {"--password-file", "", true},
+    {"--node-timeout", "", true},
+    {"--connect-timeout", "", true},
+    {"--max-ttl", "", true},
+    {"--restart-guard", "", true},
+    {"--drift-factor", "", true},
+    {"--ca-file", "", true},
+    {"--certificate-file", "", true},
+    {"--private-key-file", "", true},
+    {"--config", "", true},
+    {"--output", "-o", true},
+    {"--color", "", true},
+    {"--verbose", "-v", false},
+    {"--quiet", "-q", false},
+}};
+
+// Options of some commands that may stand in the environment and in the file, too.
+constexpr std::array<std::string_view, 4> shared_options{"--ttl", "--wait", "--grace", "--at-least"};
+
+std::string text_of(char const* variable)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? text : "";
+}
+
+bool is_yes(std::string_view text)
+{
+    return !text.empty() && text != "0" && text != "false" && text != "no" && text != "off";
+}
+
+// The first line, so that a file may end with one; it may have been written on Windows.
+std::string first_line_of(std::string const& path)
+{
+    std::ifstream file(path);
+    std::string line;
+    if (!std::getline(file, line))
+        throw std::runtime_error(path + " cannot be read, or is empty");
+    if (line.ends_with('\r'))
+        line.pop_back();
+    return line;
+}
+
+}  // namespace
+
+std::string variable_of(std::string_view option)
+{
+    if (option == "--url")
+        return "REDLOCK_URLS";  // as it holds several
+    std::string name = "REDLOCK_";
+    for (char const c : option.substr(2))
+        name += c == '-' ? '_' : static_cast<char>(c - ('a' <= c && c <= 'z' ? 'a' - 'A' : 0));
+    return name;
+}
+
+bool takes_value(std::string_view option)
+{
+    return std::ranges::any_of(global_options, [=](auto const& o) { return o.takes_value && (o.name == option || o.short_name == option); });
+}
+
+command_line::command_line(std::string const& command, std::string about, std::string notes)
+    : option_parser("redlock " + command, std::move(about), std::move(notes))
+{
+    auto& c = settings_.locks;
+    require_units();
+    option_defaults()->group(global_group);
+    add_option("--url,-u", urls_,
+               "a lock server, once for each: redis://[user:password@]host[:port], rediss:// with TLS, and others. $REDLOCK_URLS takes "
+               "several, with commas between them. All users of a machine can read the arguments of a process, so put passwords into the "
+               "environment or a file")
+        ->type_name("URL")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    add_text("--password-file", "FILE", password_file_, "a file; its first line is the password of all nodes whose URL has none");
+    add_text("--prefix", "TEXT", c.prefix, "the key of a lock on the servers is this and its name (lock:)");
+    add_text("--owner", "TEXT", c.owner, "the label by which others see the holder of a lock (host:pid)");
+    add_duration("--node-timeout", c.node_timeout, 1ms, 60s, "how long to wait for the vote of one node");
+    add_duration("--connect-timeout", c.connect_timeout, 1ms, 60s, "how long connecting may take");
+    add_duration("--max-ttl", c.max_ttl, 20ms, 24h, "the longest ttl of any client; the same for all clients");
+    add_option("--restart-guard", restart_guard_,
+               "whether a restarted node votes that may have forgotten locks: strict, not before it is --max-ttl old, unless it has a durable "
+               "log; automatic, also if all nodes are as young; off, always (strict)")
+        ->type_name("RULE")
+        ->check(CLI::IsMember({"strict", "automatic", "off"}));
+    add_number("--drift-factor", c.drift_factor, 0, 0.5, "how far clocks may drift apart, as a share of the time that passes; the same for all clients");
+    add_text("--ca-file", "FILE", c.tls.ca_file, "certificate authorities, PEM; without it, those of the system");
+    add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
+    add_text("--private-key-file", "FILE", c.tls.private_key_file, "key of the client certificate, PEM");
+    add_text("--config", "FILE", path_, "a file with these options, one in a line: prefix = jobs:");
+    add_option("--output,-o", output_, "table, json (one document), or jsonl (one document a line)")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "jsonl"}));
+    add_option("--color", color_, "auto, always or never; $NO_COLOR means never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
+    add_flag("--verbose,-v", settings_.verbose, "print what is done, and the log of the library");
+    add_flag("--quiet,-q", settings_.quiet, "print no messages; the exit status tells of errors");
+    option_defaults()->group("Options");
+}
+
+void command_line::add_keys(std::vector<std::string>& into)
+{
+    add_option("KEY", into, "the name of a lock; all of them are held, or none")
+        ->required()
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void command_line::add_ttl(std::chrono::milliseconds& into, std::string const& about)
+{
+    ttl_ = &into;
+    add_duration("--ttl,-t", into, 20ms, 24h, about + "; also $REDLOCK_TTL", "20ms to --max-ttl");
+}
+
+void command_line::add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about)
+{
+    add_list(option, "URL", into, about);
+    other_sets_.push_back(&into);
+}
+
+void command_line::may_do_without_nodes()
+{
+    needs_nodes_ = false;
+}
+
+void command_line::is_about_ourselves()
+{
+    needs_settings_ = false;
+}
+
+void command_line::add_key(std::string& into)
+{
+    key_ = &into;
+    add_option("KEY", into, "the name of a lock")->required();
+}
+
+settings command_line::read(std::vector<std::string> arguments)
+{
+    if (arguments == std::vector<std::string>{describe_option}) {
+        set_help_flag("--help,-h", "the options");
+        throw cli::description(*this);
+    }
+    auto const configured_options = needs_settings_ ? defaults(arguments) : std::vector<configured>();
+    parse(configured_options, std::move(arguments));
+    if (key_ && (key_->empty() || key_->size() > longest_name))
+        refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
+    if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
+        refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
+    settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
+    settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
+    settings_.locks.restart_guard = restart_guard_ == "strict" ? restart_guard::strict
+        : restart_guard_ == "automatic"                        ? restart_guard::automatic
+                                                               : restart_guard::off;
+    check_ttl();
+    if (needs_settings_)
+        choose_nodes();
+    settings_.locks.stores = known_stores();
+    if (settings_.verbose)
+        settings_.locks.log = [](log_level level, std::string_view line) {
+            if (level != log_level::debug)
+                say(fmt::format("redlock {}: {}", to_string(level), line));
+        };
+    return settings_;
+}
+
+// As if they had been given first: if an option is given twice, the later one counts.
+void command_line::parse(std::vector<configured> const& defaults, std::vector<std::string> given)
+{
+    std::vector<std::string> all;
+    for (auto const& d : defaults)
+        all.push_back(d.text);
+    std::ranges::move(given, std::back_inserter(all));
+    try {
+        option_parser::read(std::move(all));
+    } catch (early_exit const& e) {
+        std::string const why = e.what();
+        for (auto const& d : defaults) {
+            auto const value = d.text.find('=');
+            if (value != d.text.npos && why.find(fmt::format("{} is \"{}\"", d.text.substr(0, value), d.text.substr(value + 1))) != why.npos)
+                throw early_exit(wrong_configuration, fmt::format("{} (it stands in {})", why, d.where));
+        }
+        throw;
+    }
+}
+
+void command_line::check_ttl()
+{
+    auto const longest = settings_.locks.max_ttl;
+    if (ttl_ && count("--ttl") == 0)
+        *ttl_ = std::min(*ttl_, longest);
+    if (ttl_ && *ttl_ > longest)
+        refuse(fmt::format("--ttl is {}, but must be at most --max-ttl, {}. A restarted node does not vote for as long as --max-ttl, so all "
+                           "clients must have the same: raise it for all of them, or take a shorter --ttl and renew",
+                           in_words(*ttl_), in_words(longest)));
+}
+
+std::vector<command_line::configured> command_line::defaults(std::vector<std::string> const& given)
+{
+    auto path = text_of("REDLOCK_CONFIG");
+    for (auto const& argument : given) {
+        if (argument == "--config" && &argument != &given.back())
+            path = *(&argument + 1);
+        else if (argument.starts_with("--config="))
+            path = argument.substr(argument.find('=') + 1);
+    }
+    auto all = path.empty() ? std::vector<configured>() : from_file(path);
+    auto const add = [&](std::string_view option, bool has_value) {
+        auto const variable = variable_of(option);
+        auto const text = text_of(variable.c_str());
+        if (!text.empty() && (has_value || is_yes(text)))
+            all.push_back({has_value ? fmt::format("{}={}", option, text) : std::string(option), '$' + variable});
+    };
+    for (auto const& o : global_options) {
+        if (o.name != "--url" && o.name != "--config")
+            add(o.name, o.takes_value);
+    }
+    for (auto const name : shared_options) {
+        if (get_option_no_throw(std::string(name)))
+            add(name, true);
+    }
+    return all;
+}
+
+std::vector<command_line::configured> command_line::from_file(std::string const& path)
+{
+    std::ifstream file(path);
+    file.peek();
+    if (file.bad() || !file.is_open())  // such as a folder, which opens
+        refuse_configuration(fmt::format("{} cannot be read", path));
+    std::vector<configured> all;
+    try {
+        for (auto const& item : CLI::ConfigINI().from_config(file)) {
+            auto const option = "--" + item.name;
+            auto const* const known = std::ranges::find(global_options, option, &global_option::name);
+            bool const is_global = known != global_options.end() && option != "--config";
+            bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
+            if (!item.parents.empty())
+                refuse_configuration(fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
+            if (!is_global && !is_shared)
+                refuse_configuration(fmt::format("{}: \"{}\" cannot stand in a file", path, item.name));
+            check_values(path, item.name, item.inputs);
+            if (is_shared && !get_option_no_throw(option))
+                continue;  // it is for other commands
+            if (option == "--url") {
+                urls_in_file_.insert(urls_in_file_.end(), item.inputs.begin(), item.inputs.end());
+                continue;
+            }
+            for (auto const& value : item.inputs) {
+                if (is_shared || known->takes_value)
+                    all.push_back({fmt::format("{}={}", option, value), path});
+                else if (is_yes(value))
+                    all.push_back({option, path});
+            }
+        }
+    } catch (CLI::Error const& e) {
+        refuse_configuration(fmt::format("{}: {}", path, without_urls(e.what())));
+    }
+    return all;
+}
+
+// A comment behind a value would become a part of it: CLI11 takes blanks for separators.
+void command_line::check_values(std::string const& path, std::string const& name, std::vector<std::string> const& values) const
+{
+    bool const is_list = name == "url";
+    bool const has_comment = std::ranges::any_of(values, [](auto const& v) { return v.starts_with('#'); });
+    if (has_comment || (!is_list && values.size() > 1))
+        refuse_configuration(fmt::format("{}: {} has several values. Write a value with blanks in quotes, and a comment on a line "
+                                         "of its own",
+                                         path, name));
+}
+
+void command_line::choose_nodes()
+{
+    auto& nodes = settings_.locks.nodes;
+    try {
+        nodes = urls_;
+        if (nodes.empty())
+            nodes = split_urls(text_of("REDLOCK_URLS"));
+        if (nodes.empty())
+            nodes = urls_in_file_;
+        named_ = nodes;
+        if (nodes.empty() && needs_nodes_)
+            refuse_configuration("no lock server is named: -u redis://HOST, or $REDLOCK_URLS, or \"url = redis://HOST\" in a file that $REDLOCK_CONFIG names");
+        if (password_file_.empty())
+            return;
+        auto const password = first_line_of(password_file_);
+        for (auto& url : nodes)
+            url = with_password(url, password);
+        for (auto* const set : other_sets_) {
+            for (auto& url : *set)
+                url = with_password(url, password);
+        }
+    } catch (std::runtime_error const& e) {
+        if (dynamic_cast<early_exit const*>(&e))
+            throw;
+        refuse_configuration(e.what());
+    }
+}
+
+void command_line::refuse_configuration(std::string const& why) const
+{
+    throw early_exit(wrong_configuration, get_name() + ": " + why);
+}
+
+}  // namespace redlock::cli

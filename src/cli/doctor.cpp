@@ -1,0 +1,169 @@
+// redlock doctor: what is wrong with the nodes, and how to mend it.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/doctor/checks.hpp"
+#include "cli/doctor/gather.hpp"
+#include "cli/doctor/read_call.hpp"
+#include "cli/doctor/report.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/lasting_cause.hpp"
+#include "runtime/as_result.hpp"
+
+#include "cli/early_exit.hpp"
+#include "cli/node_urls.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+struct how_to_look {
+    doctor::demands demands{};
+    std::vector<std::string> skipped{};
+    milliseconds pause{0};  ///< zero: once
+};
+
+// The clock of each server is compared with what it showed in the look before: the longer the time, the more exact.
+void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::node_facts> const& before)
+{
+    for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i) {
+        auto const& b = before[i];
+        if (b.last_time && b.info.field("run_id") == now[i].info.field("run_id"))
+            now[i].first_time = b.last_time;
+    }
+}
+
+asio::awaitable<int> look(settings const& s, how_to_look how)
+{
+    int status = doctor::exit_status_of(doctor::level::unknown);
+    std::vector<doctor::node_facts> before;
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (;;) {
+        how.demands.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+        auto facts = co_await doctor::look_at_all(s.locks, how.demands);
+        remember_clocks(facts, before);
+        auto const found = doctor::judge(facts, how.demands, how.skipped);
+        doctor::print_report(found, facts.size(), s);
+        status = doctor::exit_status_of(doctor::worst(found));
+        if (how.pause == 0ms)
+            co_return status;
+        before = std::move(facts);
+        timer.expires_after(how.pause);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+// What is thrown on one side of || would wait for the other.
+asio::awaitable<int> keep_exception(asio::awaitable<int> looking, std::exception_ptr& thrown)
+{
+    try {
+        co_return co_await std::move(looking);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    co_return failed;
+}
+
+// A signal ends a watch.
+asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    std::exception_ptr thrown;
+    auto const end = co_await (keep_exception(look(s, how), thrown) || ends.async_wait(as_result));
+    if (end.index() == 1)
+        co_return by_signal + std::get<1>(std::get<1>(end));
+    if (thrown)
+        std::rethrow_exception(thrown);
+    co_return std::get<0>(end);
+}
+
+int run(settings const& s, how_to_look const& how)
+{
+    asio::io_context context(1);
+    int status = failed;
+    std::exception_ptr thrown;
+    asio::co_spawn(context, look_until_told(s, how), [&](std::exception_ptr e, int found) {
+        thrown = e;
+        status = found;
+    });
+    context.run();
+    try {
+        if (thrown)
+            std::rethrow_exception(thrown);
+    } catch (std::invalid_argument const& e) {
+        throw early_exit(wrong_configuration, std::string("redlock doctor: ") + e.what());
+    }
+    return status;
+}
+
+// "--watch" may stand alone: it is the only option whose value may be left out.
+void complete_watch(arguments& given)
+{
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (given[i] == "--watch" && (i + 1 == given.size() || given[i + 1].starts_with('-')))
+            given[i] = "--watch=10s";
+    }
+}
+
+void check_names(command_line const& line, std::vector<std::string> const& skipped)
+{
+    auto const names = doctor::names_of_checks();
+    for (auto const& name : skipped) {
+        if (std::ranges::find(names, name) == names.end())
+            line.refuse(fmt::format("there is no check \"{}\"; there are {}", without_urls(name), fmt::join(names, ", ")));
+    }
+}
+
+}  // namespace
+
+int doctor_command(arguments given)
+{
+    command_line line("doctor", "Check the servers and print the command that fixes each problem. It acquires a lock of its own, and releases it.",
+                      "Status: 0 OK, 1 WARN, 2 CRIT, 3 UNKNOWN; 64 usage; 78 configuration.");
+    how_to_look how;
+    auto& d = how.demands;
+    line.add_ttl(d.ttl, "the ttl of your locks");
+    d.used.add_to(line);
+    line.add_duration("--watch", how.pause, 100ms, 24h, "repeat the checks, with this pause between them; 10s without a value");
+    line.add_option("--skip", how.skipped, "leave out these checks; more than once, leave out all of them")
+        ->type_name("CHECK,…")
+        ->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    line.add_flag("--strict", d.strict, "make a server release after its end of life a WARN, not a remark");
+    line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at this many keys of each server");
+    line.add_text("--probe", "NAME", d.probe, "the name of the lock that is tried (=doctor). If it does not begin with that, its counters of fencing tokens stay");
+    complete_watch(given);
+    auto const s = line.read(given);
+    check_names(line, how.skipped);
+    d.compares_clocks = std::ranges::find(how.skipped, "clock") == how.skipped.end();
+    d.max_ttl = s.locks.max_ttl;
+    d.node_timeout = s.locks.node_timeout;
+    d.drift_factor = s.locks.drift_factor;
+    d.restart_guard = s.locks.restart_guard;
+    d.prefix = s.locks.prefix;
+    d.call = doctor::read_call(line, s);
+    return run(s, how);
+}
+
+}  // namespace redlock::cli

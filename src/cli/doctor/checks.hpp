@@ -1,0 +1,65 @@
+#pragma once
+
+#include "cli/doctor/facts.hpp"
+#include "cli/doctor/finding.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace redlock::cli::doctor {
+
+/// One question about one server.
+struct check {
+    std::string_view what;
+    reply node_facts::*needs;   ///< what it reads; nothing that is known without asking
+    std::string_view command;   ///< that asks for it, as access lists name it
+    std::string_view field;     ///< without which it is not known; empty: any answer will do
+    findings (*judge)(node_facts const&, demands const&);  ///< called if what it needs is known
+    bool for_all_kinds = false;  ///< of nodes, not for servers alone
+};
+
+/// One question about all nodes.
+struct check_of_all {
+    std::string_view what;
+    findings (*judge)(std::vector<node_facts> const&, demands const&);
+};
+
+// A group that begins behind another one is for who has let us in.
+std::span<check const> reach_checks();
+std::span<check const> timing_checks();
+std::span<check const> service_checks();
+std::span<check const> memory_checks();
+std::span<check const> permission_checks();
+std::span<check_of_all const> checks_of_all();
+
+/// The names of all checks.
+std::vector<std::string_view> names_of_checks();
+
+/// @param skipped  names of checks that are left out
+findings judge(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});
+
+/// Whether a line that mends this node must be run by somebody who may change settings and users.
+bool needs_administrator(node_facts const&, demands const&);
+
+/// The finding that a question was refused or not answered, with the line to run instead.
+finding unread(node_facts const&, demands const&, reply const& refusal, std::string_view what,
+               std::string_view command);
+
+/// The line that gives the user of @p f a permission.
+std::string allow(node_facts const& f, std::string_view rule);
+
+/// The line that changes a setting of the server: "timeout 0".
+std::string set_setting(node_facts const& f, std::string_view setting);
+
+/// The call of the doctor without the check @p what.
+std::string without_check(demands const&, std::string_view what);
+
+/// The words of a refusal because of an access list: NOPERM.
+bool is_forbidden(reply const&);
+
+/// "replica" and "replicas".
+std::string counted(std::int64_t, std::string_view noun);
+
+}  // namespace redlock::cli::doctor

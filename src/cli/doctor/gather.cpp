@@ -1,0 +1,262 @@
+#include "cli/doctor/gather.hpp"
+
+#include "cli/doctor/checks.hpp"
+#include "cli/doctor/look_at_keys.hpp"
+#include "cli/doctor/probe.hpp"
+#include "cli/server.hpp"
+#include "runtime/as_result.hpp"
+#include "runtime/within.hpp"
+
+#include "core/key.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <random>
+#include <tuple>
+#include <utility>
+
+namespace redlock::cli::doctor {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+constexpr auto greeting_time = 1s, answer_time = 5s;
+constexpr auto time_between_clocks = 1s;
+constexpr auto round_trips_time = 1s;
+constexpr std::size_t round_trips_max = 50, round_trips_min = 5;
+
+// Name resolution, connecting and the TLS handshake may take connect_timeout each.
+ask_limits limits_of(redlock::config const& c)
+{
+    return {3 * c.connect_timeout + greeting_time, answer_time};
+}
+
+template <class Clock>
+microseconds now()
+{
+    return std::chrono::duration_cast<microseconds>(Clock::now().time_since_epoch());
+}
+
+// Where its host is; a host with several addresses has several.
+asio::awaitable<std::vector<std::string>> addresses_of(server_place place, std::chrono::milliseconds limit)
+{
+    std::vector<std::string> all;
+    if (place.host.empty()) {
+        all.emplace_back("this host");
+        co_return all;
+    }
+    asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
+    auto [ec, places] = co_await within(limit, resolver.async_resolve(place.host, place.port, as_result));
+    for (auto const& p : places) {
+        auto const address = p.endpoint().address();
+        all.push_back(address.is_loopback() ? "this host" : address.to_string());
+    }
+    co_return all;
+}
+
+// Redis 6 takes one name at a time.
+asio::awaitable<void> ask_what_it_is(server& s, node_facts& f)
+{
+    std::vector<std::vector<std::string>> questions{
+        {"INFO"}, {"SLOWLOG", "GET", "128"}, {"PUBSUB", "NUMSUB", "__sentinel__:hello"}, {"CONFIG", "GET", "*appendfsync*"}};
+    for (auto const* name : {"maxclients", "timeout", "slowlog-log-slower-than", "tls-*-file"})
+        questions.push_back({"CONFIG", "GET", name});
+    auto answers = co_await s.ask_all(std::move(questions));
+    f.info = std::move(answers[0]);
+    f.slow_log = std::move(answers[1]);
+    f.sentinels = std::move(answers[2]);
+    f.settings = std::move(answers[3]);
+    for (std::size_t i = 4; i < answers.size() && !f.settings.failed(); ++i)
+        std::ranges::move(answers[i].elements, std::back_inserter(f.settings.elements));
+}
+
+asio::awaitable<void> measure_round_trips(server& s, node_facts& f, std::string key)
+{
+    auto const end = redlock::clock::now() + round_trips_time;
+    std::vector<std::string> const question{"GET", std::move(key)};
+    while (f.round_trips.size() < round_trips_max && (redlock::clock::now() < end || f.round_trips.size() < round_trips_min)) {
+        auto const begun = redlock::clock::now();
+        auto const answer = co_await s.ask(question);
+        if (answer.what == reply::kind::silence)
+            co_return;
+        f.round_trips.push_back(std::chrono::duration_cast<microseconds>(redlock::clock::now() - begun));
+    }
+}
+
+// The quickest of some answers is the most exact.
+asio::awaitable<std::optional<clock_reading>> read_clock(server& s, node_facts& f)
+{
+    std::optional<clock_reading> best;
+    for (int i = 0; i < 3; ++i) {
+        auto const ours = now<std::chrono::system_clock>(), running = now<redlock::clock>();
+        std::vector<std::string> question;
+        question.emplace_back("TIME");
+        f.time = co_await s.ask(std::move(question));
+        auto const error = (now<redlock::clock>() - running) / 2;
+        if (f.time.elements.size() != 2 || !f.time.elements[0].number() || !f.time.elements[1].number())
+            co_return std::nullopt;
+        auto const theirs = std::chrono::seconds(*f.time.elements[0].number()) + microseconds(*f.time.elements[1].number());
+        if (!best || error < best->error)
+            best = {.theirs = theirs, .ours = ours + error, .running = running + error, .error = error};
+    }
+    co_return best;
+}
+
+// Nothing but the first is tried without it: the others would write something else than into the key of the trial.
+asio::awaitable<void> try_permissions(server& s, node_facts& f, demands const& d)
+{
+    std::random_device random;
+    auto const key = fmt::format("{}{}:trial:{:08x}{:08x}", d.prefix, d.probe, random(), random());  // nobody else's, whatever the name of the probe is
+    std::vector<std::vector<std::string>> questions;
+    std::vector<std::string> names;
+    for (auto const& p : permissions()) {
+        if (!p.is_needed(d.used) || p.trial.empty())
+            continue;
+        auto question = p.question(key);
+        if (p.name == "set") {
+            auto answer = co_await s.ask(std::move(question));
+            bool const failed = answer.failed();
+            f.trials.emplace_back(p.name, std::move(answer));
+            if (failed)
+                co_return;
+            continue;
+        }
+        questions.push_back(std::move(question));
+        names.emplace_back(p.name);
+    }
+    auto answers = co_await s.ask_all(std::move(questions));
+    for (std::size_t i = 0; i < answers.size(); ++i)
+        f.trials.emplace_back(std::move(names[i]), std::move(answers[i]));
+}
+
+asio::awaitable<void> look_at_server(server& s, node_facts& f, std::string const& url, redlock::config const& c, demands const& d)
+{
+    std::vector<std::string> greeting{"HELLO", "3"};
+    f.hello = co_await s.ask(std::move(greeting));
+    if (f.hello.failed())
+        co_return;
+    f.first_time = co_await read_clock(s, f);
+    asio::steady_timer second_look(co_await asio::this_coro::executor, time_between_clocks);
+    co_await ask_what_it_is(s, f);
+    if (f.hello.field("mode") == "sentinel") {
+        std::vector<std::string> question{"SENTINEL", "MASTERS"};
+        f.services = co_await s.ask(std::move(question));
+    }
+    std::vector<std::string> settings_of_clients{"GET", core::settings_key(d.prefix)};
+    f.clients = co_await s.ask(std::move(settings_of_clients));
+    std::vector<std::string> life_marker{"EXISTS", core::life_key(d.prefix)};
+    f.has_no_marker = (co_await s.ask(std::move(life_marker))).number() == 0;
+    co_await measure_round_trips(s, f, d.prefix + d.probe);
+    co_await try_permissions(s, f, d);
+    f.keys = co_await look_at_keys(s, f, d);
+    f.probe = co_await probe(url, c, d);
+    if (auto counters = delete_counters(d); !counters.empty())
+        co_await s.ask_all(std::move(counters));
+    if (d.compares_clocks)
+        co_await second_look.async_wait(as_result);
+    f.last_time = co_await read_clock(s, f);
+}
+
+asio::awaitable<bool> may_change_users(server& s, std::string user)
+{
+    std::vector<std::string> question{"ACL", "GETUSER", std::move(user)};
+    auto const answer = co_await s.ask(std::move(question));
+    co_return !answer.failed();
+}
+
+// The user of the address, or the default user if it needs no password. It is asked for only if there is something to
+// mend, as a refusal leaves a line in ACL LOG.
+asio::awaitable<std::optional<server_user>> find_administrator(server& s, server_place const& place,
+                                                               redlock::config const& c)
+{
+    if (co_await may_change_users(s, place.user))
+        co_return server_user{place.user, place.password};
+    if (place.password.empty())
+        co_return std::nullopt;
+    server anonymous(co_await asio::this_coro::executor, s.name(), c, limits_of(c));
+    if (co_await may_change_users(anonymous, server_user().name))
+        co_return server_user();
+    co_return std::nullopt;
+}
+
+// The question goes out without a password: others may read this connection.
+asio::awaitable<bool> speaks_other_transport(server_place const& place, redlock::config const& c)
+{
+    if (!place.socket.empty())
+        co_return false;
+    auto other = place;
+    other.has_tls = !place.has_tls;
+    other.user = server_user().name;
+    redlock::config untouched;
+    untouched.connect_timeout = c.connect_timeout;
+    if (other.has_tls)
+        co_return (co_await certificate_of(other.url(), untouched)).unread.empty();
+    server plain(co_await asio::this_coro::executor, other.url(), untouched, {limits_of(untouched).connect, greeting_time});
+    std::vector<std::string> question;
+    question.emplace_back("PING");
+    auto const answer = co_await plain.ask(std::move(question));
+    co_return answer.what != reply::kind::silence;
+}
+
+asio::awaitable<node_facts> look_at(std::string url, std::string password, redlock::config c, demands d)
+{
+    node_facts f{.name = name_of(url), .is_server = is_server(url)};
+    if (!f.is_server) {
+        f.probe = co_await probe(url, c, d);
+        co_return f;
+    }
+    f.place = place_of(url, c.tls);
+    if (!password.empty())
+        f.place.password = std::move(password);
+    d.used.database = f.place.database != 0;
+    server s(co_await asio::this_coro::executor, url, c, limits_of(c));
+    f.addresses = co_await addresses_of(f.place, c.connect_timeout);
+    if (f.place.has_tls)
+        f.certificate = co_await certificate_of(url, c);
+    co_await look_at_server(s, f, url, c, d);
+    if (f.hello.what == reply::kind::silence)
+        f.is_other_transport = co_await speaks_other_transport(f.place, c);
+    else if (needs_administrator(f, d))
+        f.place.administrator = co_await find_administrator(s, f.place, c);
+    co_return f;
+}
+
+}  // namespace
+
+asio::awaitable<std::vector<node_facts>> look_at_all(redlock::config c, demands d)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    auto const start = [&](std::size_t i) {
+        return asio::co_spawn(executor, look_at(c.nodes[i], d.call.nodes[i].password, c, d), asio::deferred);
+    };
+    std::vector<decltype(start(0))> looks;
+    for (std::size_t i = 0; i < c.nodes.size(); ++i)
+        looks.push_back(start(i));
+    auto [order, thrown, facts] =
+        co_await asio::experimental::make_parallel_group(std::move(looks)).async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    for (auto const& e : thrown) {
+        if (e)
+            std::rethrow_exception(e);
+    }
+    auto votes = co_await ask_for_votes(c, d);
+    for (std::size_t i = 0; i < facts.size(); ++i)
+        facts[i].vote = std::move(votes[i]);
+    co_return std::move(facts);
+}
+
+}  // namespace redlock::cli::doctor

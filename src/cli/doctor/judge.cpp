@@ -1,0 +1,149 @@
+#include "cli/doctor/checks.hpp"
+
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace redlock::cli::doctor {
+
+namespace {
+
+std::vector<std::span<check const>> groups()
+{
+    return {reach_checks(), permission_checks(), timing_checks(), service_checks(), memory_checks()};
+}
+
+// "CONFIG GET" of "config|get".
+std::string in_capitals(std::string_view command)
+{
+    std::string words(command);
+    std::ranges::transform(words, words.begin(), [](char c) { return c == '|' ? ' ' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
+    return words;
+}
+
+// The words of the command for redis-cli.
+std::string by_hand(std::string_view command)
+{
+    auto const words = in_capitals(command);
+    if (command == "config|get")
+        return words + " '*'";
+    if (command == "pubsub|numsub")
+        return words + " __sentinel__:hello";
+    return words;
+}
+
+findings examine(check const& c, node_facts const& f, demands const& d)
+{
+    if (!c.needs)
+        return c.judge(f, d);
+    auto const& told = f.*c.needs;
+    if (told.failed())
+        return {unread(f, d, told, c.what, c.command)};
+    if (!c.field.empty() && told.field(c.field).empty())
+        return {{.level = level::unknown,
+                 .why = fmt::format("the answer to {} does not contain {}", in_capitals(c.command), c.field),
+                 .mend = fmt::format("{} {}", f.place.client(), by_hand(c.command))}};
+    return c.judge(f, d);
+}
+
+findings judge(node_facts const& f, demands const& d, std::vector<std::string> const& skipped)
+{
+    findings all;
+    for (auto const group : groups()) {
+        for (auto const& c : group) {
+            if (std::ranges::find(skipped, c.what) != skipped.end() || !(f.is_server || c.for_all_kinds))
+                continue;
+            for (auto& one : examine(c, f, d)) {
+                one.what = c.what;
+                one.node = f.name;
+                all.push_back(std::move(one));
+            }
+        }
+        // Nothing more is known of a server that does not answer or does not let us in.
+        if (f.is_server && f.hello.failed())
+            break;
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::string_view> names_of_checks()
+{
+    std::vector<std::string_view> names;
+    for (auto const group : groups())
+        std::ranges::transform(group, std::back_inserter(names), &check::what);
+    std::ranges::transform(checks_of_all(), std::back_inserter(names), &check_of_all::what);
+    return names;
+}
+
+findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vector<std::string> const& skipped)
+{
+    findings all;
+    for (auto const& f : nodes)
+        std::ranges::move(judge(f, d, skipped), std::back_inserter(all));
+    for (auto const& c : checks_of_all()) {
+        if (std::ranges::find(skipped, c.what) != skipped.end())
+            continue;
+        for (auto& one : c.judge(nodes, d)) {
+            one.what = c.what;
+            all.push_back(std::move(one));
+        }
+    }
+    return all;
+}
+
+bool needs_administrator(node_facts const& f, demands const& d)
+{
+    auto const client = f.place.admin_client();
+    return std::ranges::any_of(judge(f, d, {}),
+                               [&](finding const& found) { return found.mend.find(client) != found.mend.npos; });
+}
+
+finding unread(node_facts const& f, demands const& d, reply const& refusal, std::string_view what,
+               std::string_view command)
+{
+    bool const is_silence = refusal.what == reply::kind::silence;
+    auto const verb = is_silence ? "is not answered" : "is refused";
+    // A command that the server does not have is refused to every user.
+    auto const mend = is_forbidden(refusal) ? allow(f, fmt::format("+{}", command))
+                    : is_silence            ? fmt::format("{} {}", f.place.client(), by_hand(command))
+                                            : without_check(d, what);
+    return {.level = level::unknown,
+            .what = std::string(what),
+            .why = fmt::format("{} {}: {}", in_capitals(command), verb, printable(refusal.text)),
+            .mend = mend};
+}
+
+std::string allow(node_facts const& f, std::string_view rule)
+{
+    return fmt::format("{} ACL SETUSER {} {}", f.place.admin_client(), shell_word(f.place.user), shell_word(rule));
+}
+
+std::string set_setting(node_facts const& f, std::string_view setting)
+{
+    return fmt::format("{} CONFIG SET {}", f.place.admin_client(), setting);
+}
+
+std::string without_check(demands const& d, std::string_view what)
+{
+    auto const given = std::ranges::find(d.call.own, "--skip", &std::pair<std::string, std::string>::first);
+    return d.call.with("--skip", (given == d.call.own.end() ? "" : given->second + ',') + std::string(what)).line();
+}
+
+bool is_forbidden(reply const& r)
+{
+    return r.what == reply::kind::error && r.text.starts_with("NOPERM");
+}
+
+std::string counted(std::int64_t count, std::string_view noun)
+{
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace redlock::cli::doctor

@@ -1,0 +1,196 @@
+// What a server remembers, and what is in its memory.
+
+#include "cli/doctor/checks.hpp"
+#include "cli/doctor/durability.hpp"
+
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace redlock::cli::doctor {
+
+namespace {
+
+std::string in_bytes(double bytes)
+{
+    return bytes < 1024 * 1024 ? fmt::format("{:.0f} KiB", bytes / 1024) : fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
+}
+
+findings eviction(node_facts const& f, demands const&)
+{
+    auto const limit = f.number("maxmemory"), used = f.number("used_memory"), evicted = f.number("evicted_keys");
+    auto const policy = printable(f.info.field("maxmemory_policy"));
+    bool const evicts = policy != "noeviction";
+    finding found{.values = {{"maxmemory_bytes", limit}, {"used_memory_bytes", used}, {"evicted_keys", evicted}}};
+    if (evicts && limit > 0) {
+        found.level = level::critical;
+        found.why = fmt::format(
+            "with maxmemory-policy {} and maxmemory {} it may delete a lock that is held, so the library refuses it",
+            policy, in_bytes(static_cast<double>(limit)));
+        found.mend = set_setting(f, "maxmemory-policy noeviction");
+    } else if (evicted > 0) {
+        found.level = level::warning;
+        found.why = fmt::format("it has evicted {} since its start, and locks may have been among them; now it evicts none", counted(evicted, "key"));
+        found.mend = f.place.admin_client() + " CONFIG RESETSTAT";
+    } else if (limit > 0 && used * 10 > limit * 9) {
+        found.level = level::warning;
+        found.why = fmt::format("{} of {} (maxmemory) are used: when it is full it grants no locks", in_bytes(static_cast<double>(used)), in_bytes(static_cast<double>(limit)));
+        found.mend = set_setting(f, fmt::format("maxmemory {}", limit * 2));
+    } else {
+        found.why = evicts ? "it has no maxmemory, so it evicts nothing" : "maxmemory-policy is noeviction, and nothing was evicted";
+    }
+    return {std::move(found)};
+}
+
+// In the order in which they are to be mended.
+findings durability(node_facts const& f, demands const& d)
+{
+    if (f.settings.failed())
+        return {unread(f, d, f.settings, "durability", "config|get")};
+    auto const state = durability_of(f);
+    auto const after = fmt::format("it forgets locks when it restarts, and does not vote for {} (max_ttl) then", in_words(d.max_ttl));
+    // A server without a configuration file cannot rewrite it.
+    auto const keep = f.info.field("config_file").empty()
+                          ? std::string()
+                          : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
+    if (state.lacks == durability_state::lack::nothing)
+        return {{.why = "it has a durable log, and votes at once after a restart"}};
+    finding found{.level = level::warning};
+    switch (state.lacks) {
+    case durability_state::lack::nothing:
+        break;
+    case durability_state::lack::log:
+        found.why = "appendonly is no: " + after;
+        // In this order: docs/fencing.md.
+        found.mend = fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE",
+                                 set_setting(f, "appendfsync always"), set_setting(f, "no-appendfsync-on-rewrite no"),
+                                 set_setting(f, "appendonly yes"));
+        break;
+    case durability_state::lack::written:
+        found.level = level::critical;
+        found.why = "the last write to its log has failed: " + after;
+        found.mend = "df -h  # on its host: make room if the disk is full, else read the log of the server";
+        break;
+    case durability_state::lack::synced:
+        found.why = fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after);
+        found.mend = set_setting(f, "appendfsync always") + keep;
+        break;
+    case durability_state::lack::synced_on_rewrite:
+        found.why = "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after;
+        found.mend = set_setting(f, "no-appendfsync-on-rewrite no") + keep;
+        break;
+    case durability_state::lack::complete:
+        found.why = "its log is being rewritten: if it was switched on just now, and the server is killed before that is done, " + after;
+        found.mend = f.place.client() + " INFO persistence  # repeat it until aof_rewrite_in_progress is 0";
+        break;
+    }
+    return {std::move(found)};
+}
+
+// A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as
+// numbers.
+std::string line_for(std::string const& client, std::vector<std::string> const& words)
+{
+    std::string line = client, prompt;
+    for (auto const& word : words) {
+        line += ' ' + shell_word(word);
+        prompt += prompt.empty() ? "\"" : " \"";
+        for (unsigned char const c : word) {
+            bool const is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' || c == '-';
+            prompt += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("\\x{:02x}", c);
+        }
+        prompt += '"';
+    }
+    return printable(line) == line ? line : fmt::format("printf '%s\\n' '{}' | {}", prompt, client);
+}
+
+std::string listed(key_facts::named const& keys, bool with_types)
+{
+    std::string all;
+    for (auto const& [key, type] : keys.first)
+        all += fmt::format("{}{}{}", all.empty() ? "" : ", ", printable(key), with_types ? fmt::format(" ({})", printable(type)) : "");
+    return keys.count > keys.first.size() ? fmt::format("{} and {} more", all, keys.count - keys.first.size()) : all;
+}
+
+std::string looked_at(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    return fmt::format("{} looked at{}, {} with the prefix {}", counted(static_cast<std::int64_t>(k.looked_at), "key"), k.is_all ? "" : ", others are there (--keys)", k.found,
+                       printable(d.prefix));
+}
+
+findings keys(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    if (k.refusal.failed())
+        return {unread(f, d, k.refusal, "keys", k.refused)};
+    findings all;
+    auto const in_database = [&](std::string const& client) {
+        return f.place.database == 0 ? client : fmt::format("{} -n {}", client, f.place.database);
+    };
+    if (k.endless.count > 0)
+        all.push_back({.level = level::warning,
+                       .why = fmt::format("{} without an expiry, which nobody releases: {}; {}",
+                                          counted(static_cast<std::int64_t>(k.endless.count), "key"),
+                                          listed(k.endless, false), looked_at(f, d)),
+                       .mend = line_for(in_database(f.place.client()),
+                                        {"PEXPIRE", k.endless.first.front().first, std::to_string(d.max_ttl.count())}),
+                       .values = {{"endless_keys", k.endless.count}}});
+    if (k.foreign.count > 0) {
+        auto const& key = k.foreign.first.front().first;
+        all.push_back({.level = level::warning,
+                       .why = fmt::format("{} of another type than those of locks, so nobody gets these locks: {}; {}",
+                                          counted(static_cast<std::int64_t>(k.foreign.count), "key"),
+                                          listed(k.foreign, true), looked_at(f, d)),
+                       .mend = line_for(in_database(f.place.admin_client()), {"RENAMENX", key, "no-" + key})
+                             + "  # or choose another --prefix",
+                       .values = {{"foreign_keys", k.foreign.count}}});
+    }
+    if (all.empty())
+        all.push_back({.why = fmt::format("all of them belong to locks and have an expiry: {}", looked_at(f, d)),
+                       .values = {{"keys", k.found}}});
+    return all;
+}
+
+findings counters(node_facts const& f, demands const& d)
+{
+    auto const& k = f.keys;
+    if (k.refusal.failed())
+        return {unread(f, d, k.refusal, "counters", k.refused)};
+    if (k.counters == 0)
+        return {{.why = fmt::format("there are no fencing counters; {}", looked_at(f, d)), .values = {{"counters", 0}}}};
+    if (k.unmeasured.failed())
+        return {unread(f, d, k.unmeasured, "counters", "memory|usage")};
+    auto const each = k.measured == 0 ? 0.0 : static_cast<double>(k.measured_bytes) / static_cast<double>(k.measured);
+    auto const bytes = each * static_cast<double>(k.counters);
+    auto const limit = static_cast<double>(f.number("maxmemory"));
+    finding found{.why = fmt::format("{} of fencing, one for each resource and for ever, take about {}", counted(static_cast<std::int64_t>(k.counters), "counter"), in_bytes(bytes)),
+                  .values = {{"counters", k.counters}, {"counter_bytes", static_cast<std::int64_t>(bytes)}}};
+    if (limit > 0 && bytes * 2 > limit) {
+        found.level = level::warning;
+        found.why += fmt::format(", more than half of maxmemory ({})", in_bytes(limit));
+        found.mend = set_setting(f, fmt::format("maxmemory {}", f.number("maxmemory") * 2))
+                   + "  # and fence fewer names: docs/fencing.md";
+    }
+    return {std::move(found)};
+}
+
+constexpr std::array all_of_memory{
+    check{"eviction", &node_facts::info, "info", "maxmemory_policy", eviction},
+    check{"durability", &node_facts::info, "info", "aof_enabled", durability},
+    check{"keys", nullptr, "", "", keys},
+    check{"counters", nullptr, "", "", counters},
+};
+
+}  // namespace
+
+std::span<check const> memory_checks()
+{
+    return all_of_memory;
+}
+
+}  // namespace redlock::cli::doctor

@@ -1,0 +1,110 @@
+// What the user of the address may do: found out by doing it.
+
+#include "cli/doctor/checks.hpp"
+
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace redlock::cli::doctor {
+
+namespace {
+
+bool is_about_keys(reply const& r)
+{
+    return r.text.find(" key") != std::string::npos;
+}
+
+// The refused commands, one by one: if a script is refused, a server does not say which of its commands.
+findings refused_commands(node_facts const& f, demands const& d)
+{
+    findings all;
+    for (auto const& [name, answer] : f.trials) {
+        auto const& p = *std::ranges::find(permissions(), name, &permission::name);
+        if (!is_forbidden(answer))
+            continue;
+        if (is_about_keys(answer))
+            return {{.level = level::critical,
+                     .why = fmt::format("the user {} may not use keys that begin with {}", printable(f.place.user), printable(d.prefix)),
+                     .mend = allow(f, '~' + pattern_of(d.prefix))}};
+        all.push_back({.level = p.is_vital ? level::critical : level::warning,
+                       .why = fmt::format("the user {} may not run {}, without which {}", printable(f.place.user), name, p.without),
+                       .mend = allow(f, fmt::format("+{}", name))});
+    }
+    return all;
+}
+
+std::string not_tried(uses const& u)
+{
+    std::vector<std::string_view> words;
+    for (auto const& [is_used, word] : {std::pair(u.fencing, "--fencing"), {u.waiting, "--waiting"}, {u.shared, "--shared"}, {u.sets, "--sets"}}) {
+        if (!is_used)
+            words.push_back(word);
+    }
+    return words.empty() ? "" : fmt::format(" (what is asked for by {} was not tried)", fmt::join(words, ", "));
+}
+
+// The line that prints what the user must be allowed.
+std::string print_rules(node_facts const& f, demands const& d)
+{
+    auto line = d.prefix == demands().prefix ? std::string("redlock acl")
+                                             : fmt::format("redlock --prefix {} acl", shell_word(d.prefix));
+    line += " --user " + shell_word(f.place.user);
+    for (auto const& [is_used, option] : {std::pair(d.used.fencing, "--fencing"),
+                                          {d.used.waiting, "--waiting"},
+                                          {d.used.shared, "--shared"},
+                                          {d.used.sets, "--sets"},
+                                          {f.place.database != 0, "--select"}}) {
+        if (is_used)
+            line += fmt::format(" {}", option);
+    }
+    return line;
+}
+
+findings permissions_of(node_facts const& f, demands const& d)
+{
+    auto all = refused_commands(f, d);
+    auto const& p = f.probe;
+    bool const failed = !p.failed_at.empty();
+    auto const until_then = p.done.empty() ? "" : fmt::format("a lock was {}, but ", fmt::join(p.done, ", "));
+    if (failed && p.is_taken)
+        all.push_back({.level = level::unknown,
+                       .why = fmt::format("the lock {}{} that is tried is held by somebody else", printable(d.prefix), printable(d.probe)),
+                       .mend = d.call.with("--probe", d.probe + "-2").line()});
+    else if (failed && all.empty())
+        all.push_back(
+            {.level = level::critical,
+             .why = fmt::format("{}it could not be {}: {}", until_then, p.failed_at, printable(p.message)),
+             .mend = p.error == errc::permission_denied ? print_rules(f, d) : d.call.with("--verbose", "").line()});
+    else if (!failed && all.empty())
+        all.push_back({.why = fmt::format("a lock was {}{}", fmt::join(p.done, ", "), not_tried(d.used))});
+    return all;
+}
+
+// Only the votes of another kind of store are known.
+findings readable_settings(node_facts const& f, demands const& d)
+{
+    if (f.is_server)
+        return {};
+    return {{.level = level::unknown,
+             .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at",
+             .mend = without_check(d, "settings")}};
+}
+
+constexpr std::array all_of_permission{
+    check{"permissions", nullptr, "", "", permissions_of, true},
+    check{"settings", nullptr, "", "", readable_settings, true},
+};
+
+}  // namespace
+
+std::span<check const> permission_checks()
+{
+    return all_of_permission;
+}
+
+}  // namespace redlock::cli::doctor

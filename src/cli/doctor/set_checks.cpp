@@ -1,0 +1,295 @@
+// What the nodes are together.
+
+#include "cli/doctor/checks.hpp"
+#include "cli/doctor/durability.hpp"
+
+#include "cli/output.hpp"
+#include "core/quarantine.hpp"
+#include "stores/redis/shared_settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+
+namespace redlock::cli::doctor {
+
+namespace {
+
+using nodes = std::vector<node_facts>;
+using sys_ms = std::chrono::sys_time<std::chrono::milliseconds>;
+
+// The reader names the host.
+constexpr char another_node[] = "redis://HOST";
+
+findings number_of_nodes(nodes const& all, demands const& d)
+{
+    auto const n = all.size();
+    finding found{.values = {{"nodes", n}}};
+    if (n == 1) {
+        found.level = level::warning;
+        found.why = "with one node a lock is as good as that server's memory, and nobody gets a lock while it is down";
+        found.mend = d.call.with_another_node(another_node).with_another_node(another_node).line()
+                   + "  # three servers that do not fail together";
+    } else if (n % 2 == 0) {
+        found.level = level::warning;
+        found.why = fmt::format("{} nodes survive the failure of {}, as {} do: the last one gives nothing", n,
+                                (n - 1) / 2, n - 1);
+        found.mend = d.call.with_another_node(another_node).line() + "  # one more";
+    } else {
+        found.why = fmt::format("of {} nodes {} may fail", n, (n - 1) / 2);
+    }
+    return {std::move(found)};
+}
+
+// Groups of nodes with something in common; those without a name have nothing.
+template <class Name>
+std::map<std::string, std::vector<std::string>> grouped(nodes const& all, Name name)
+{
+    std::map<std::string, std::vector<std::string>> groups;
+    for (auto const& f : all) {
+        for (auto const& n : name(f)) {
+            auto& group = groups[n];
+            if (std::ranges::find(group, f.name) == group.end())
+                group.push_back(f.name);
+        }
+    }
+    std::erase_if(groups, [](auto const& g) { return g.second.size() < 2 || g.first.empty(); });
+    return groups;
+}
+
+// The first node stays: @p change makes another call for each of the others.
+template <class Change>
+call for_all_but_first(call c, std::vector<std::string> const& names, Change change)
+{
+    for (auto const& name : names) {
+        if (name != names.front())
+            c = change(c, name);
+    }
+    return c;
+}
+
+// The line that asks for the run_id of a server that has not told it.
+std::string ask_for_run_id(nodes const& all)
+{
+    auto const& f =
+        *std::ranges::find_if(all, [](auto const& n) { return n.is_server && n.info.field("run_id").empty(); });
+    return is_forbidden(f.info) ? allow(f, "+info") : f.place.client() + " INFO server  # run_id";
+}
+
+findings same_server(nodes const& all, demands const& d)
+{
+    findings found;
+    for (auto const& [id, names] : grouped(all, [](auto const& f) { return std::vector{f.info.field("run_id")}; }))
+        found.push_back({.level = level::critical,
+                         .why = fmt::format("{} are one server, which has one vote: the library refuses the others",
+                                            fmt::join(names, " and ")),
+                         .mend = for_all_but_first(d.call, names,
+                                                   [](auto const& c, auto const& name) { return c.without_node(name); })
+                                     .line()
+                               + "  # and other servers"});
+    bool const are_known = std::ranges::all_of(all, [](auto const& f) { return !f.is_server || !f.info.field("run_id").empty(); });
+    if (found.empty() && !are_known && all.size() > 1)
+        found.push_back({.level = level::unknown,
+                         .why = "two addresses may lead to one server: not all servers have answered INFO",
+                         .mend = ask_for_run_id(all)});
+    else if (found.empty())
+        found.push_back({.why = "all addresses lead to different servers"});
+    return found;
+}
+
+findings same_host(nodes const& all, demands const& d)
+{
+    findings found;
+    std::vector<std::vector<std::string>> told;
+    for (auto const& [address, names] : grouped(all, [](auto const& f) { return f.addresses; })) {
+        if (std::ranges::find(told, names) != told.end())
+            continue;
+        told.push_back(names);
+        found.push_back(
+            {.level = level::warning,
+             .why = fmt::format("{} are on one host ({}) and fail together", fmt::join(names, " and "), address),
+             .mend = for_all_but_first(d.call, names,
+                                       [](auto const& c, auto const& name) { return c.with_node(name, another_node); })
+                         .line()
+                   + "  # a host for each"});
+    }
+    if (found.empty())
+        found.push_back({.why = "by their addresses, each has a host of its own"});
+    return found;
+}
+
+std::string ask_for_settings(nodes const& all, demands const& d)
+{
+    auto const f = std::ranges::find_if(all, [](auto const& n) { return is_forbidden(n.clients); });
+    return f == all.end() ? d.call.line() : allow(*f, "+get");
+}
+
+// The library leaves the settings of each client on the servers, one in a line.
+findings same_settings(nodes const& all, demands const& d)
+{
+    std::vector<std::string> lines;
+    bool are_known = false;
+    for (auto const& f : all) {
+        std::istringstream text(f.clients.text);
+        are_known = are_known || (f.is_server && !f.clients.failed());
+        for (std::string age, line; text >> age && std::getline(text >> std::ws, line);) {
+            if (std::ranges::find(lines, line) == lines.end())
+                lines.push_back(std::move(line));
+        }
+    }
+    findings found;
+    for (auto const& [name, values] : redis::values_of(lines)) {
+        // This tool is strict by default, and programs are automatic: both are as safe as the automatic ones.
+        bool const is_usual = name == "restart_guard" && std::ranges::find(values, "off") == values.end();
+        if (values.size() > 1)
+            found.push_back(
+                {.level = is_usual ? level::ok : level::warning,
+                 .why = fmt::format("clients within the last hour had different settings: {} was {}", name,
+                                    fmt::join(values, " and ")),
+                 .mend = d.call.line() + "  # an hour after all clients have one value: docs/guarantees.md"});
+    }
+    if (std::ranges::none_of(all, [](auto const& f) { return f.is_server; }))
+        return {};  // other stores keep no settings
+    if (found.empty() && !are_known)
+        found.push_back({.level = level::unknown,
+                         .why = "the settings of the clients could not be read",
+                         .mend = ask_for_settings(all, d)});
+    else if (found.empty())
+        found.push_back({.why = lines.empty() ? "no client has left its settings within the last hour" : "all clients within the last hour had the same settings"});
+    return found;
+}
+
+findings votes(nodes const& all, demands const& d)
+{
+    auto const majority = core::majority(all.size());
+    auto const voting = static_cast<std::size_t>(std::ranges::count_if(all, &node_facts::votes));
+    finding found{.values = {{"votes", voting}, {"majority", majority}}};
+    found.level = voting < majority ? level::critical : voting < all.size() ? level::warning : level::ok;
+    found.why = fmt::format("{} of {} nodes vote for a lock, and {} are needed", voting, all.size(), majority);
+    for (auto const& f : all) {
+        if (!f.vote.is_connected && !f.vote.message.empty())
+            found.why += fmt::format("; {}: {}", f.name, printable(f.vote.message));
+    }
+    if (voting < majority)
+        found.mend = d.call.line() + "  # when the other findings are mended";
+    else if (voting < all.size())
+        found.mend = fmt::format("{}  # when the other findings are mended; {} more may fail", d.call.line(),
+                                 voting - majority);
+    return {std::move(found)};
+}
+
+std::vector<core::node_age<sys_ms>> ages_of(nodes const& all, demands const& d)
+{
+    std::vector<core::node_age<sys_ms>> ages;
+    for (auto const& f : all) {
+        bool const is_known = f.is_server && !f.info.field("run_id").empty();
+        bool const tells_log = is_known && !f.settings.failed();
+        ages.push_back({.known = is_known,
+                        .durable = tells_log && durability_of(f).is_durable(),
+                        .restarted = false,
+                        .began = d.now - std::chrono::seconds(std::max<std::int64_t>(f.number("uptime_in_seconds") - 1, 0))});
+    }
+    return ages;
+}
+
+// Times until nodes vote.
+struct quarantines {
+    std::size_t count = 0;             ///< of nodes that do not vote yet
+    std::chrono::seconds majority{0};  ///< until a majority votes
+};
+
+quarantines count_quarantines(std::vector<std::chrono::seconds> each)
+{
+    std::ranges::sort(each);
+    auto const count = std::ranges::count_if(each, [](auto t) { return t.count() > 0; });
+    return {static_cast<std::size_t>(count), each[core::majority(each.size()) - 1]};
+}
+
+// A strict client applies these quarantines, as far as INFO shows.
+quarantines strict_quarantines(std::vector<core::node_age<sys_ms>> const& ages, demands const& d)
+{
+    std::vector<std::chrono::seconds> each;
+    for (std::size_t i = 0; i < ages.size(); ++i) {
+        auto const end = core::quarantined_until<sys_ms>(ages, i, restart_guard::strict, d.max_ttl, d.now);
+        each.push_back(end > d.now ? std::chrono::ceil<std::chrono::seconds>(end - d.now) : std::chrono::seconds(0));
+    }
+    return count_quarantines(std::move(each));
+}
+
+// The library applies these quarantines. It knows life markers and stores other than Redis.
+quarantines quarantines_of(nodes const& all)
+{
+    std::vector<std::chrono::seconds> each;
+    for (auto const& f : all)
+        each.push_back(std::chrono::ceil<std::chrono::seconds>(f.vote.quarantine));
+    return count_quarantines(std::move(each));
+}
+
+// Why nodes are in quarantine.
+std::string cause_of_quarantine(nodes const& all, demands const& d)
+{
+    auto const votes_or_is_new = [](auto const& f) { return f.vote.quarantine.count() == 0 || f.has_no_marker; };
+    auto const prefix = printable(d.prefix);
+    return std::ranges::all_of(all, votes_or_is_new)
+             ? fmt::format("no client has locked there with the prefix {} before, or the keys are lost", prefix)
+             : fmt::format("they have restarted, or are new to the prefix {}", prefix);
+}
+
+findings guard(nodes const& all, demands const& d)
+{
+    auto const ages = ages_of(all, d);
+    auto const now = quarantines_of(all);
+    auto const strictly = strict_quarantines(ages, d);
+    auto const durable = std::ranges::count_if(ages, [](auto const& a) { return a.durable; });
+    bool const is_strict = d.restart_guard == restart_guard::strict;
+    finding found{.values = {{"waiting", now.count},
+                             {"waiting_ms", std::chrono::milliseconds(now.majority).count()},
+                             {"durable", durable}}};
+    if (now.majority.count() > 0) {
+        found.level = level::critical;
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; no lock for {} s (--restart-guard {})", now.count,
+                                all.size(), cause_of_quarantine(all, d), now.majority.count(),
+                                is_strict ? "strict" : "automatic");
+        found.mend = fmt::format("sleep {} && {}  # {}", now.majority.count(), d.call.line(),
+                                 is_strict ? "if all servers are new: --restart-guard automatic"
+                                           : "and give the nodes a durable log");
+    } else if (now.count > 0) {
+        found.level = level::warning;
+        found.why = fmt::format("{} of {} nodes do not vote yet: {}; the others are enough", now.count, all.size(),
+                                cause_of_quarantine(all, d));
+        found.mend = d.call.with("--watch", "10s").line() + "  # Ctrl-C ends it";
+    } else if (strictly.count > 0 && !is_strict) {
+        found.level = strictly.majority.count() > 0 ? level::warning : level::ok;
+        found.why = fmt::format("{} of {} nodes have restarted within max_ttl and vote all the same: two may hold a lock for {} s, unless the "
+                                "nodes are new",
+                                strictly.count, all.size(), strictly.majority.count());
+        found.mend = d.call.with("--restart-guard", "strict").line() + "  # and give the nodes a durable log";
+    } else {
+        found.why = fmt::format("no node is in quarantine; {} of {} vote at once after a restart, the others after {} "
+                                "(max_ttl)",
+                                durable, all.size(), in_words(d.max_ttl));
+    }
+    return {std::move(found)};
+}
+
+constexpr std::array checks{
+    check_of_all{"nodes", number_of_nodes},
+    check_of_all{"same-server", same_server},
+    check_of_all{"same-host", same_host},
+    check_of_all{"same-settings", same_settings},
+    check_of_all{"restart-guard", guard},
+    check_of_all{"votes", votes},
+};
+
+}  // namespace
+
+std::span<check_of_all const> checks_of_all()
+{
+    return checks;
+}
+
+}  // namespace redlock::cli::doctor

@@ -1,0 +1,93 @@
+// redlock hold: holds locks for whoever sits at the other end of its input, or sends it a signal.
+
+#include "cli/acquiring.hpp"
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/output.hpp"
+#include "cli/watched_input.hpp"
+#include "cli/with_locks.hpp"
+#include "runtime/as_result.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+
+// What is written there is of no interest. An input that cannot be waited for, such as a file, never ends. In the background
+// of a terminal, the input is for others, and reading it must not stop the renewal of a lock.
+asio::awaitable<void> end_of_input()
+{
+    auto const executor = co_await asio::this_coro::executor;
+    error_code ec;
+    auto input = watched_input(executor, ec);
+    std::signal(SIGTTIN, SIG_IGN);
+    std::array<char, 512> ignored;
+    asio::steady_timer timer(executor);
+    while (!ec) {
+        std::tie(ec) = co_await input.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
+        auto const size = ec ? -1 : ::read(STDIN_FILENO, ignored.data(), ignored.size());
+        if (size == 0)
+            co_return;
+        if (!ec && size < 0) {
+            timer.expires_after(std::chrono::seconds(1));
+            std::tie(ec) = co_await timer.async_wait(as_result);
+        }
+    }
+    timer.expires_at(asio::steady_timer::time_point::max());
+    co_await timer.async_wait(as_result);
+}
+
+asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
+    if (!inheritance::ours().ignores(SIGHUP))  // as nohup(1) has it
+        ends.add(SIGHUP);
+    auto got = co_await acquire(locks, how, s, ends, "hold");
+    if (!got.held) {
+        if (!s.quiet)
+            say(got.message);
+        co_return got.status;
+    }
+    print(fmt::format("{}\n", fmt::join(got.held.resources(), " ")));
+    auto const end = co_await (got.held.async_wait_lost(as_result) || ends.async_wait(as_result) || end_of_input());
+    if (end.index() == 0) {
+        if (!s.quiet)
+            say(fmt::format("redlock hold: {} is lost", fmt::join(got.held.resources(), ", ")));
+        co_return lock_lost;
+    }
+    auto [ec] = co_await got.held.async_release(as_result);
+    co_return ec == errc::not_held ? lock_lost : done;
+}
+
+}  // namespace
+
+int hold(arguments given)
+{
+    command_line line("hold", "Hold locks until a signal (SIGINT, SIGTERM, SIGHUP) or the end of the input. Their names are printed when they are held.",
+                      "Status: 0 released; 124 lost before that; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
+    how_to_acquire how;
+    line.add_keys(how.keys);
+    how.add_to(line);
+    auto s = line.read(std::move(given));
+    how.add_to(s.locks);
+    return with_locks(s, [&](lock_manager& locks) { return hold_until_told(locks, how, s); });
+}
+
+}  // namespace redlock::cli

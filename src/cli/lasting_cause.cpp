@@ -1,0 +1,84 @@
+#include "cli/lasting_cause.hpp"
+
+#include "core/quorum.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace redlock::cli {
+
+namespace {
+
+struct meaning {
+    errc error;
+    lasting_cause cause;
+};
+
+constexpr std::array meanings{
+    meaning{errc::authentication_failed, {no_permission, "correct user and password in the URL, or --password-file"}},
+    meaning{errc::permission_denied, {no_permission, "\"redlock acl\" prints what the user must be allowed"}},
+    meaning{errc::duplicate_node, {wrong_configuration, "name each server once"}},
+    meaning{errc::wrong_type, {wrong_configuration, "choose another --prefix, or delete the key"}},
+    meaning{errc::node_read_only, {no_quorum, "name the primary"}},
+};
+constexpr lasting_cause unknown_host{wrong_configuration, "correct the name of the host"};
+
+}  // namespace
+
+// Every store resolves names with Asio and passes its words on; a name server that does not answer has other words.
+bool is_unknown_host(node_report const& n)
+{
+    auto const words = error_code(boost::asio::error::host_not_found).message();
+    return n.error == errc::node_unreachable && n.message.find(words) != n.message.npos;
+}
+
+std::optional<lasting_cause> lasting_cause_of(node_report const& n)
+{
+    if (n.vote != vote::unknown)
+        return std::nullopt;
+    if (is_unknown_host(n))
+        return unknown_host;
+    auto const known = std::ranges::find_if(meanings, [&](auto& m) { return n.error == m.error; });
+    return known == meanings.end() ? std::nullopt : std::optional(known->cause);
+}
+
+std::optional<exit_status> lasting_status_of(std::span<node_report const> nodes,
+                                             std::function<bool(node_report const&)> const& lasts)
+{
+    std::size_t lasting = 0;
+    exit_status status = no_quorum;
+    for (auto const& n : nodes) {
+        auto const cause = lasting_cause_of(n);
+        if (!cause || !lasts(n))
+            continue;
+        ++lasting;
+        bool const is_refused = status == no_permission || cause->status == no_permission;
+        status = is_refused ? no_permission : std::max(status, cause->status);
+    }
+    return nodes.size() - lasting < core::majority(nodes.size()) ? std::optional(status) : std::nullopt;
+}
+
+std::string ways_out(std::span<node_report const> nodes)
+{
+    std::string all;
+    for (auto const& n : nodes) {
+        auto const cause = lasting_cause_of(n);
+        if (cause && all.find(cause->way_out) == all.npos)
+            all.append("; ").append(cause->way_out);
+    }
+    return all;
+}
+
+// The caller should not try again if time does not mend it.
+exit_status status_of(attempt_report const& r)
+{
+    auto const status = status_of(r.outcome);
+    return status == no_quorum ? lasting_status_of(r.nodes).value_or(no_quorum) : status;
+}
+
+}  // namespace redlock::cli

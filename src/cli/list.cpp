@@ -1,0 +1,128 @@
+// redlock list: the locks that are there.
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/lasting_cause.hpp"
+#include "cli/lock_report.hpp"
+#include "cli/lock_scan.hpp"
+#include "cli/output.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+struct question {
+    std::string glob = "*";
+    bool tokens = false;
+};
+
+/// Prints locks as they are found, in a table, or as documents.
+class listing {
+public:
+    listing(settings const& s, bool tokens) : settings_(s), tokens_(tokens) {}
+
+    void add(std::vector<lock_view> const& locks)
+    {
+        print(settings_.output == format::table ? rows(locks) : documents(locks));
+    }
+
+    /// After the last.
+    void end(lock_scan const& scan, servers const& all)
+    {
+        if (settings_.output == format::table)
+            print(rows({}));  // of none, the header
+        if (settings_.output != format::json)
+            return;
+        boost::json::array nodes;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            boost::json::object node{{"name", all.name(i)}, {"complete", scan.trouble(i).empty()}};
+            if (!scan.trouble(i).empty())
+                node["error"] = valid_utf8(scan.trouble(i));
+            nodes.push_back(std::move(node));
+        }
+        print(fmt::format("{}],\"nodes\":{}}}\n", before_ == separator ? "" : before_, valid_utf8(boost::json::serialize(nodes))));
+    }
+
+private:
+    static constexpr std::string_view separator = ",";
+
+    // Columns are as wide as those of the first locks need, or wider: nobody knows what is still to come.
+    std::string rows(std::vector<lock_view> const& locks)
+    {
+        for (auto const& l : locks)
+            table_.add({printable(l.key), holder_of(l.has, l.owner), ttl_of(l.has, l.ttl), fmt::format("{}/{}", l.votes, l.nodes.size()),
+                        std::string(to_string(l.state)), tokens_ ? printable(l.value) : ""});
+        return table_.take_text(settings_.has_color(STDOUT_FILENO));
+    }
+
+    std::string documents(std::vector<lock_view> const& locks)
+    {
+        std::string text;
+        for (auto const& l : locks) {
+            auto fields = json_of(l);
+            if (tokens_)
+                fields["token"] = valid_utf8(l.value);
+            if (settings_.output == format::jsonl)
+                text += json_line(fields);
+            else
+                text.append(std::exchange(before_, separator)) += boost::json::serialize(fields);
+        }
+        return text;
+    }
+
+    settings const& settings_;
+    bool const tokens_;
+    std::string_view before_ = R"({"schema":1,"locks":[)";  // what stands before the next lock of one document
+    table table_{{"KEY", "HOLDER", "TTL", "NODES", "STATE", tokens_ ? "TOKEN" : ""}};
+};
+
+int status_of(lock_scan const& scan, servers const& all, settings const& s)
+{
+    bool refused = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        refused = refused || is_refused(scan.trouble(i));
+        if (!scan.trouble(i).empty() && !s.quiet)
+            remark(fmt::format("redlock list: {} has not told of all its locks: {}\n", printable(all.name(i)), printable(scan.trouble(i))));
+    }
+    if (scan.complete() >= all.size() / 2 + 1)  // every lock that a majority has is on one of them
+        return done;
+    return refused ? no_permission : no_quorum;
+}
+
+asio::awaitable<int> tell_all(servers& all, question const& q, settings const& s)
+{
+    lock_scan scan(all, s.locks.prefix, q.glob);
+    listing out(s, q.tokens);
+    for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next())
+        out.add(locks);
+    out.end(scan, all);
+    co_return status_of(scan, all, s);
+}
+
+}  // namespace
+
+int list(arguments given)
+{
+    command_line line("list",
+                      "List all locks, each once and in no order, with the holder, the ttl, and on how many nodes.",
+                      "State: held; shared; foreign, by another kind of client; partial, on no majority of the nodes, as it is being acquired or "
+                      "released, or was left behind; unknown, as too few nodes answered. Locks that come or go meanwhile may be listed or not.\n"
+                      "Status: 0 a majority of the nodes has listed all its locks; 69 too few have; 77 too few, because they refuse.");
+    question q;
+    line.add_option("GLOB", q.glob, "a pattern of names, as of KEYS and SCAN: jobs/*");
+    line.add_flag("--tokens", q.tokens, "show the tokens of the holders. Everybody who knows a token can release the lock");
+    auto const s = line.read(std::move(given));
+    return with_servers(s, "list", [&](servers& all) { return tell_all(all, q, s); });
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,91 @@
+#include "cli/lock_question.hpp"
+
+#include "core/key.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Its clock, by which readers end.
+std::optional<milliseconds> time_of(reply const& time)
+{
+    if (time.elements.size() != 2)
+        return std::nullopt;
+    auto const seconds = time.elements[0].number(), micros = time.elements[1].number();
+    return seconds && micros ? std::optional(milliseconds(*seconds * 1000 + *micros / 1000)) : std::nullopt;
+}
+
+// A score is a double, which a server may write with an exponent.
+std::optional<milliseconds> end_of(reply const& score)
+{
+    double value = 0;
+    auto const [end, ec] = std::from_chars(score.text.data(), score.text.data() + score.text.size(), value);
+    constexpr double never = 1e15;  // or infinite, if somebody else has written it
+    return ec == std::errc() ? std::optional(milliseconds(static_cast<std::int64_t>(std::clamp(value, -never, never)))) : std::nullopt;
+}
+
+void count_readers(std::map<std::string, reader_view>& readers, reply const& list, reply const& time)
+{
+    auto const now = time_of(time);
+    for (auto const& entry : list.elements) {
+        if (entry.elements.size() != 2 || !now)
+            continue;
+        auto const end = end_of(entry.elements[1]);
+        if (!end)
+            continue;
+        auto& reader = readers[entry.elements[0].text];
+        reader.ttl = reader.votes == 0 ? *end - *now : std::max(reader.ttl, *end - *now);
+        ++reader.votes;
+    }
+}
+
+}  // namespace
+
+asio::awaitable<lock_answer> ask_about(servers& all, std::string prefix, std::string key)
+{
+    auto const at = prefix + key;
+    questions about;
+    about.push_back({"GET", at});
+    about.push_back({"PTTL", at});
+    about.push_back({"HGETALL", core::wanted_key(at)});
+    about.push_back({"TIME"});
+    about.push_back({"ZRANGE", core::readers_key(at), "0", "-1", "WITHSCORES"});
+    auto const told = co_await all.ask_all(std::move(about));
+
+    lock_answer answer;
+    std::vector<node_view> nodes;
+    std::map<std::string, reader_view> readers;
+    std::map<std::string, bool> wishes;  // by process: to have it alone
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const& r = told[i].replies;
+        nodes.push_back(view_of(all.name(i), r[0], r[1]));
+        if (nodes.back().state == lock_state::shared) {  // otherwise the list means nothing
+            count_readers(readers, r[4], r[3]);
+            if (r[3].failed() || r[4].failed())
+                answer.readers_hidden = (r[3].failed() ? r[3] : r[4]).text;
+        }
+        if (r[2].failed())
+            continue;
+        answer.waiting.emplace();
+        for (std::size_t w = 0; w + 1 < r[2].elements.size(); w += 2)
+            wishes[r[2].elements[w].text] |= r[2].elements[w + 1].text != "r";
+    }
+    answer.lock = judge(std::move(key), std::move(nodes));
+    for (auto& [value, reader] : readers) {
+        reader.owner = core::owner_in(value);
+        reader.value = value;
+        answer.readers.push_back(std::move(reader));
+    }
+    for (auto const& [process, alone] : wishes)
+        ++(alone ? answer.waiting->alone : answer.waiting->shared);
+    co_return answer;
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,164 @@
+#include "cli/output.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <poll.h>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+// In columns of a terminal: of UTF-8, what begins a character.
+std::size_t width_of(std::string_view text)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+struct character {
+    std::size_t size;  // in bytes; 0: it is none of UTF-8
+    char32_t code;
+};
+
+// What @p text, which is not empty, begins with.
+character character_at(std::string_view text)
+{
+    auto const first = static_cast<unsigned char>(text.front());
+    std::size_t const size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (size == 0 || size > text.size())
+        return {};
+    char32_t code = size == 1 ? first : first & (0x7fu >> size);
+    for (char const c : text.substr(1, size - 1)) {
+        if ((c & 0xc0) != 0x80)
+            return {};
+        code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
+    }
+    bool const is_short = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);  // its shortest form alone counts
+    bool const is_none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
+    return is_short || is_none ? character() : character{size, code};
+}
+
+// Controls, and what changes the direction of what stands behind it.
+bool acts_on_a_terminal(char32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+}  // namespace
+
+table::table(std::vector<std::string> header)
+{
+    add(std::move(header));
+}
+
+void table::add(std::vector<std::string> line)
+{
+    lines_.push_back(std::move(line));
+}
+
+std::string table::text(bool bold) const
+{
+    return table(*this).take_text(bold);
+}
+
+std::string table::take_text(bool bold)
+{
+    for (auto const& line : lines_) {
+        widths_.resize(std::max(widths_.size(), line.size()));
+        for (std::size_t i = 0; i < line.size(); ++i)
+            widths_[i] = std::max(widths_[i], width_of(line[i]));
+    }
+    std::string all;
+    for (auto const& line : lines_) {
+        std::string row;
+        for (std::size_t i = 0; i < line.size(); ++i)
+            row += fmt::format("{}{:{}}", line[i], "", i + 1 == line.size() ? 0 : widths_[i] - width_of(line[i]) + 2);
+        row.erase(row.find_last_not_of(' ') + 1);
+        all += bold && std::exchange(has_header_, false) ? fmt::format("\033[1m{}\033[0m\n", row) : row + '\n';
+    }
+    lines_.clear();
+    has_header_ = false;
+    return all;
+}
+
+std::string json_line(boost::json::object const& fields)
+{
+    boost::json::object document{{"schema", 1}};
+    document.insert(fields.begin(), fields.end());
+    return valid_utf8(boost::json::serialize(document)) + '\n';
+}
+
+void print_json(boost::json::object const& fields)
+{
+    print(json_line(fields));
+}
+
+std::string in_words(std::chrono::milliseconds t)
+{
+    auto const seconds = static_cast<double>(t.count()) / 1000;
+    if (t < std::chrono::seconds(1))
+        return fmt::format("{} ms", t.count());
+    if (t < std::chrono::minutes(2))
+        return fmt::format("{:.{}f} s", seconds, t < std::chrono::seconds(10) ? 1 : 0);
+    return t < std::chrono::hours(2) ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.0f} h", seconds / 3600);
+}
+
+std::string printable(std::string_view text)
+{
+    std::string shown;
+    while (!text.empty()) {
+        auto const [size, code] = character_at(text);
+        auto const bytes = text.substr(0, std::max<std::size_t>(size, 1));
+        if (size > 0 && !acts_on_a_terminal(code))
+            shown += bytes;
+        else
+            for (unsigned char const byte : bytes)
+                shown += fmt::format("\\x{:02x}", byte);
+        text.remove_prefix(bytes.size());
+    }
+    return shown;
+}
+
+void say(std::string_view line) noexcept
+{
+    std::array<char, PIPE_BUF> text;  // for which there is room in a pipe that has any
+    auto const size = std::min(line.size(), text.size() - 1);
+    *std::copy_n(line.data(), size, text.data()) = '\n';
+    pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    if (::poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0)
+        [[maybe_unused]] auto const written = ::write(STDERR_FILENO, text.data(), size + 1);
+}
+
+void remark(std::string_view text) noexcept
+{
+    std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+std::string valid_utf8(std::string_view text)
+{
+    std::string valid;
+    while (!text.empty()) {
+        auto const size = character_at(text).size;
+        valid += size > 0 ? text.substr(0, size) : "\xef\xbf\xbd";
+        text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return valid;
+}
+
+void print(std::string const& text)
+{
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw std::system_error(errno, std::generic_category(), "what was found could not be written");
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,126 @@
+#include "cli/permissions.hpp"
+
+#include "cli/option_parser.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace redlock::cli {
+
+namespace {
+
+constexpr bool always(uses const&) { return true; }
+constexpr bool fencing(uses const& u) { return u.fencing; }
+constexpr bool waiting(uses const& u) { return u.waiting; }
+constexpr bool shared(uses const& u) { return u.shared; }
+constexpr bool counts(uses const& u) { return u.fencing || u.shared || u.move; }
+constexpr bool scores(uses const& u) { return u.shared || u.move; }
+constexpr bool scans(uses const& u) { return u.doctor || u.move; }
+constexpr bool queues(uses const& u) { return u.shared && u.waiting; }
+constexpr bool database(uses const& u) { return u.database; }
+constexpr bool doctor(uses const& u) { return u.doctor; }
+constexpr bool times(uses const& u) { return u.shared || u.doctor; }
+
+// In the order of the trials: what is tried on a key that holds a string changes nothing, and SET has made it one. All versions from Redis 6 on know these.
+constexpr std::array all{
+    permission{"hello", always, true, "no connection is opened", ""},
+    permission{"set", always, true, "nothing is acquired", "SET KEY trial NX PX 1000"},
+    permission{"get", always, true, "nothing is extended or released", "GET KEY"},
+    permission{"pexpire", always, true, "nothing is extended", "PEXPIRE KEY 1000"},
+    permission{"pttl", always, true, "nothing is extended", "PTTL KEY"},
+    permission{"script|load", always, true, "no server knows the scripts that extend and release", "SCRIPT LOAD return"},
+    permission{"evalsha", always, true, "nothing is extended or released", "EVALSHA 63143b6f8007b98c53ca2149822777b3566f9241 0"},
+    permission{"info", always, false, "servers that restart, that are named twice or that evict are not noticed", "INFO server"},
+    permission{"config|get", always, false, "a server with a durable log is not known to have one", "CONFIG GET appendfsync"},
+    permission{"command|list", always, false, "a script deletes keys where a command could, and each connection leaves a line in ACL LOG",
+               "COMMAND LIST FILTERBY PATTERN del*"},
+    permission{"zadd", counts, true, "no fencing token is drawn, and nothing is shared", "ZADD KEY 1 token"},
+    permission{"zincrby", fencing, true, "no fencing token is drawn where two come at once", "ZINCRBY KEY 1 token"},
+    permission{"zscore", scores, true, "nothing is shared", "ZSCORE KEY token"},
+    permission{"zrem", shared, true, "nothing is shared", "ZREM KEY token"},
+    permission{"zcard", shared, true, "nothing is shared", "ZCARD KEY"},
+    permission{"zremrangebyscore", shared, true, "nothing is shared", "ZREMRANGEBYSCORE KEY 0 0"},
+    permission{"time", times, true, "nothing is shared", "TIME"},
+    permission{"hgetall", queues, false, "readers pass writers that wait", "HGETALL KEY"},
+    permission{"client|tracking", waiting, false, "who waits asks now and then", "CLIENT TRACKING OFF"},
+    permission{"client|caching", waiting, false, "who waits asks now and then", "CLIENT CACHING YES"},
+    permission{"hset", waiting, false, "processes get their turns by chance", "HSET KEY trial 1"},
+    permission{"hdel", waiting, false, "processes get their turns by chance", "HDEL KEY trial"},
+    permission{"hlen", waiting, false, "processes get their turns by chance", "HLEN KEY"},
+    permission{"sadd", waiting, false, "processes get their turns by chance", "SADD KEY 1"},
+    permission{"srem", waiting, false, "processes get their turns by chance", "SREM KEY 1"},
+    permission{"sismember", waiting, false, "processes get their turns by chance", "SISMEMBER KEY 1"},
+    permission{"select", database, true, "a database other than 0 cannot be used", ""},
+    permission{"scan", scans, true, "keys are not looked at", ""},
+    permission{"type", doctor, true, "keys are not looked at", ""},
+    permission{"memory|usage", doctor, true, "the memory of counters is not known", ""},
+    permission{"slowlog|get", doctor, true, "slow commands are not seen", ""},
+    permission{"pubsub|numsub", doctor, true, "Sentinels are not seen", ""},
+    permission{"del", always, true, "nothing is released", "DEL KEY"},
+};
+
+}  // namespace
+
+void uses::add_to(option_parser& line)
+{
+    line.add_flag("--fencing", fencing, "locks have fencing tokens");
+    line.add_flag("--waiting", waiting, "waiters are notified when a lock is released, and processes take turns; without it, waiters poll");
+    line.add_flag("--shared", shared, "locks are shared");
+    line.add_flag("--sets", sets, "several locks are acquired at once");
+}
+
+std::vector<std::string> permission::question(std::string const& key) const
+{
+    std::istringstream words{std::string(trial)};
+    std::vector<std::string> all;
+    for (std::string word; words >> word;)
+        all.push_back(word == "KEY" ? key : word);
+    return all;
+}
+
+std::span<permission const> permissions()
+{
+    return all;
+}
+
+std::string rules_for(uses const& u)
+{
+    std::string rules;
+    for (auto const& p : all) {
+        if (p.is_needed(u))
+            rules += fmt::format("{}+{}", rules.empty() ? "" : " ", p.name);
+    }
+    return rules;
+}
+
+std::string pattern_of(std::string_view prefix)
+{
+    std::string pattern;
+    for (char const c : prefix) {
+        if (std::string_view("*?[]\\^").find(c) != std::string_view::npos)
+            pattern += '\\';
+        pattern += c;
+    }
+    return pattern + '*';
+}
+
+std::string shell_quoted(std::string_view word)
+{
+    std::string text = "'";
+    for (char const c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + '\'';
+}
+
+std::string shell_word(std::string_view word)
+{
+    auto const is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("_-+=:,./@%").find(c) != std::string_view::npos;
+    };
+    return !word.empty() && std::ranges::all_of(word, is_plain) ? std::string(word) : shell_quoted(word);
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,145 @@
+#include "cli/quorum_watch.hpp"
+
+#include "cli/lasting_cause.hpp"
+#include "cli/output.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t tries = 3;
+// At first a node tries to connect again after 10 to 80 ms, so each look that counts sees a later try.
+constexpr clock::duration between_tries = 200ms;
+
+// Another address may lead to another server later: Sentinels, a cluster or a list of hosts.
+bool names_one_server(std::string_view node)
+{
+    auto const is_in_name = [node](std::string_view part) { return node.find(part) != node.npos; };
+    return !is_in_name(",") && !is_in_name("-sentinel://") && !is_in_name("-cluster://");
+}
+
+}  // namespace
+
+void quorum_watch::acquisition_begun(events::acquisition_begun const& e)
+{
+    begun_ = since_ = e.when;
+}
+
+void quorum_watch::round_decided(events::round_decided const& e)
+{
+    if (e.draws_token || e.outcome == boost::asio::error::operation_aborted)
+        return;
+    bool const had_quorum = !nodes_.empty() && !lacks_quorum();
+    outcome_ = e.outcome;
+    nodes_.assign(e.nodes.begin(), e.nodes.end());
+    if (had_quorum && lacks_quorum())
+        since_ = e.when;
+    for (auto const& n : nodes_)
+        look_at(n, e.when);
+    if (changed)
+        changed();
+}
+
+void quorum_watch::node_quarantined(events::node_quarantined const& e)
+{
+    histories_[std::string(e.node)].quarantined_until = e.when + e.remaining;
+}
+
+void quorum_watch::look_at(node_report const& n, clock::time_point now)
+{
+    auto& h = histories_[n.name];
+    h.has_voted = h.has_voted || n.vote != vote::unknown;
+    if (!is_unknown_host(n)) {
+        h.unknown_host = 0;
+    } else if (h.unknown_host == 0 || now >= h.look_again) {
+        h.looked = h.unknown_host == 0 ? now : h.looked;
+        ++h.unknown_host;
+        h.look_again = now + std::max(between_tries, h.looked - begun_);  // as long as the first try took
+    }
+}
+
+bool quorum_watch::lacks_quorum() const
+{
+    return outcome_ == errc::no_quorum || outcome_ == errc::quarantined;
+}
+
+std::optional<exit_status> quorum_watch::lasting_status() const
+{
+    return lasting_status_of(nodes_, [this](auto& n) { return lasts(n); });
+}
+
+// A node that has voted was a primary. It may become the primary again.
+bool quorum_watch::lasts(node_report const& n) const
+{
+    auto const& h = histories_.find(n.name)->second;
+    if (n.error == errc::node_read_only)
+        return !h.has_voted && names_one_server(n.name);
+    if (is_unknown_host(n))
+        return h.unknown_host >= tries && names_one_server(n.name);
+    return true;
+}
+
+std::string quorum_watch::missing_nodes() const
+{
+    return nodes_in_words([](auto&) { return true; });
+}
+
+std::string quorum_watch::news() const
+{
+    return nodes_in_words([this](auto& n) { return !told_.contains(cause(n.name, n.error)); });
+}
+
+std::string quorum_watch::nodes_in_words(std::function<bool(node_report const&)> const& counts) const
+{
+    std::string missing;
+    for (auto const& n : nodes_) {
+        if (n.vote == vote::unknown && n.error && counts(n))
+            missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", n.name, why(n));
+    }
+    auto const what = outcome_ == errc::quarantined ? "vote yet" : "answer";
+    return fmt::format("too few nodes {}: {}", what, printable(missing));
+}
+
+std::string quorum_watch::why(node_report const& n) const
+{
+    auto const until = histories_.find(n.name)->second.quarantined_until;
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now());
+    if (n.error == errc::quarantined && left > 0ms)
+        return fmt::format("it may have forgotten locks, as it restarted or is new to this prefix; it votes in {}; "
+                           "for new servers: --restart-guard automatic",
+                           in_words(left));
+    return n.error.message() + (n.message.empty() ? "" : ": ") + n.message;
+}
+
+std::vector<quorum_watch::cause> quorum_watch::causes() const
+{
+    std::vector<cause> all;
+    for (auto const& n : nodes_) {
+        if (n.vote == vote::unknown && n.error)
+            all.emplace_back(n.name, n.error);
+    }
+    return all;
+}
+
+bool quorum_watch::has_news() const
+{
+    return std::ranges::any_of(causes(), [this](auto& c) { return !told_.contains(c); });
+}
+
+void quorum_watch::set_told()
+{
+    for (auto& c : causes())
+        told_.insert(std::move(c));
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "cli/exit_status.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/error.hpp>
+#include <redlock/observer.hpp>
+#include <redlock/report.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::cli {
+
+/** Watches one acquisition, as its `config::observer`: whether a majority of the nodes votes, and why not.
+
+    @par Thread safety
+    None: one thread runs the manager and asks the watch.
+*/
+class quorum_watch final : public observer {
+public:
+    void acquisition_begun(events::acquisition_begun const&) override;
+    void round_decided(events::round_decided const&) override;
+    void node_quarantined(events::node_quarantined const&) override;
+
+    std::function<void()> changed{};  ///< is called after each round, if it is set
+
+    /// Whether too few nodes voted in the latest round.
+    bool lacks_quorum() const;
+
+    // The following functions need a round in which too few nodes voted.
+
+    /// The time since which every round had too few votes.
+    clock::time_point since() const noexcept { return since_; }
+
+    /// The status to end with if time does not mend it.
+    std::optional<exit_status> lasting_status() const;
+
+    /// "too few nodes answer: NAME (WHY), …"
+    std::string missing_nodes() const;
+
+    /// Whether a node is missing now for a cause that was not told before. Each node and cause is told once.
+    bool has_news() const;
+    std::string news() const;  ///< as @ref missing_nodes, with these nodes alone
+    void set_told();
+
+    std::vector<node_report> const& nodes() const noexcept { return nodes_; }
+
+private:
+    struct history {
+        bool has_voted = false;
+        std::size_t unknown_host = 0;                ///< looks at which the resolver knew no such host
+        clock::time_point looked{}, look_again{};    ///< the first such look; from when on the next one counts
+        clock::time_point quarantined_until{};
+    };
+    using cause = std::pair<std::string, error_code>;  ///< a node, and why it is missing
+
+    void look_at(node_report const&, clock::time_point now);
+    bool lasts(node_report const&) const;
+    std::string nodes_in_words(std::function<bool(node_report const&)> const& counts) const;
+    std::string why(node_report const&) const;
+    std::vector<cause> causes() const;
+
+    error_code outcome_{};               ///< of the latest round
+    clock::time_point begun_{}, since_{};
+    std::vector<node_report> nodes_{};   ///< of the latest round
+    std::map<std::string, history, std::less<>> histories_{};
+    std::set<cause> told_{};
+};
+
+}  // namespace redlock::cli

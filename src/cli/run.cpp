@@ -1,0 +1,401 @@
+// redlock run: runs a command while it holds locks, and stops it before they are lost.
+
+#include "cli/acquiring.hpp"
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/named_nodes.hpp"
+#include "cli/node_urls.hpp"
+#include "cli/outer_runs.hpp"
+#include "cli/output.hpp"
+#include "cli/permissions.hpp"
+#include "cli/run_words.hpp"
+#include "cli/supervisor.hpp"
+#include "cli/with_locks.hpp"
+#include "runtime/as_result.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace asio::experimental::awaitable_operators;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+struct run_options {
+    how_to_acquire how;
+    std::string key;
+    std::vector<std::string> words;
+    std::string shell_command, on_lost = "term";
+    milliseconds grace{0}, at_least{0};
+    int busy_status = busy;
+    int status_fd = -1;
+    bool has_grace = false, skip_busy = false, no_renew = false, foreground = false;
+};
+
+/// Variables that list the locks of this run and of the runs around it, with the prefix, one a line.
+constexpr auto held_keys = "REDLOCK_KEYS";
+constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // those of them that are shared
+
+std::string lines_of(char const* variable)
+{
+    auto const* const lines = std::getenv(variable);
+    return lines ? lines : "";
+}
+
+std::vector<std::string> node_names(settings const& s)
+{
+    std::vector<std::string> names;
+    for (auto const& n : named_nodes(s.locks))
+        names.push_back(n.database == 0 ? n.name : fmt::format("{}/{}", n.name, n.database));
+    return names;
+}
+
+/// How it has ended, for people and for --status-fd.
+struct ending {
+    std::string reason{};
+    int status = failed;
+    std::string message{};
+    milliseconds waited{0}, held{0};
+};
+
+// Writes how the run has ended to --status-fd.
+void tell(ending const& e, run_options const& o)
+{
+    if (o.status_fd < 0)
+        return;
+    boost::json::array keys;
+    for (auto const& key : o.how.keys)
+        keys.emplace_back(valid_utf8(key));
+    auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
+                                                                 {"keys", std::move(keys)},
+                                                                 {"reason", e.reason},
+                                                                 {"status", e.status},
+                                                                 {"waited_ms", e.waited.count()},
+                                                                 {"held_ms", e.held.count()},
+                                                                 {"message", valid_utf8(e.message)}})
+        + '\n';
+    [[maybe_unused]] auto const written = ::write(o.status_fd, line.data(), line.size());
+}
+
+// The reason of a run that had no lock.
+std::string reason_of(int status)
+{
+    static std::map<int, char const*> const reasons{{busy, "busy"}, {no_quorum, "no_quorum"},
+                                                    {no_permission, "no_permission"}, {wrong_usage, "wrong_usage"},
+                                                    {wrong_configuration, "wrong_configuration"}};
+    auto const known = reasons.find(status);
+    return known != reasons.end() ? known->second : status > by_signal ? "interrupted" : "failed";
+}
+
+class run_command {
+public:
+    run_command(run_options const& o, settings const& s, inheritance const& given) : options_(o), settings_(s), given_(given) {}
+
+    asio::awaitable<int> run(lock_manager& locks)
+    {
+        auto const e = co_await end_of(locks);
+        if (!e.message.empty())
+            say(e.message);
+        tell(e, options_);
+        co_return e.status;
+    }
+
+    /// At the very end: whom Ctrl-C has ended ends by SIGINT, by which a shell knows that its script is not to go on. Where only the command
+    /// has got it, all of our group get it now.
+    void end_by_interrupt() const
+    {
+        if (interrupted_ == interrupt::none)
+            return;
+        std::signal(SIGINT, SIG_DFL);
+        ::kill(interrupted_ == interrupt::of_command_alone ? 0 : ::getpid(), SIGINT);
+    }
+
+private:
+    asio::awaitable<ending> end_of(lock_manager& locks)
+    {
+        asio::signal_set signals(co_await asio::this_coro::executor, SIGCHLD);
+        for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) {
+            if (!given_.ignores(s))
+                signals.add(s);
+        }
+        auto got = co_await acquire(locks, options_.how, settings_, signals, "run");
+        if (got.status == by_signal + SIGINT)
+            interrupted_ = interrupt::of_all;
+        if (!got.held)
+            co_return not_acquired(got);
+        if (!given_.ignores(SIGTSTP))
+            signals.add(SIGTSTP);  // until now it has stopped us
+        if (settings_.verbose)
+            say(fmt::format("{} acquired after {}", names(got.held), in_words(got.waited)));
+        auto const begun = clock::now();
+        auto e = co_await end_of_command(got.held, signals);
+        e.waited = got.waited;
+        e.held = std::chrono::duration_cast<milliseconds>(clock::now() - begun);
+        co_return e;
+    }
+
+    ending not_acquired(acquired const& got) const
+    {
+        ending e{.status = got.status, .message = got.message, .waited = got.waited};
+        e.reason = reason_of(got.status);
+        if (got.status != busy)
+            return e;
+        e.status = options_.skip_busy ? static_cast<int>(done) : options_.busy_status;
+        if (options_.skip_busy && !settings_.verbose)
+            e.message.clear();
+        return e;
+    }
+
+    asio::awaitable<ending> end_of_command(lock& held, asio::signal_set& signals)
+    {
+        auto const begun = clock::now();
+        given_.keep_files_ours();
+        int lost[2];
+        if (::pipe2(lost, O_CLOEXEC) != 0)
+            throw std::system_error(errno, std::generic_category(), "pipe");
+        int const lost_for_it = inheritance::unused_file();
+        auto close_lost = [&] { ::close(std::exchange(lost[1], -1)); };
+        ending e;
+        try {
+            child command({.words = options_.words, .environment = environment(held, lost_for_it), .gives = lost[0], .as = lost_for_it, .in_our_group = options_.foreground}, given_);
+            ::close(lost[0]);
+            auto const care = std::make_shared<supervisor>(signals, held, command, supervision(close_lost));
+            bool const kept = co_await care->run();
+            e = {.reason = !kept ? "lost" : command.signal_that_ended_it() != 0 ? "signal" : "exited", .status = kept ? command.status() : static_cast<int>(lock_lost)};
+            if (kept && command.signal_that_ended_it() == SIGINT)
+                interrupted_ = command.was_interrupted_alone() ? interrupt::of_command_alone : interrupt::of_all;
+        } catch (child::cannot_run const& why) {
+            ::close(lost[0]);
+            e = {.reason = "cannot_run",
+                 .status = why.error == ENOENT ? not_found : cannot_execute,
+                 .message = fmt::format("redlock run: {}: {}", options_.words.front(), std::generic_category().message(why.error))};
+        }
+        if (lost[1] >= 0)
+            close_lost();
+        bool const has_stayed = e.reason != "exited" || co_await stay(held, begun + options_.at_least, signals);
+        co_await give_back(held, e, has_stayed);
+        co_return e;
+    }
+
+    supervisor::options supervision(std::function<void()> lost) const
+    {
+        auto const& how = options_.how;
+        return {.ttl = how.ttl,
+                .max_hold = how.max_hold,
+                .grace = options_.has_grace ? options_.grace : default_grace(how.ttl),
+                .patience = options_.no_renew ? 0ms : settings_.locks.node_timeout,
+                .then = policy(),
+                .lost = std::move(lost),
+                .say = [this](std::string const& text) { say(text); }};
+    }
+
+    // Keeps the lock for --at-least: if clocks differ, a schedule that starts a little later finds the lock taken.
+    // Returns false if the lock was held when the command ended, and is lost before the time is over.
+    asio::awaitable<bool> stay(lock& held, clock::time_point until, asio::signal_set& signals)
+    {
+        if (until <= clock::now())
+            co_return true;
+        // Only the servers know whether the keys were deleted under the command. An extension asks them.
+        if (options_.how.renew == renewal::automatic) {
+            auto const [ec] = co_await held.async_extend(options_.how.ttl, as_result);
+            if (ec == errc::not_held || ec == errc::lost)
+                co_return true;
+        }
+        int number = 0;
+        asio::steady_timer timer(co_await asio::this_coro::executor, until - clock::now());
+        auto const first = co_await (timer.async_wait(as_result) || held.async_wait_lost(as_result)
+                                     || wait_for_end(signals, number));
+        co_return first.index() != 1;
+    }
+
+    asio::awaitable<void> give_back(lock& held, ending& e, bool has_stayed)
+    {
+        auto const what = names(held);
+        auto const [ec] = co_await held.async_release(as_result);
+        if (!has_stayed) {
+            e.message = fmt::format("redlock run: {} could not be kept for --at-least {}: another client may hold it "
+                                    "now", what, in_words(options_.at_least));
+        } else if (ec == errc::not_held && e.reason != "lost" && policy() != on_lost::warn) {
+            e.reason = "lost";
+            e.status = lock_lost;
+            e.message = fmt::format("redlock run: {} was not held any more when the command had ended: it may not have "
+                                    "been alone", what);
+        }
+    }
+
+    std::vector<std::string> environment(lock const& held, int lost_fd) const
+    {
+        auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+        auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch());
+        auto const with_ours = [&](std::string lines) {
+            for (auto const& name : held.resources())
+                lines += (lines.empty() ? "" : "\n") + settings_.locks.prefix + name;
+            return lines;
+        };
+        auto const shared = lines_of(shared_keys);
+        run_locks ours{.nodes = node_names(settings_), .is_shared = options_.how.shared};
+        for (auto const& name : held.resources())
+            ours.keys.push_back(settings_.locks.prefix + name);
+        return {"REDLOCK_HELD=1",
+                "REDLOCK_KEY=" + fmt::format("{}", fmt::join(held.resources(), "\n")),
+                std::string(held_keys) + '=' + with_ours(lines_of(held_keys)),
+                std::string(shared_keys) + '=' + (options_.how.shared ? with_ours(shared) : shared),
+                fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
+                "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
+                "REDLOCK_TOKEN=" + held.token(),
+                "REDLOCK_OWNER=" + owner_in(held.token()),
+                "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
+                "REDLOCK_DEADLINE=" + std::to_string(deadline.count()),
+                "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
+    }
+
+    static std::string owner_in(std::string const& token) { return token.substr(std::min(token.find(':'), token.size() - 1) + 1); }
+    static std::string names(lock const& held) { return fmt::format("{}", fmt::join(held.resources(), ", ")); }
+
+    on_lost policy() const { return options_.on_lost == "kill" ? on_lost::kill : options_.on_lost == "warn" ? on_lost::warn : on_lost::term; }
+
+    void say(std::string const& text) const
+    {
+        if (!settings_.quiet)
+            cli::say((text.starts_with("redlock") ? "" : "redlock run: ") + text);
+    }
+
+    run_options const& options_;
+    settings const& settings_;
+    inheritance const& given_;
+    enum class interrupt { none, of_all, of_command_alone } interrupted_ = interrupt::none;
+};
+
+void add_options(command_line& line, run_options& o)
+{
+    line.add_option("KEY", o.key, "the name of the lock, unless -k names locks");
+    line.add_option("--key,-k", o.how.keys, "the name of a lock, once for each; all of them are held, or none")
+        ->type_name("KEY")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+    o.how.add_to(line);
+    line.add_number("--conflict-exit-code,-E", o.busy_status, 0, 255, "the exit status if another client holds the lock");
+    line.add_text("--command,-c", "TEXT", o.shell_command, "run this text by /bin/sh");
+    line.add_duration("--grace", o.grace, 0ms, 1h,
+                      "time between SIGTERM and SIGKILL if the lock cannot be kept; min(5s, ttl / 5) without it, and at most "
+                      "half of the ttl and of --max-hold; also $REDLOCK_GRACE")
+        ->each([&o](std::string const&) { o.has_grace = true; });
+    line.add_option("--on-lost", o.on_lost, "term, kill, or warn and let the command continue")->type_name("ACTION")->check(CLI::IsMember({"term", "kill", "warn"}));
+    line.add_flag("--no-renew", o.no_renew, "the lock ends with its ttl, and the command before");
+    line.add_duration("--at-least", o.at_least, 0ms, 24h, "keep the lock at least this long, even if the command has ended; also $REDLOCK_AT_LEAST");
+    line.add_flag("--skip-busy", o.skip_busy, "end with status 0 if another client holds the lock: for schedules");
+    line.add_flag("--foreground", o.foreground, "leave the command in the process group of redlock; then only the command is stopped, not its children");
+    line.add_number("--status-fd", o.status_fd, 0, 1'000'000, "write how the command ended to this descriptor, as one line of JSON");
+}
+
+void check_words(command_line const& line, run_options const& o)
+{
+    if (o.how.keys.empty())
+        line.refuse("there is no lock: redlock run KEY CMD…");
+    if (o.words.empty() && o.shell_command.empty())
+        line.refuse("there is no command: redlock run KEY CMD…");
+    if (!o.words.empty() && !o.shell_command.empty())
+        line.refuse(fmt::format("-c or a command, not both; several locks are named by -k: redlock run -k {} -k {} -c …",
+                                shell_word(o.how.keys.front()), shell_word(o.words.front())));
+    if (auto const others = names_before_mark(o.words); !others.empty() && !o.key.empty())
+        line.refuse(fmt::format("\"{0}\" is no command; several locks are named by -k: redlock run -k {1} -k {2} -- CMD…",
+                                without_urls(others.front()), shell_word(o.key), fmt::join(others, " -k ")));
+}
+
+// A run would wait for ever for a run around it that holds the same key on the same nodes. A shared run inside of a
+// shared run passes writers that wait: they wait for the outer run, and the outer run waits for this one.
+void check_nesting(run_options& o, settings const& s)
+{
+    if (lines_of(outer_runs_variable).empty())
+        return;
+    auto const nodes = node_names(s);
+    for (auto const& key : o.how.keys) {
+        auto const outer = held_by_outer_runs(s.locks.prefix + key, nodes);
+        if (!outer.is_held)
+            continue;
+        if (outer.is_alone || !o.how.shared)
+            throw early_exit(
+                wrong_usage, fmt::format("redlock run: {} is held {} by a \"redlock run\" around this one, which would "
+                                         "wait for itself{}", key, outer.is_alone ? "alone" : "shared",
+                                         outer.is_alone ? "" : "; with --shared it is allowed"));
+        o.how.passes_writers = true;
+    }
+}
+
+bool is_writable(int descriptor)
+{
+    auto const how = ::fcntl(descriptor, F_GETFL);
+    return how >= 0 && (how & O_ACCMODE) != O_RDONLY;
+}
+
+int run_with(command_line const& line, run_options& o, settings s)
+{
+    if (line.count("KEY") > 0)
+        o.how.keys.push_back(o.key);
+    check_words(line, o);
+    if (o.words.empty())
+        o.words = {"/bin/sh", "-c", o.shell_command};
+    if (o.status_fd >= 0 && !is_writable(o.status_fd))
+        line.refuse(fmt::format("--status-fd is {}, but must be open for writing", o.status_fd));
+    if (o.status_fd > STDERR_FILENO)  // the command has the standard files in any case
+        ::fcntl(o.status_fd, F_SETFD, FD_CLOEXEC);
+    check_nesting(o, s);
+    o.how.renew = o.no_renew ? renewal::none : renewal::automatic;
+    o.how.add_to(s.locks);
+    run_command command(o, s, inheritance::ours());
+    auto const status = with_locks(s, [&](lock_manager& locks) { return command.run(locks); });
+    command.end_by_interrupt();
+    return status;
+}
+
+}  // namespace
+
+int run(arguments given)
+{
+    command_line line("run",
+                      "Run a command while holding locks, and stop it before they are lost: redlock run KEY CMD…, "
+                      "redlock run -k KEY -k KEY CMD…, redlock run KEY -c 'sh'. The command begins at the first word behind the key; a -- "
+                      "between them is dropped.",
+                      "Status: that of the command; 128 and the signal that ended it; 64 usage; 69 no quorum; 75 another client holds the "
+                      "lock; 77 password or access list; 78 configuration; 124 the lock was lost, and the command stopped; 126, 127 the "
+                      "command cannot be run.");
+    line.set_operands("KEY [--] CMD…");
+    run_options o;
+    add_options(line, o);
+    auto split = split_words(std::move(given), line);
+    o.words = std::move(split.command);
+    try {
+        return run_with(line, o, line.read(std::move(split.ours)));
+    } catch (early_exit const& e) {
+        auto const& keys = o.how.keys;
+        if (!o.key.empty() && std::ranges::find(keys, o.key) == keys.end())
+            o.how.keys.push_back(o.key);
+        if (e.status() != done && is_writable(o.status_fd))
+            tell({.reason = reason_of(e.status()), .status = e.status(), .message = e.what()}, o);
+        throw;
+    }
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,257 @@
+#include "cli/server.hpp"
+
+#include "cli/output.hpp"
+#include "cli/stores.hpp"
+#include "net/secrets.hpp"
+#include "net/url.hpp"
+#include "runtime/runtime.hpp"
+#include "stores/redis/hello.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/socket_link.hpp"
+
+#include <redlock/error.hpp>
+#include <redlock/lock_manager.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using redis::resp::type;
+
+// An answer may be as long as a list of thousands of keys, or a value that is no lock.
+constexpr redis::resp::limits accepted{.text = 1024 * 1024, .elements = 4 * 1024 * 1024};
+
+// The next reply: a part, and, of an aggregate, those behind it that are deeper.
+reply take(std::span<redis::batch::part>& parts)
+{
+    auto& head = parts.front();
+    parts = parts.subspan(1);
+    switch (head.type) {
+    case type::null:
+        return {};
+    case type::simple_error:
+    case type::blob_error:
+        return {reply::kind::error, std::move(head.text), {}};
+    case type::array:
+    case type::map:
+    case type::set:
+    case type::push: {
+        reply r{reply::kind::list, {}, {}};
+        while (!parts.empty() && parts.front().depth > head.depth)
+            r.elements.push_back(take(parts));
+        return r;
+    }
+    default:
+        return {reply::kind::text, std::move(head.text), {}};
+    }
+}
+
+bool leads_to_a_server(redis::url const& u)
+{
+    return u.wrong.empty() && u.topology == redis::topology::server && u.transport != redis::transport::memory;
+}
+
+}  // namespace
+
+struct server::connection final : redis::link::listener {
+    connection(asio::any_io_executor e, redis::url u, redlock::config const& c, ask_limits l)
+        : runtime(detail::make_system_runtime(e)), where(std::move(u)), limits(l), name(where.name()),
+          link(redis::make_socket_link(where, c, accepted)), answer_comes(e)
+    {
+        link->start(runtime, *this);
+    }
+
+    // On the strand, and what it tells comes back there.
+    template <class F>
+    void on_link(F f)
+    {
+        asio::dispatch(runtime->strand(), std::move(f));
+    }
+
+    std::shared_ptr<redis::batch> greeting() const
+    {
+        auto b = std::make_shared<redis::batch>();
+        redis::say_hello(b->request, where);
+        if (where.database != 0)
+            b->request.push("SELECT", where.database);
+        return b;
+    }
+
+    // The connection is not used any more: the next question opens another one.
+    void give_up()
+    {
+        is_greeted = false;
+        is_cut = is_open;
+        if (is_cut)
+            on_link([this] { link->cut(); });
+    }
+
+    // The event loop tells first what has become of the connection while the program waited for a person.
+    asio::awaitable<void> catch_up()
+    {
+        for (int turn = 0; is_open && turn < 3; ++turn)
+            co_await asio::post(asio::use_awaitable);
+        while (is_cut) {
+            answer_comes.expires_after(limits.connect);
+            co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+        }
+    }
+
+    // @return as many answers as there are commands; if none comes, silence to each
+    asio::awaitable<std::vector<reply>> exchange(std::shared_ptr<redis::batch> b, std::chrono::milliseconds limit)
+    {
+        trouble.clear();
+        why.clear();
+        auto const asked = b->request.commands();
+        commands += static_cast<std::int64_t>(asked);
+        b->keeps_parts = true;
+        waits_for = b;
+        answer_comes.expires_after(limit);
+        on_link([this, b] {
+            if (is_open)
+                return link->send(b);
+            is_open = true;
+            link->open(b);
+        });
+        co_await answer_comes.async_wait(asio::as_tuple(asio::use_awaitable));
+        waits_for.reset();
+        if (!b->has(asked - 1)) {
+            auto const told = !why.empty() ? why : "it has not answered within " + in_words(limit);
+            if (why.empty() || !is_greeted)
+                trouble = told;
+            give_up();
+            co_return std::vector<reply>(asked, reply{reply::kind::silence, told, {}});
+        }
+        std::vector<reply> answers;
+        for (std::span rest(b->parts); !rest.empty();) {
+            answers.push_back(take(rest));
+            auto& text = answers.back().text;
+            if (!answers.back().failed())
+                continue;
+            commands -= !text.starts_with("WRONGTYPE");  // the server has refused the command before it carried it out
+            text = redis::without(std::move(text), where.password);  // an error may quote our words
+        }
+        co_return answers;
+    }
+
+    void connecting() override {}
+    void answered(std::shared_ptr<redis::batch> const& b) override
+    {
+        if (b == waits_for && b->has(b->request.commands() - 1))
+            answer_comes.cancel();
+    }
+    void change_read(std::string_view) override {}
+    void changed(std::string_view) override {}
+    void ended(node_reply reason) override
+    {
+        is_open = is_greeted = is_cut = false;
+        why = reason.text;
+        answer_comes.cancel();
+    }
+
+    std::shared_ptr<detail::runtime> const runtime;
+    redis::url const where;
+    ask_limits const limits;
+    std::string const name;
+    std::shared_ptr<redis::link> const link;
+    asio::steady_timer answer_comes;         ///< or the time for it is over
+    std::shared_ptr<redis::batch> waits_for;
+    bool is_open = false;
+    bool is_greeted = false;
+    bool is_cut = false;                     ///< it ends soon
+    std::string why;                         ///< the latest connection has ended
+    std::string trouble;
+    std::int64_t commands = 0;
+};
+
+server::server(asio::any_io_executor e, std::string const& url, redlock::config const& c, ask_limits l)
+    : connection_(std::make_shared<connection>(std::move(e), redis::parse_url(url), c, l))
+{
+}
+
+server::~server()
+{
+    connection_->on_link([c = connection_] { c->link->close(); });
+}
+
+std::string const& server::name() const noexcept
+{
+    return connection_->name;
+}
+
+std::string const& server::trouble() const noexcept
+{
+    return connection_->trouble;
+}
+
+std::int64_t server::commands() const noexcept
+{
+    return connection_->commands;
+}
+
+asio::awaitable<reply> server::ask(std::vector<std::string> words)
+{
+    std::vector<std::vector<std::string>> question;
+    question.push_back(std::move(words));
+    auto answers = co_await ask_all(std::move(question));
+    co_return std::move(answers.front());
+}
+
+asio::awaitable<std::vector<reply>> server::ask_all(std::vector<std::vector<std::string>> questions)
+{
+    auto const c = connection_;
+    co_await c->catch_up();
+    if (!c->is_greeted) {
+        // The greeting goes alone: a server that refuses the user would answer the questions as to the default user.
+        auto const greeted = co_await c->exchange(c->greeting(), c->limits.connect);
+        auto const refused = std::ranges::find_if(greeted, &reply::failed);
+        if (refused != greeted.end()) {
+            c->give_up();
+            co_return std::vector<reply>(questions.size(), *refused);
+        }
+        c->is_greeted = true;
+        c->on_link([c] { c->link->keep(); });
+    }
+    auto const b = std::make_shared<redis::batch>();
+    for (auto const& words : questions)
+        b->request.push_range(words.front(), std::span(words).subspan(1));
+    co_return co_await c->exchange(b, c->limits.answer);
+}
+
+bool is_server(std::string const& url)
+{
+    return leads_to_a_server(redis::parse_url(url));
+}
+
+std::string name_of(std::string const& url)
+{
+    auto const u = redis::parse_url(url);
+    if (u.wrong.empty())
+        return u.name();
+    try {
+        redlock::config c;
+        c.nodes = {url};
+        c.stores = known_stores();
+        asio::io_context never_run;
+        return lock_manager(never_run.get_executor(), c).stats().nodes.front().name;
+    } catch (std::invalid_argument const&) {
+        return url.substr(0, url.find("://")) + "://…";  // the rest may contain a password
+    }
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,172 @@
+#include "cli/snapshot.hpp"
+
+#include "cli/output.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+std::optional<double> per_second(double count, steady_clock::duration passed)
+{
+    auto const seconds = std::chrono::duration<double>(passed).count();
+    return seconds > 0 ? std::optional(count / seconds) : std::nullopt;
+}
+
+// The first question connects, so the second one measures the round trip. Users of `list` may ask PTTL, but not PING.
+asio::awaitable<std::vector<node_sample>> ask_nodes(servers& all, std::string prefix)
+{
+    questions ttl, statistics;
+    ttl.push_back({"PTTL", std::move(prefix)});
+    statistics.push_back({"INFO", "stats"});
+    co_await all.ask_all(ttl);
+    auto const timed = co_await all.ask_all(ttl);
+    std::vector<node_sample> nodes;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto& n = nodes.emplace_back(node_sample{.name = all.name(i), .round_trip = timed[i].took});
+        n.own_commands = all.commands(i);  // INFO does not count itself
+        if (timed[i].replies.front().failed())
+            n.trouble = timed[i].replies.front().text;
+    }
+    auto const told = co_await all.ask_all(statistics);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const count = told[i].replies.front().field("total_commands_processed");
+        nodes[i].commands = reply{reply::kind::text, count, {}}.number();
+    }
+    co_return nodes;
+}
+
+void keep_first(std::vector<lock_view>& locks, std::size_t rows)
+{
+    std::ranges::sort(locks, {}, [](auto const& l) { return std::tuple(-static_cast<std::ptrdiff_t>(l.waiting), std::string_view(l.key)); });
+    if (locks.size() > rows)
+        locks.resize(rows);
+}
+
+void count(snapshot& s, lock_view const& l)
+{
+    ++s.locks[static_cast<std::size_t>(l.state)];
+    s.waiting += l.waiting;
+    if (l.state < lock_state::held)
+        return;
+    s.holds.add(l.key + '\0' + l.value);
+    for (std::size_t i = 0; i < s.nodes.size(); ++i)
+        s.nodes[i].votes += l.nodes[i].state == l.has && l.nodes[i].value == l.value;
+}
+
+void compare(snapshot& now, snapshot const& before, std::size_t still_there)
+{
+    auto const passed = now.taken - before.taken;
+    now.new_per_second = per_second(static_cast<double>(now.holds.size() - still_there), passed);
+    now.gone_per_second = per_second(static_cast<double>(before.holds.size() - still_there), passed);
+    for (std::size_t i = 0; i < now.nodes.size(); ++i) {
+        auto const &n = now.nodes[i].commands, &b = before.nodes[i].commands;
+        if (!n || !b || *n < *b)  // a server that has restarted counts from 0
+            continue;
+        auto const ours = now.nodes[i].own_commands - before.nodes[i].own_commands;
+        auto const others = std::max<std::int64_t>(*n - *b - ours, 0);
+        now.nodes[i].commands_per_second = per_second(static_cast<double>(others), passed);
+    }
+}
+
+std::string rate(std::optional<double> r)
+{
+    return r ? fmt::format("{:.1f}/s", *r) : "-";
+}
+
+boost::json::value json_of_rate(std::optional<double> r)
+{
+    return r ? boost::json::value(*r) : boost::json::value(nullptr);
+}
+
+}  // namespace
+
+asio::awaitable<snapshot> take_snapshot(servers& all, view_range what, snapshot const* before)
+{
+    snapshot s{.taken = steady_clock::now()};
+    all.include_all();
+    s.nodes = co_await ask_nodes(all, what.prefix);
+    lock_scan scan(all, what.prefix, what.glob, lock_scan::tells::waiting);
+    std::size_t still_there = 0;
+    for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next()) {
+        for (auto& l : locks) {
+            count(s, l);
+            still_there += l.state >= lock_state::held && before && before->holds.has(l.key + '\0' + l.value);
+            s.first.push_back(std::move(l));
+        }
+        keep_first(s.first, what.rows);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (s.nodes[i].trouble.empty())
+            s.nodes[i].trouble = scan.trouble(i);
+    }
+    if (before)
+        compare(s, *before, still_there);
+    co_return s;
+}
+
+boost::json::object json_of(snapshot const& s)
+{
+    boost::json::array nodes, first;
+    for (auto const& n : s.nodes) {
+        boost::json::object node{{"name", n.name}, {"up", n.trouble.empty()}, {"round_trip_us", n.round_trip.count()}, {"votes", n.votes}};
+        if (!n.trouble.empty())
+            node["error"] = valid_utf8(n.trouble);
+        nodes.push_back(std::move(node));
+    }
+    for (auto const& l : s.first) {
+        auto lock = json_of(l);
+        lock["waiting"] = l.waiting;
+        first.push_back(std::move(lock));
+    }
+    boost::json::object locks;
+    for (auto const state : {lock_state::held, lock_state::shared, lock_state::foreign, lock_state::partial, lock_state::unknown})
+        locks[to_string(state)] = s.in(state);
+    return {{"nodes", std::move(nodes)},
+            {"locks", std::move(locks)},
+            {"waiting", s.waiting},
+            {"new_per_second", json_of_rate(s.new_per_second)},
+            {"gone_per_second", json_of_rate(s.gone_per_second)},
+            {"first", std::move(first)}};
+}
+
+std::vector<screen_line> lines_of(snapshot const& s)
+{
+    table nodes({"NODE", "STATE", "ROUND TRIP", "VOTES", "COMMANDS"});
+    for (auto const& n : s.nodes)
+        nodes.add({printable(n.name), n.trouble.empty() ? "up" : "down: " + printable(n.trouble),
+                   n.round_trip.count() > 0 ? fmt::format("{:.2f} ms", static_cast<double>(n.round_trip.count()) / 1000) : "-",
+                   fmt::format("{}/{}", n.votes, s.with_majority()), rate(n.commands_per_second)});
+    table locks({"KEY", "WAITING", "STATE", "NODES", "TTL", "HOLDER"});  // what may be long comes last: lines are cut
+    for (auto const& l : s.first)
+        locks.add({printable(l.key), std::to_string(l.waiting), std::string(to_string(l.state)), fmt::format("{}/{}", l.votes, l.nodes.size()),
+                   ttl_of(l.has, l.ttl), holder_of(l.has, l.owner)});
+    auto const more = std::size_t(s.with_majority() + s.in(lock_state::partial) + s.in(lock_state::unknown)) - s.first.size();
+
+    std::vector<screen_line> lines;
+    lines.push_back({fmt::format("locks: {} held, {} shared, {} foreign, {} partial, {} unknown; {} waiting; {} new, {} gone", s.in(lock_state::held),
+                                 s.in(lock_state::shared), s.in(lock_state::foreign), s.in(lock_state::partial), s.in(lock_state::unknown), s.waiting,
+                                 rate(s.new_per_second), rate(s.gone_per_second))});
+    for (auto const& t : {nodes.text(false), locks.text(false)}) {
+        lines.push_back({""});
+        bool header = true;
+        for (std::string_view rest = t; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
+            lines.push_back({std::string(rest.substr(0, rest.find('\n'))), std::exchange(header, false)});
+    }
+    if (more > 0)
+        lines.push_back({fmt::format("and {} more", more)});
+    return lines;
+}
+
+}  // namespace redlock::cli

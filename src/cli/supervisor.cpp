@@ -1,0 +1,216 @@
+#include "cli/supervisor.hpp"
+
+#include "cli/output.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// For processes that the command has left behind in its group: their end is a SIGCHLD only if their parent has ended.
+constexpr auto look_every = 500ms, look_often = 20ms;
+
+std::chrono::milliseconds margin_of(std::chrono::milliseconds ttl)
+{
+    return std::min(std::max(ttl / 20, 50ms), ttl / 5);
+}
+
+}  // namespace
+
+std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl)
+{
+    return std::min<std::chrono::milliseconds>(5s, ttl / 5);
+}
+
+supervisor::supervisor(asio::signal_set& signals, lock& l, supervised& c, options o)
+    : held_(l),
+      child_(c),
+      options_(std::move(o)),
+      time_to_work_(options_.max_hold > 0ms ? std::min(options_.ttl, options_.max_hold) : options_.ttl),
+      margin_(margin_of(time_to_work_)),
+      grace_(std::min(options_.grace, (time_to_work_ - margin_) / 2)),
+      patience_(std::min(options_.patience, margin_)),
+      signals_(signals),
+      wake_(signals.get_executor())
+{
+}
+
+asio::awaitable<bool> supervisor::run()
+{
+    listen();
+    watch();
+    child_.look();  // it may have ended before we listened
+    while (!child_.is_gone()) {
+        act();
+        if (child_.is_gone())
+            break;
+        if (arrived_.empty())
+            co_await sleep(std::clamp<clock::duration>(next_step() - now(), 1ms, 1h));
+        pass_on_signals();
+        child_.look();
+    }
+    is_over_ = true;
+    signals_.cancel();
+    co_return !is_told_ || options_.then == on_lost::warn;
+}
+
+asio::awaitable<void> supervisor::sleep(clock::duration d)
+{
+    testing::manual_clock::event due;
+    if (options_.test_clock) {
+        wake_.expires_at(asio::steady_timer::time_point::max());
+        due = options_.test_clock->at(now() + d, [weak = weak_from_this()] {
+            if (auto const self = weak.lock())
+                self->wake_.cancel();
+        });
+    } else {
+        wake_.expires_after(d);
+    }
+    co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (options_.test_clock)
+        options_.test_clock->forget(due);
+}
+
+void supervisor::listen()
+{
+    signals_.async_wait([self = shared_from_this()](error_code ec, int number) {
+        if (ec || self->is_over_)
+            return;
+        self->arrived_.push_back(number);
+        self->wake_.cancel();
+        self->listen();
+    });
+}
+
+void supervisor::watch()
+{
+    held_.async_wait_lost(asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code ec) {
+        if (ec != errc::lost || self->is_over_)
+            return;
+        self->lost_ = true;
+        self->wake_.cancel();
+    }));
+}
+
+void supervisor::pass_on_signals()
+{
+    for (int const s : std::exchange(arrived_, {})) {
+        if (s != SIGCHLD && s != SIGCONT)
+            child_.hand_on(s);
+        else if (s == SIGCONT && !is_killed_)
+            child_.go_on();
+    }
+}
+
+void supervisor::act()
+{
+    if (child_.was_stopped()) {
+        child_.stop_with_it();
+        // Nobody has renewed the lock while we were stopped. A command that has lost it does not continue.
+        if (held_.held() || options_.then == on_lost::warn)
+            child_.go_on();
+        else
+            kill("was lost while the command was stopped");
+    }
+    auto const at = now();
+    auto const end = std::min(hard_end(), kill_at_);
+    if (lost_ && at < end && options_.then != on_lost::kill)
+        stop_softly("is lost");
+    else if (lost_ || at >= end)
+        kill(lost_ && !is_told_ ? "is lost" : "cannot be kept");
+    else if (at < last_renewal())
+        has_begun_last_renewal_ = false;
+    else if (renews() && !std::exchange(has_begun_last_renewal_, true))
+        renew(at);
+    else if (at >= std::max(soft_end(), wait_until_) && options_.then == on_lost::term)
+        stop_softly(fmt::format("cannot be kept, and will be lost in {}",
+                                in_words(std::chrono::duration_cast<std::chrono::milliseconds>(hard_end() - at))));
+}
+
+// After a pause of this process there is less time than usual, or none: then the renewal takes some of the grace.
+void supervisor::renew(clock::time_point at)
+{
+    wait_until_ = std::min(std::max(soft_end(), at + patience_), hard_end());
+    held_.async_extend(options_.ttl, asio::bind_executor(wake_.get_executor(), [self = shared_from_this()](error_code) {
+        self->wait_until_ = {};
+        self->wake_.cancel();
+    }));
+}
+
+void supervisor::tell_loss()
+{
+    if (!std::exchange(is_told_, true) && options_.lost)
+        options_.lost();
+}
+
+void supervisor::stop_softly(std::string const& why)
+{
+    if (is_told_)
+        return;
+    bool const stops = options_.then == on_lost::term;
+    kill_at_ = now() + (stops ? grace_ : clock::duration());
+    if (stops) {
+        child_.signal(SIGTERM);
+        child_.signal(SIGCONT);  // what stands still cannot stop
+    }
+    tell_loss();
+    options_.say(fmt::format("{} {}; {}", fmt::join(held_.resources(), ", "), why, stops ? "the command is asked to stop" : "the command goes on"));
+}
+
+void supervisor::kill(std::string const& why)
+{
+    if (options_.then == on_lost::warn)
+        return stop_softly(why);
+    child_.signal(SIGKILL);
+    if (std::exchange(is_killed_, true))
+        return;  // again, as a process that was about to fork has a child now
+    tell_loss();
+    options_.say(fmt::format("{} {}; the command is killed", fmt::join(held_.resources(), ", "), why));
+}
+
+clock::time_point supervisor::now() const
+{
+    return options_.test_clock ? options_.test_clock->now() : clock::now();
+}
+
+clock::time_point supervisor::hard_end() const
+{
+    return held_.valid_until() - margin_;
+}
+
+bool supervisor::renews() const
+{
+    return patience_ > 0ms && !is_told_;
+}
+
+clock::time_point supervisor::last_renewal() const
+{
+    return (options_.then == on_lost::term ? soft_end() : hard_end()) - (renews() ? patience_ : 0ms);
+}
+
+clock::time_point supervisor::next_step() const
+{
+    if (is_killed_)
+        return now() + look_often;
+    auto step = std::min(hard_end(), kill_at_);
+    if (options_.then == on_lost::warn && is_told_)
+        step = clock::time_point::max();
+    else if (renews() && !has_begun_last_renewal_)
+        step = last_renewal();
+    else if (options_.then == on_lost::term && !is_told_)
+        step = std::max(soft_end(), wait_until_);
+    return child_.has_ended() ? std::min(step, now() + look_every) : step;
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,182 @@
+// redlock acquire, renew, release: locks for scripts, which go from one process to the next as a token.
+
+#include "cli/acquiring.hpp"
+#include "cli/commands.hpp"
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/lasting_cause.hpp"
+#include "cli/named_nodes.hpp"
+#include "cli/output.hpp"
+#include "cli/permissions.hpp"
+#include "cli/with_locks.hpp"
+#include "runtime/as_result.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace redlock::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto ttl_of_scripts = 60s;  // nobody renews it
+
+std::string text_of(char const* variable)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? text : "";
+}
+
+// How the caller goes on: lines for eval, or a document.
+void print_held(lock const& held, milliseconds ttl, settings const& s)
+{
+    auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+    auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch()).count();
+    if (s.output != format::table) {
+        boost::json::array keys;
+        for (auto const& name : held.resources())
+            keys.emplace_back(valid_utf8(name));
+        return print_json({{"keys", std::move(keys)},
+                           {"token", held.token()},
+                           {"fence", held.fencing_token()},
+                           {"ttl_ms", ttl.count()},
+                           {"deadline", deadline}});
+    }
+    print(fmt::format("REDLOCK_KEY={}\nREDLOCK_TOKEN={}\nREDLOCK_FENCE={}\nREDLOCK_TTL_MS={}\nREDLOCK_DEADLINE={}\n"
+                      "export REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE REDLOCK_TTL_MS REDLOCK_DEADLINE\n",
+                      shell_quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), shell_quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
+}
+
+int refuse(int status, std::string const& why, settings const& s)
+{
+    if (!s.quiet)
+        say(why);
+    return status;
+}
+
+// Before anything is acquired or printed: another process cannot use a lock that ends with the session of this one.
+void check_nodes(std::string const& command, settings const& s)
+{
+    for (auto const& n : named_nodes(s.locks)) {
+        if (n.ends_with_session)
+            throw early_exit(wrong_configuration,
+                                      fmt::format("redlock {}: {} ends its locks with the session of the process that "
+                                                  "acquired them; use redlock run or redlock hold", command, n.name));
+    }
+}
+
+// The lock is printed before it is detached: if nobody reads its token, it is released.
+asio::awaitable<int> acquire_and_leave(lock_manager& locks, how_to_acquire const& how, settings const& s)
+{
+    asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM, SIGHUP);
+    auto got = co_await acquire(locks, how, s, ends, "acquire");
+    if (!got.held)
+        co_return refuse(got.status, got.message, s);
+    print_held(got.held, how.ttl, s);
+    error_code ec;
+    got.held.detach(ec);
+    co_return ec ? refuse(status_of(ec), "redlock acquire: " + ec.message(), s) : static_cast<int>(done);
+}
+
+asio::awaitable<int> resume_and_leave(lock_manager& locks, lock_ticket const& ticket, milliseconds ttl, settings const& s)
+{
+    attempt_report report;
+    auto [ec, held] = co_await locks.async_resume(ticket, {.ttl = ttl, .report = &report}, as_result);
+    if (ec)
+        co_return refuse(ec == errc::lost ? static_cast<int>(no) : status_of(report), report.message, s);
+    print_held(held, ttl, s);
+    held.detach(ec);
+    co_return status_of(ec);
+}
+
+asio::awaitable<int> give_back(lock_manager& locks, lock_ticket const& ticket, settings const& s)
+{
+    auto [ec] = co_await locks.async_release(ticket, as_result);
+    if (!ec)
+        co_return done;
+    co_return refuse(status_of(ec), fmt::format("redlock release: {}: {}", fmt::join(ticket.resources.names(), ", "), ec.message()), s);
+}
+
+/// What renew and release are about.
+struct ticket_arguments {
+    std::vector<std::string> words;
+    bool shared = false;
+
+    void add_to(command_line& line)
+    {
+        line.set_operands("KEY… TOKEN");
+        line.add_option("KEY", words, "")->required()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        line.add_flag("--shared,-s", shared, "the lock was acquired with --shared");
+    }
+
+    lock_ticket ticket(command_line const& line) const
+    {
+        if (words.size() < 2)
+            line.refuse("it needs the names of the locks and their token: KEY… TOKEN");
+        auto const ours = text_of("REDLOCK_TOKEN");
+        auto const token = words.back() != "-" ? words.back() : ours;
+        if (token.empty())
+            line.refuse("the token is \"-\", and $REDLOCK_TOKEN is empty");
+        return {.resources = std::vector<std::string>(words.begin(), words.end() - 1),
+                .token = token,
+                .mode = shared ? mode::shared : mode::exclusive,
+                .fencing_token = token == ours ? std::strtoull(text_of("REDLOCK_FENCE").c_str(), nullptr, 10) : 0};
+    }
+};
+
+constexpr auto notes = "Status: 0 done; 1 the locks are no longer held; 69 too few nodes answered.\n"
+                       "\"-\" for the TOKEN: $REDLOCK_TOKEN, as all users of a machine can read the arguments of a process.";
+
+}  // namespace
+
+int acquire(arguments given)
+{
+    command_line line("acquire",
+                      "Acquire locks for a script, which renews and releases them: held=$(redlock acquire KEY…) || exit; eval \"$held\". "
+                      "Nothing renews them by itself.",
+                      "It prints REDLOCK_KEY, REDLOCK_TOKEN, REDLOCK_FENCE, REDLOCK_TTL_MS and REDLOCK_DEADLINE (in milliseconds since 1970) "
+                      "for a shell, or, with -o json, a document.\n"
+                      "Status: 0 held; 75 another client holds them; 69 no quorum; 77 password or access list; 78 configuration.");
+    how_to_acquire how{.ttl = ttl_of_scripts, .renew = renewal::none};
+    line.add_keys(how.keys);
+    how.add_to(line);
+    auto s = line.read(std::move(given));
+    how.add_to(s.locks);
+    check_nodes("acquire", s);
+    return with_locks(s, [&](lock_manager& locks) { return acquire_and_leave(locks, how, s); });
+}
+
+int renew(arguments given)
+{
+    command_line line("renew", "Renew locks of \"redlock acquire\": redlock renew KEY… TOKEN.", notes);
+    ticket_arguments what;
+    milliseconds ttl = ttl_of_scripts;
+    what.add_to(line);
+    line.add_ttl(ttl, "how long the servers keep the locks from now on");
+    auto const s = line.read(std::move(given));
+    auto const ticket = what.ticket(line);
+    check_nodes("renew", s);
+    return with_locks(s, [&](lock_manager& locks) { return resume_and_leave(locks, ticket, ttl, s); });
+}
+
+int release(arguments given)
+{
+    command_line line("release", "Release locks of \"redlock acquire\": redlock release KEY… TOKEN.", notes);
+    ticket_arguments what;
+    what.add_to(line);
+    auto const s = line.read(std::move(given));
+    auto const ticket = what.ticket(line);
+    check_nodes("release", s);
+    return with_locks(s, [&](lock_manager& locks) { return give_back(locks, ticket, s); });
+}
+
+}  // namespace redlock::cli

@@ -1,0 +1,58 @@
+#include "cli/with_locks.hpp"
+
+#include "cli/early_exit.hpp"
+#include "cli/exit_status.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace redlock::cli {
+
+namespace {
+
+asio::awaitable<int> run_and_stop(lock_manager& locks, std::function<asio::awaitable<int>(lock_manager&)> const& body)
+{
+    std::exception_ptr thrown;
+    int status = failed;
+    try {
+        status = co_await body(locks);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    co_await locks.async_shutdown(asio::as_tuple(asio::use_awaitable));
+    if (thrown)
+        std::rethrow_exception(thrown);
+    co_return status;
+}
+
+}  // namespace
+
+int with_locks(settings const& s, std::function<asio::awaitable<int>(lock_manager&)> const& body)
+{
+    asio::io_context context(1);
+    std::optional<lock_manager> locks;
+    try {
+        locks.emplace(context, s.locks);
+    } catch (std::invalid_argument const& e) {
+        throw early_exit(wrong_configuration, std::string("redlock: ") + e.what());
+    }
+    int status = failed;
+    std::exception_ptr thrown;
+    asio::co_spawn(context, run_and_stop(*locks, body), [&](std::exception_ptr e, int of_the_body) {
+        thrown = e;
+        status = of_the_body;
+    });
+    context.run();
+    if (thrown)
+        std::rethrow_exception(thrown);
+    return status;
+}
+
+}  // namespace redlock::cli

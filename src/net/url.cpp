@@ -1,0 +1,320 @@
+#include "net/url.hpp"
+
+#include "net/url_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+constexpr int database_max = 65'535;
+
+struct scheme {
+    std::string_view name;
+    redis::transport transport;
+    redis::topology topology = topology::server;
+};
+
+constexpr scheme schemes[] = {
+    {"redis", transport::tcp},
+    {"valkey", transport::tcp},
+    {"rediss", transport::tls},
+    {"valkeys", transport::tls},
+    {"unix", transport::unix_socket},
+    {"memory", transport::memory},
+    {"redis-sentinel", transport::tcp, topology::sentinel},
+    {"valkey-sentinel", transport::tcp, topology::sentinel},
+    {"rediss-sentinel", transport::tls, topology::sentinel},
+    {"valkeys-sentinel", transport::tls, topology::sentinel},
+    {"redis-cluster", transport::tcp, topology::cluster},
+    {"valkey-cluster", transport::tcp, topology::cluster},
+    {"rediss-cluster", transport::tls, topology::cluster},
+    {"valkeys-cluster", transport::tls, topology::cluster},
+};
+
+// What comes before @p mark; the text begins behind it then.
+std::string_view take(std::string_view& text, char mark)
+{
+    auto const end = std::min(text.find(mark), text.size());
+    auto const taken = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return taken;
+}
+
+class parser {
+public:
+    explicit parser(std::string_view text) : text_(text) {}
+
+    url run()
+    {
+        auto rest = text_;
+        if (auto const end = rest.find("://"); end != std::string_view::npos) {
+            auto const* const known = std::ranges::find(schemes, rest.substr(0, end), &scheme::name);
+            if (known == std::end(schemes))
+                return refuse("its scheme must be redis, rediss, valkey, valkeys, one of these with -sentinel or -cluster, unix or memory, or that of a "
+                              "store in config::stores");
+            url_.transport = known->transport;
+            url_.topology = known->topology;
+            rest.remove_prefix(end + 3);
+        }
+        switch (url_.transport) {
+        case transport::memory:
+            return memory(rest);
+        case transport::unix_socket:
+            return unix_socket(rest);
+        case transport::tcp:
+        case transport::tls:
+            return url_.topology == topology::sentinel ? sentinel(rest) : url_.topology == topology::cluster ? cluster(rest) : tcp(rest);
+        }
+        return url_;
+    }
+
+private:
+    url memory(std::string_view rest)
+    {
+        if (rest.empty())
+            return refuse("a name must follow \"memory://\"");
+        url_.host = rest;
+        return url_;
+    }
+
+    url unix_socket(std::string_view rest)
+    {
+        if (auto const at = rest.find("@/"); !rest.empty() && rest.front() != '/' && at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+            if (rest.substr(0, rest.find('?')).find("@/") != std::string_view::npos)  // which may be a part of the password
+                return refuse("an '@' in user, password or path of a Unix socket must be written %40");
+        }
+        auto const question = rest.find('?');
+        url_.path = rest.substr(0, question);
+        if (url_.path.size() < 2 || url_.path.front() != '/')
+            return refuse("an absolute path must follow \"unix://\", or \"unix://user:password@\"");
+        if (url_.path.size() > 107)
+            return refuse("the path of a Unix socket has at most 107 bytes");
+        if (question != std::string_view::npos) {
+            auto const query = rest.substr(question + 1);
+            if (query.substr(0, 3) != "db=")
+                return refuse("what follows '?' must be \"db=\" and a number; user and password stand before the path: unix://user:password@/path");
+            if (!set_database(query.substr(3)))
+                return refuse(database_rule);
+        }
+        return url_;
+    }
+
+    url tcp(std::string_view rest)
+    {
+        if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
+        if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
+            return refuse("what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
+                          "config::connect_timeout, and a database stands behind a slash: redis://host/2");
+        if (auto const slash = rest.find('/'); slash != std::string_view::npos) {
+            auto const database = rest.substr(slash + 1);
+            if (!database.empty() && !set_database(database))
+                return refuse(database_rule);
+            rest = rest.substr(0, slash);
+        }
+        if (auto const where = place_in(rest, "6379")) {
+            url_.host = where->host;
+            url_.port = where->port;
+        }
+        return url_;
+    }
+
+    url sentinel(std::string_view rest)
+    {
+        if (auto const at = rest.substr(0, rest.find('/')).rfind('@'); at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
+        auto places = take(rest, '/');
+        url_.service = take(rest, '?');
+        if (!set_asked(places, "26379"))
+            return url_;
+        if (url_.service.empty() || !is_host_name(url_.service))
+            return refuse("behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
+                          "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
+        while (!rest.empty()) {
+            auto value = take(rest, '&');
+            auto const name = take(value, '=');
+            if (!set_parameter(name, value))
+                return url_;
+        }
+        if (!url_.sentinel_user.empty() && url_.sentinel_password.empty())
+            return refuse("sentinel_user needs sentinel_password");
+        return url_;
+    }
+
+    url cluster(std::string_view rest)
+    {
+        if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
+            if (!set_credentials(rest.substr(0, at)))
+                return url_;
+            rest.remove_prefix(at + 1);
+        }
+        if (rest.find_first_of("/?#") != std::string_view::npos)
+            return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: a cluster has one database, and "
+                          "all else is in config");
+        set_asked(rest, "6379");
+        return url_;
+    }
+
+    bool set_asked(std::string_view places, std::string_view usual_port)
+    {
+        do {
+            auto const where = place_in(take(places, ','), usual_port);
+            if (!where)
+                return false;
+            url_.asked.push_back(*where);
+        } while (!places.empty());
+        url_.host = url_.asked.front().host;
+        url_.port = url_.asked.front().port;
+        return true;
+    }
+
+    bool set_parameter(std::string_view name, std::string_view value)
+    {
+        auto const text = percent_decode(value);
+        if (name == "db" && set_database(value))
+            return true;
+        if (name == "sentinel_user" && text)
+            url_.sentinel_user = *text;
+        else if (name == "sentinel_password" && text)
+            url_.sentinel_password = *text;
+        else if (name == "db")
+            refuse(database_rule);
+        else if (name == "sentinel_user" || name == "sentinel_password")
+            refuse("'%' in sentinel_user and sentinel_password must be followed by two hexadecimal digits");
+        else
+            refuse("what follows '?' must be db, sentinel_user or sentinel_password, such as db=2&sentinel_password=…; user and password of "
+                   "the servers stand before the Sentinels, and all else is in config");
+        return url_.wrong.empty();
+    }
+
+    // Refuses what is none.
+    std::optional<place> place_in(std::string_view text, std::string_view usual_port)
+    {
+        auto host = text;
+        std::string_view port;
+        if (!text.empty() && text.front() == '[') {  // an IPv6 address
+            auto const bracket = text.find(']');
+            if (bracket == std::string_view::npos)
+                return none("'[' is not followed by ']'");
+            host = text.substr(1, bracket - 1);
+            port = text.substr(bracket + 1);
+        } else if (auto const colon = text.find(':'); colon != std::string_view::npos) {
+            host = text.substr(0, colon);
+            port = text.substr(colon);
+        }
+        if (host.empty())
+            return none("it names no host");
+        if (text.front() == '[' ? !is_v6_address(host) : !is_host_name(host))
+            return none("its host is neither a name nor an address");
+        auto const number = port.empty() ? to_number(usual_port, 1, 65'535) : port.front() == ':' ? to_number(port.substr(1), 1, 65'535) : std::nullopt;
+        if (!number)
+            return none("its port must be 1 to 65535");
+        place p{std::string(host), std::to_string(*number)};
+        std::ranges::transform(p.host, p.host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        return p;
+    }
+
+    std::optional<place> none(std::string_view why)
+    {
+        refuse(why);
+        return std::nullopt;
+    }
+
+    bool set_credentials(std::string_view text)
+    {
+        auto const colon = text.find(':');
+        auto const user = percent_decode(text.substr(0, colon));
+        auto const password = colon == std::string_view::npos ? std::optional<std::string>("")
+                                                              : percent_decode(text.substr(colon + 1));
+        if (!user || !password) {
+            refuse("'%' in user or password must be followed by two hexadecimal digits");
+            return false;
+        }
+        if (password->empty()) {
+            refuse("a user must be followed by ':' and a password");
+            return false;
+        }
+        url_.user = *user;
+        url_.password = *password;
+        return true;
+    }
+
+    bool set_database(std::string_view text)
+    {
+        auto const number = to_number(text, 0, database_max);
+        url_.database = static_cast<int>(number.value_or(0));
+        return number.has_value();
+    }
+
+    url refuse(std::string_view why)
+    {
+        url_ = {};
+        url_.wrong = fmt::format("\"{}\" is no node: {}", shown(text_), why);
+        return url_;
+    }
+
+    static constexpr std::string_view database_rule = "its database must be 0 to 65535";
+
+    std::string_view text_;
+    url url_;
+};
+
+}  // namespace
+
+std::string url::name() const
+{
+    switch (transport) {
+    case transport::memory:
+        return "memory://" + host;
+    case transport::unix_socket:
+        return "unix://" + path;
+    case transport::tcp:
+    case transport::tls:
+        break;
+    }
+    bool const tls = transport == transport::tls;
+    if (topology == topology::server)
+        return (tls ? "rediss://" : "redis://") + to_string({host, port});
+    if (topology == topology::member)
+        return cluster + " (" + to_string({host, port}) + ')';
+    std::string name = fmt::format("redis{}-{}://", tls ? "s" : "", topology == topology::sentinel ? "sentinel" : "cluster");
+    for (auto const& p : asked)
+        name += (&p == &asked.front() ? "" : ",") + to_string(p);
+    return topology == topology::sentinel ? name + '/' + service : name;
+}
+
+url url::of(place const& p) const
+{
+    url u = *this;
+    u.topology = topology::server;
+    u.host = p.host;
+    u.port = p.port;
+    return u;
+}
+
+std::string to_string(place const& p)
+{
+    return p.host.find(':') == std::string::npos ? p.host + ':' + p.port : '[' + p.host + "]:" + p.port;
+}
+
+url parse_url(std::string_view text)
+{
+    return parser(text).run();
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,78 @@
+#include "net/url_text.hpp"
+
+#include <boost/asio/ip/address_v6.hpp>
+
+#include <charconv>
+
+namespace redlock::redis {
+
+std::optional<long> to_number(std::string_view text, long low, long high)
+{
+    long value = 0;
+    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (ec != std::errc() || end != text.data() + text.size() || value < low || value > high)
+        return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> percent_decode(std::string_view text)
+{
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            plain += text[i];
+            continue;
+        }
+        unsigned value = 0;
+        auto const digits = text.substr(i + 1, 2);
+        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        if (digits.size() != 2 || ec != std::errc() || end != digits.data() + 2)
+            return std::nullopt;
+        plain += static_cast<char>(value);
+        i += 2;
+    }
+    return plain;
+}
+
+std::string shown(std::string_view text)
+{
+    auto const scheme_end = text.find("://");
+    auto const scheme = text.substr(0, scheme_end == std::string_view::npos ? 0 : scheme_end + 3);
+    auto rest = text.substr(scheme.size());
+    std::string result(scheme);
+    if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
+        result += "***";
+        rest.remove_prefix(at);
+    } else if (auto const colon = rest.find(':', rest.find(']') == std::string_view::npos ? 0 : rest.find(']'));
+               colon != std::string_view::npos && (scheme != "unix://" || rest.front() != '/')) {
+        auto const port = rest.substr(colon + 1, rest.find('/', colon) - colon - 1);
+        if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string_view::npos) {  // a password without '@'?
+            result += std::string(rest.substr(0, colon + 1)) + "***";
+            rest = {};
+        }
+    }
+    // Behind these, and where a number is expected, anything may have been meant.
+    auto end = rest.find_first_of("?#,;&= \t");
+    if (auto const path = rest.find('/'); scheme != "unix://" && path < end && rest.find_first_not_of("0123456789", path + 1) < end)
+        end = path;
+    result += end == std::string_view::npos ? std::string(rest) : std::string(rest.substr(0, end + 1)) + "***";
+    for (auto& c : result) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
+    }
+    return result;
+}
+
+bool is_host_name(std::string_view host)
+{
+    return host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string_view::npos;
+}
+
+bool is_v6_address(std::string_view host)
+{
+    boost::system::error_code ec;
+    boost::asio::ip::make_address_v6(host, ec);
+    return !ec;
+}
+
+}  // namespace redlock::redis

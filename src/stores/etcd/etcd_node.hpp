@@ -1,0 +1,16 @@
+#pragma once
+
+#include "stores/etcd/address.hpp"
+#include "stores/etcd/channel.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+#include <redlock/store.hpp>
+
+#include <memory>
+
+namespace redlock::etcd_v3 {
+
+std::shared_ptr<node> make_etcd_node(address, config const&, store_context, surroundings = {});
+
+}  // namespace redlock::etcd_v3

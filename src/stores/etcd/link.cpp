@@ -1,0 +1,313 @@
+#include "stores/etcd/link.hpp"
+
+#include "runtime/as_result.hpp"
+#include "stores/etcd/layout.hpp"
+#include "stores/etcd/refusal.hpp"
+#include "stores/etcd/watches.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::etcd_v3 {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t session_watch = std::uint64_t(1) << 32;  // none of the owner's
+constexpr unsigned beats_max = 3;
+
+asio::awaitable<void> wait_until(timer& t, clock::time_point when)
+{
+    t.expires_at(when);
+    co_await t.async_wait(as_result);
+}
+
+}  // namespace
+
+link::link(asio::any_io_executor e, std::shared_ptr<server const> where, std::shared_ptr<address const> a, std::shared_ptr<session> session, std::uint32_t number,
+           surroundings const& outside, owner& o)
+    : server_(std::move(where)),
+      address_(std::move(a)),
+      session_(std::move(session)),
+      number_(number),
+      owner_(&o),
+      commands_(outside.make_channel(e, server_)),
+      keeper_(outside.make_channel(e, server_)),
+      watcher_(outside.make_channel(e, server_)),
+      wake_(e),
+      due_(e),
+      beat_(e)
+{
+}
+
+asio::awaitable<node_reply> link::run()
+{
+    auto const self = shared_from_this();
+    if (auto why = co_await greet(); why.error)
+        end(std::move(why));
+    if (owner_)
+        owner_->up();
+    if (owner_) {
+        auto const e = co_await asio::this_coro::executor;
+        if (session_->moves())  // on the connection of before
+            session_->stay(clock::now());
+        asio::co_spawn(e, keep(self), asio::detached);
+        asio::co_spawn(e, hear(self), asio::detached);
+        asio::co_spawn(e, talk(self), asio::detached);
+    }
+    co_await send();
+    co_return why_;
+}
+
+// The greeting: who we are, the lease, and that from now on this connection counts.
+
+asio::awaitable<node_reply> link::greet()
+{
+    auto why = co_await commands_->open();
+    if (!why.error && owner_)
+        why = co_await authenticate();
+    if (why.error || !owner_)
+        co_return why;
+    auto opened = co_await open_session();
+    if (opened.why.error || !owner_)
+        co_return opened.why;
+    why = owner_->meet(opened.content);
+    if (why.error || !owner_)
+        co_return why;
+    co_return co_await open_others();
+}
+
+asio::awaitable<node_reply> link::authenticate()
+{
+    if (address_->user.empty())
+        co_return node_reply{};
+    auto body = json::serialize(json::object{{"name", address_->user}, {"password", address_->password}});
+    auto const a = co_await commands_->ask("/v3/auth/authenticate", std::move(body), {}, server_->connect_timeout + address_->options.timeout);
+    token_ = text(a.content, "token");
+    bool const is_open_to_all = a.why.text.find("authentication is not enabled") != std::string::npos;
+    co_return is_open_to_all ? node_reply{} : a.why;
+}
+
+asio::awaitable<answer> link::open_session()
+{
+    auto const patience = server_->connect_timeout + address_->options.timeout;
+    for (;;) {
+        if (!session_->open()) {
+            auto const sent = clock::now();
+            auto a = co_await grant(*commands_, patience);
+            if (a.why.error || !owner_)
+                co_return a;
+            session_->begin(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
+        }
+        auto const count_me = transaction_text{{}, {raise_to(session_->key(), number_, session_->lease())}, {}}.request();
+        auto a = co_await commands_->ask("/v3/kv/txn", count_me, token_, patience);
+        if (!a.why.error || !owner_ || !is_lease_gone(a.why))
+            co_return a;
+        owner_->lost();
+        if (!owner_)
+            co_return a;
+    }
+}
+
+asio::awaitable<node_reply> link::open_others()
+{
+    auto why = co_await keeper_->open();
+    if (!why.error && owner_)
+        why = co_await watcher_->open();
+    if (why.error || !owner_)
+        co_return why;
+    auto const first = co_await watcher_->stream("/v3/watch", watch_message(session_->key(), session_watch, -1), token_, server_->connect_timeout + address_->options.timeout);
+    auto const& result = object(first.content, "result");
+    if (is_true(result, "canceled"))
+        co_return refusal(json::object{{"error", text(result, "cancel_reason")}});
+    if (first.why.error == errc::node_unreachable)
+        co_return node_reply{.untouched = true, .error = first.why.error, .text = "it does not stream /v3/watch: " + first.why.text};
+    co_return first.why;
+}
+
+// One transaction after the other.
+
+asio::awaitable<void> link::send()
+{
+    while (owner_) {
+        auto request = owner_->next();
+        if (!owner_)
+            break;
+        if (request.empty()) {
+            co_await wait_until(wake_, clock::time_point::max());
+            continue;
+        }
+        auto a = co_await commands_->ask("/v3/kv/txn", std::move(request), token_, 3 * address_->options.timeout);
+        if (!owner_)
+            break;
+        auto const why = a.why;
+        owner_->answered(std::move(a));
+        if (why.error && (!why.untouched || is_token_gone(why)))
+            end(why);
+    }
+}
+
+void link::wake()
+{
+    wake_.cancel();
+}
+
+// The leases.
+
+asio::awaitable<answer> link::grant(channel& on, std::chrono::milliseconds patience)
+{
+    return on.ask("/v3/lease/grant", fmt::format(R"({{"TTL":"{}"}})", address_->options.session.count()), token_, patience);
+}
+
+asio::awaitable<void> link::keep(std::shared_ptr<link> self)
+{
+    auto& l = *self;
+    while (l.owner_) {
+        if (auto const due = l.session_->due(); clock::now() < due) {
+            co_await wait_until(l.due_, due);
+            continue;
+        }
+        auto const sent = clock::now();
+        auto const a = co_await l.grant(*l.keeper_, l.session_->ttl() / 3);
+        if (!l.owner_)
+            co_return;
+        if (a.why.error && (!a.why.untouched || is_token_gone(a.why)))
+            co_return l.end(a.why);
+        if (a.why.error) {  // such as a full database: what is there can still be given back
+            l.stay();
+            continue;
+        }
+        l.session_->move(std::string(text(a.content, "ID")), std::chrono::seconds(number(a.content, "TTL")), sent);
+        l.wake();
+    }
+}
+
+void link::moved()
+{
+    session_->moved();
+    due_.cancel();
+}
+
+void link::stay()
+{
+    session_->stay(clock::now() + session_->ttl() / 20);
+    due_.cancel();
+}
+
+void link::lose()
+{
+    if (owner_)
+        owner_->lost();
+    end({.untouched = true, .error = errc::node_unreachable, .text = "its lease has ended"});
+}
+
+// What is watched.
+
+void link::watch(std::string message)
+{
+    messages_.push_back(std::move(message));
+    beat_.cancel();
+}
+
+asio::awaitable<void> link::talk(std::shared_ptr<link> self)
+{
+    auto& l = *self;
+    for (auto next_beat = clock::now() + l.address_->options.timeout; l.owner_;) {
+        if (l.messages_.empty())
+            co_await wait_until(l.beat_, next_beat);
+        if (!l.owner_)
+            co_return;
+        if (clock::now() >= next_beat) {
+            if (++l.unanswered_beats_ > beats_max)
+                co_return l.end({.untouched = true, .error = errc::node_unreachable, .text = "it has stopped answering"});
+            l.messages_.push_back(R"({"progress_request":{}})");
+            next_beat = clock::now() + l.address_->options.timeout;
+        }
+        while (!l.messages_.empty() && l.owner_) {
+            auto message = std::move(l.messages_.front());
+            l.messages_.pop_front();
+            co_await l.watcher_->write(std::move(message));
+        }
+    }
+}
+
+asio::awaitable<void> link::hear(std::shared_ptr<link> self)
+{
+    auto& l = *self;
+    while (l.owner_) {
+        auto const a = co_await l.watcher_->read();
+        if (!l.owner_)
+            co_return;
+        if (a.why.error)
+            co_return l.end(a.why);
+        l.unanswered_beats_ = 0;
+        l.read(object(a.content, "result"));
+    }
+}
+
+void link::read(json::object const& result)
+{
+    auto const watch = static_cast<std::uint64_t>(number(result, "watch_id"));
+    if (is_true(result, "canceled"))
+        return owner_->deleted(watch, 0);
+    for (std::size_t i = 0; owner_; ++i) {
+        auto const& event = object(result, "events", i);
+        if (event.empty())
+            return;
+        if (watch == session_watch)
+            return lose();
+        owner_->deleted(watch, number(object(event, "kv"), "mod_revision"));
+    }
+}
+
+// The end
+
+void link::end(node_reply why)
+{
+    if (!owner_)
+        return;
+    why_ = std::move(why);
+    close();
+}
+
+void link::close_channels()
+{
+    for (auto const& c : {commands_, keeper_, watcher_})
+        c->close();
+}
+
+void link::close()
+{
+    owner_ = nullptr;
+    close_channels();
+    for (auto* const t : {&wake_, &due_, &beat_})
+        t->cancel();
+}
+
+void link::farewell()
+{
+    owner_ = nullptr;
+    for (auto const& c : {keeper_, watcher_})
+        c->close();
+    for (auto* const t : {&wake_, &due_, &beat_})
+        t->cancel();
+    asio::co_spawn(wake_.get_executor(), revoke(shared_from_this()), asio::detached);
+}
+
+asio::awaitable<void> link::revoke(std::shared_ptr<link> self)
+{
+    for (auto const& lease : self->session_->leases())
+        co_await self->commands_->ask("/v3/lease/revoke", fmt::format(R"({{"ID":"{}"}})", lease), self->token_, self->address_->options.timeout);
+    self->commands_->close();
+}
+
+}  // namespace redlock::etcd_v3

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "stores/etcd/channel.hpp"
+#include "stores/etcd/session.hpp"
+
+#include <redlock/node.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+namespace redlock::etcd_v3 {
+
+/** What is under way between a node and one member, from the first connection to the end: transactions one after the other, what grants the
+    next lease, and what is watched. If one of these ends, all do.
+
+    Used as a std::shared_ptr, on the executor.
+*/
+class link : public std::enable_shared_from_this<link> {
+public:
+    class owner {
+    public:
+        /// The member has answered, with this. @return with an error: why it must not vote
+        virtual node_reply meet(json::object const& answer) = 0;
+        virtual void up() = 0;
+        /// The next transaction to send. Empty: there is none, until @ref wake.
+        virtual std::string next() = 0;
+        /// What became of it. If that is not certain, the link ends.
+        virtual void answered(answer) = 0;
+        /// The session has ended: the latest lease, and all that was under it. The link ends.
+        virtual void lost() = 0;
+        /// Something that is watched has been deleted. @p revision zero: it is watched no more.
+        virtual void deleted(std::uint64_t watch, std::int64_t revision) = 0;
+
+    protected:
+        ~owner() = default;
+    };
+
+    /// @p number: of the connection.
+    link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number,
+         surroundings const&, owner&);
+
+    /// All of it. @return why it has ended
+    asio::awaitable<node_reply> run();
+
+    void wake();
+    void moved();  ///< all keys are under the latest lease
+    void stay();   ///< they could not be put there
+    void watch(std::string message);
+    void end(node_reply why);
+    void lose();  ///< the session has ended
+
+    void close();     ///< at once; the owner hears of nothing any more
+    void abandon() noexcept { owner_ = nullptr; }  ///< without touching what belongs to the context
+    void farewell();  ///< the same, and the leases end with it; nothing must be under way
+
+private:
+    static asio::awaitable<void> keep(std::shared_ptr<link>);
+    static asio::awaitable<void> hear(std::shared_ptr<link>);
+    static asio::awaitable<void> talk(std::shared_ptr<link>);
+    static asio::awaitable<void> revoke(std::shared_ptr<link>);
+
+    asio::awaitable<node_reply> greet();
+    asio::awaitable<node_reply> authenticate();
+    asio::awaitable<answer> open_session();
+    asio::awaitable<node_reply> open_others();
+    asio::awaitable<void> send();
+    asio::awaitable<answer> grant(channel&, std::chrono::milliseconds patience);
+    void read(json::object const& result);
+    void close_channels();
+
+    std::shared_ptr<server const> const server_;
+    std::shared_ptr<address const> const address_;
+    std::shared_ptr<session> const session_;
+    std::uint32_t const number_;
+    owner* owner_;  ///< null after the end
+    std::shared_ptr<channel> const commands_, keeper_, watcher_;
+    timer wake_, due_, beat_;
+    std::string token_;
+    std::deque<std::string> messages_;
+    unsigned unanswered_beats_ = 0;
+    node_reply why_;
+};
+
+}  // namespace redlock::etcd_v3

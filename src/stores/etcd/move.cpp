@@ -1,0 +1,47 @@
+#include "stores/etcd/move.hpp"
+
+#include "stores/etcd/json.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace redlock::etcd_v3 {
+
+namespace {
+
+using leases::leased;
+
+constexpr std::size_t keys_of_part = 100;  // etcd --max-txn-ops is 128 if nobody changes it
+
+// What is not there any more, or somebody else's, stays as it is.
+std::string move_one(leased const& l, std::string const& lease, layout const& names)
+{
+    if (l.what == leased::kind::wish) {
+        auto const wish = names.wish(l.key, l.who);
+        return transaction_text{{is_missing(wish)}, {}, {put_under(wish, lease)}}.step();
+    }
+    transaction_text t{{}, {put_under(names.lock(l.key), lease)}, {}};
+    add_holds(t.conditions, names.lock(l.key), l.who);
+    return t.step();
+}
+
+}  // namespace
+
+std::string move::next(session const& s, std::uint32_t connection, layout const& names, leases::expiries const& ours)
+{
+    auto const some = ours.after(last_ ? &*last_ : nullptr, keys_of_part);
+    transaction_text all{{is_equal(s.key(), to_text(connection))}, {put_under(s.key(), s.lease())}, {}};
+    done_ = some.size() < keys_of_part;
+    for (auto const& l : some) {
+        // Whether two rounds have left a value at one key is not known; one transaction must not set a key twice.
+        if (last_ && all.then.size() > 1 && l.what == leased::kind::lock && l.what == last_->what && l.key == last_->key) {
+            done_ = false;
+            break;
+        }
+        all.then.push_back(move_one(l, s.lease(), names));
+        last_ = l;
+    }
+    return all.request();
+}
+
+}  // namespace redlock::etcd_v3

@@ -1,0 +1,342 @@
+#include "stores/etcd/transaction.hpp"
+
+#include "core/handovers.hpp"
+
+#include <algorithm>
+
+namespace redlock::etcd_v3 {
+
+namespace {
+
+using kind = node_command::kind;
+using handovers = node_command::handovers;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+std::string transaction::text(scope const& s) const
+{
+    auto const& c = command();
+    switch (c.what) {
+    case kind::acquire:
+        return (seen_.empty() ? acquire(s) : grow(s)).step();
+    case kind::raise:
+        return raise(s).step();
+    case kind::extend:
+        return extend(s).step();
+    case kind::release:
+        return release(s).step();
+    case kind::inspect:
+        return transaction_text{{}, {get(s.layout.lock(c.key()))}, {}}.step();
+    case kind::withdraw: {
+        transaction_text t;
+        for (auto const& key : c.keys)
+            t.then.push_back(erase(s.layout.wish(key, c.contender)));
+        return t.step();
+    }
+    case kind::connect:
+    case kind::upgrade:
+    case kind::downgrade:
+        break;
+    }
+    return transaction_text().step();
+}
+
+bool transaction::adds(scope const& s) const
+{
+    auto const& c = command();
+    return c.what == kind::acquire || c.what == kind::raise
+           || (c.what == kind::extend && std::any_of(c.keys.begin(), c.keys.end(), [&](auto& key) { return lasts_longer(key, s); }));
+}
+
+std::optional<node_reply> transaction::hear(json::object const& answer, scope const& s)
+{
+    bool const succeeded = is_true(answer, "succeeded");
+    switch (command().what) {
+    case kind::acquire:
+        if (command().grows && !(succeeded && seen_.empty()))
+            return grown(answer, s);
+        return succeeded ? granted(answer) : denied(answer, s);
+    case kind::raise:
+        return raised(answer);
+    case kind::extend:
+        return node_reply{.vote = succeeded ? vote::granted : vote::denied};
+    case kind::release:
+        return released(answer);
+    case kind::inspect:
+        return inspected(answer, s);
+    case kind::withdraw:
+    case kind::connect:
+        return node_reply{.vote = vote::granted};
+    case kind::upgrade:
+    case kind::downgrade:
+        break;  // `can` keeps them away
+    }
+    return node_reply{.untouched = true, .error = errc::unsupported};
+}
+
+// Of one key the steps stand by themselves, of several each key's are a transaction: their number at one place is limited.
+transaction_text transaction::of_each_key(transaction_text t, std::vector<std::vector<std::string>> then, std::vector<std::vector<std::string>> otherwise) const
+{
+    auto const add = [&](std::vector<std::string>& to, std::vector<std::vector<std::string>>& from) {
+        for (auto& steps : from) {
+            if (command().has_several_keys())
+                to.push_back(transaction_text{{}, std::move(steps), {}}.step());
+            else
+                to = std::move(steps);
+        }
+    };
+    add(t.then, then);
+    add(t.otherwise, otherwise);
+    return t;
+}
+
+json::object const& transaction::of_key(json::object const& answer, std::size_t i) const
+{
+    return command().has_several_keys() ? inner(answer, i) : answer;
+}
+
+// Acquisition
+
+std::vector<std::string> transaction::to_grant(std::string const& key, scope const& s) const
+{
+    auto const& c = command();
+    std::vector<std::string> steps{put(s.layout.lock(key), to_text(content{std::string(c.value), c.ttl}), s.lease)};
+    if (c.contends()) {
+        auto const wishes = s.layout.wishes(key), turn = s.layout.turn(key);
+        steps.push_back(erase(s.layout.wish(key, c.contender)));
+        steps.push_back(find_any(wishes, end_of(wishes)));
+        if (c.handed_on == handovers::end)
+            steps.push_back(erase(turn));
+        else if (c.handed_on == handovers::follow)
+            steps.push_back(transaction_text{{is_missing(turn)}, {put(turn, "", s.lease)}, {}}.step());
+    }
+    if (c.fence != 0)
+        steps.push_back(raise_to(s.layout.counter(key), c.fence));
+    return steps;
+}
+
+// A counter stays as it is then: nobody draws from it.
+std::vector<std::string> transaction::to_deny(std::string const& key, bool wants, scope const& s) const
+{
+    auto const& c = command();
+    if (!c.contends())
+        return {};
+    std::vector<std::string> steps{get(s.layout.lock(key)), get(s.layout.turn(key))};
+    bool const is_noted = s.ours->ttl({leased::kind::wish, key, std::string(c.contender)}) > milliseconds(0);
+    if (wants && !is_noted) {
+        auto wish = put(s.layout.wish(key, c.contender), "", s.lease);
+        bool const may_be_free = c.has_several_keys() && !c.grows;
+        steps.push_back(may_be_free ? transaction_text{{is_missing(s.layout.lock(key))}, {}, {std::move(wish)}}.step() : std::move(wish));
+    }
+    return steps;
+}
+
+transaction_text transaction::acquire(scope const& s) const
+{
+    transaction_text t;
+    std::vector<std::vector<std::string>> then, otherwise;
+    for (auto const& key : command().keys) {
+        t.conditions.push_back(is_missing(s.layout.lock(key)));
+        then.push_back(to_grant(key, s));
+        otherwise.push_back(to_deny(key, !command().grows, s));
+    }
+    return of_each_key(std::move(t), std::move(then), std::move(otherwise));
+}
+
+node_reply transaction::granted(json::object const& answer) const
+{
+    auto const& c = command();
+    node_reply r{.vote = vote::granted};
+    bool raised = c.fence != 0;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& a = of_key(answer, i);
+        r.wanted = r.wanted || (c.contends() && !found(a, 2).empty());
+        if (c.fence != 0)
+            raised = was_raised(inner(a, !c.contends() ? 1 : c.handed_on == handovers::unsaid ? 3 : 4)) && raised;
+    }
+    r.fence = raised ? c.fence : 0;
+    r.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;
+    return r;
+}
+
+node_reply transaction::denied(json::object const& answer, scope const& s) const
+{
+    auto const& c = command();
+    node_reply r{.vote = vote::denied};
+    if (!c.contends())
+        return r;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& there = found(of_key(answer, i), 0);
+        if (!there.empty() && !(c.grows && to_content(bytes(there, "value")).value == c.value))
+            r.taken.push_back(look_at(of_key(answer, i), i, s));
+    }
+    if (!c.has_several_keys() && !r.taken.empty()) {
+        r.remaining = r.taken.front().remaining;
+        r.handed_on = r.taken.front().handed_on;
+        r.taken.clear();
+    }
+    return r;
+}
+
+taken_key transaction::look_at(json::object const& answer, std::size_t i, scope const& s) const
+{
+    auto const& there = found(answer, 0);
+    taken_key k{static_cast<std::uint32_t>(i)};
+    k.remaining = to_content(bytes(there, "value")).ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
+    k.handed_on = !found(answer, 1).empty();
+    if (k.handed_on && (k.remaining.count() < 0 || k.remaining > core::wanted_life))
+        k.remaining = core::wanted_life;
+    return k;
+}
+
+// Growth: first a look, then what follows from that, if it is still so.
+
+// How many keys, from the first on, are free, or ours.
+std::size_t transaction::kept() const
+{
+    auto const taken = std::find_if(seen_.begin(), seen_.end(), [](auto& k) { return k.revision != 0 && !k.ours; });
+    return static_cast<std::size_t>(taken - seen_.begin());
+}
+
+transaction_text transaction::grow(scope const& s) const
+{
+    auto const& c = command();
+    auto const kept = this->kept();
+    transaction_text t;
+    std::vector<std::vector<std::string>> then, otherwise;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& key = c.keys[i];
+        auto const name = s.layout.lock(key);
+        t.conditions.push_back(is_unchanged(name, seen_[i].revision));
+        otherwise.push_back(to_deny(key, false, s));
+        if (kept == c.keys.size()) {
+            then.push_back(to_grant(key, s));
+            continue;
+        }
+        auto steps = to_deny(key, i == kept, s);
+        if (i < kept && !seen_[i].ours)
+            steps.push_back(put(name, to_text(content{std::string(c.value), c.ttl}), s.lease));
+        else if (i > kept && seen_[i].ours)
+            steps.push_back(erase(name));
+        then.push_back(std::move(steps));
+    }
+    return of_each_key(std::move(t), std::move(then), std::move(otherwise));
+}
+
+std::optional<node_reply> transaction::grown(json::object const& answer, scope const& s)
+{
+    auto const& c = command();
+    if (is_true(answer, "succeeded")) {
+        if (kept() == c.keys.size())
+            return granted(answer);
+        auto r = denied(answer, s);
+        r.ours = static_cast<std::uint32_t>(kept());
+        return r;
+    }
+    seen_.clear();
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& there = found(of_key(answer, i), 0);
+        seen_.push_back({number(there, "mod_revision"), !there.empty() && to_content(bytes(there, "value")).value == c.value});
+    }
+    return std::nullopt;
+}
+
+// Tokens
+
+transaction_text transaction::raise(scope const& s) const
+{
+    auto const& c = command();
+    auto highest = c.fence;
+    for (auto const& k : seen_)
+        highest = std::max(highest, k.counter);
+    transaction_text t;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const counter = s.layout.counter(c.keys[i]);
+        bool const is_there = !seen_.empty() && seen_[i].counter != 0;
+        t.conditions.push_back(is_there ? is_equal(counter, to_text(seen_[i].counter)) : is_missing(counter));
+        t.then.push_back(put(counter, to_text(highest + 1)));
+        t.otherwise.push_back(get(counter));
+    }
+    return t;
+}
+
+std::optional<node_reply> transaction::raised(json::object const& answer)
+{
+    auto const& c = command();
+    if (is_true(answer, "succeeded")) {
+        node_reply r{.vote = vote::granted};
+        r.fence = c.fence;
+        for (auto const& k : seen_)
+            r.fence = std::max(r.fence, k.counter);
+        ++r.fence;
+        return r;
+    }
+    seen_.clear();
+    for (std::size_t i = 0; i < c.keys.size(); ++i)
+        seen_.push_back({0, false, to_counter(bytes(found(answer, i), "value"))});
+    return std::nullopt;
+}
+
+// The others
+
+// That the lease goes on is enough: unless the lock is to last longer than ever before, nothing is written.
+transaction_text transaction::extend(scope const& s) const
+{
+    auto const& c = command();
+    transaction_text t;
+    for (auto const& key : c.keys) {
+        auto const name = s.layout.lock(key);
+        add_holds(t.conditions, name, c.value);
+        if (lasts_longer(key, s))
+            t.then.push_back(put(name, to_text(content{std::string(c.value), c.ttl}), s.lease));
+    }
+    return t;
+}
+
+// Than what is stored.
+bool transaction::lasts_longer(std::string const& key, scope const& s) const
+{
+    return s.ours->ttl({leased::kind::lock, key, std::string(command().value)}) < command().ttl;
+}
+
+transaction_text transaction::release(scope const& s) const
+{
+    auto const& c = command();
+    transaction_text all;
+    for (auto const& key : c.keys) {
+        transaction_text t;
+        add_holds(t.conditions, s.layout.lock(key), c.value);
+        t.then.push_back(erase(s.layout.lock(key)));
+        if (c.handed_on == handovers::end)
+            t.then.push_back(erase(s.layout.turn(key)));
+        if (!c.has_several_keys())
+            return t;
+        all.then.push_back(t.step());
+    }
+    return all;
+}
+
+node_reply transaction::released(json::object const& answer) const
+{
+    auto const& c = command();
+    if (!c.has_several_keys())
+        return {.vote = is_true(answer, "succeeded") ? vote::granted : vote::denied};
+    node_reply r;
+    for (std::size_t i = 0; i < c.keys.size(); ++i)
+        r.ours += is_true(inner(answer, i), "succeeded") ? 1 : 0;
+    r.vote = r.ours == c.keys.size() ? vote::granted : vote::denied;
+    return r;
+}
+
+node_reply transaction::inspected(json::object const& answer, scope const& s) const
+{
+    auto const& there = found(answer, 0);
+    if (there.empty())
+        return {.vote = vote::denied};
+    auto what = to_content(bytes(there, "value"));
+    auto const ttl = what.ttl.value_or(number(there, "lease") == 0 ? milliseconds(-1) : s.session);
+    return {.vote = vote::granted, .text = std::move(what.value), .remaining = ttl};
+}
+
+}  // namespace redlock::etcd_v3

@@ -1,0 +1,191 @@
+#include "stores/kit/database_node.hpp"
+
+#include "stores/kit/watches.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::sql {
+
+namespace {
+
+/** A database: its connections, and what is to be sent on them.
+
+    Operations are sent as they come. What has one value goes on one connection, so that a release is carried out after its acquisition.
+*/
+class database_node final : public node, connections::owner, public std::enable_shared_from_this<database_node> {
+public:
+    database_node(database d, config const& c, store_context context) : connections_(std::move(d), c, std::move(context), *this) {}
+
+    std::string const& name() const noexcept override { return connections_.name(); }
+    bool ready() const noexcept override { return connections_.ready(); }
+    bool notifies() const noexcept override { return connections_.notifies(); }
+    node_limits limits() const override { return {.timeout = connections_.timeout()}; }
+    bool can(node_command const&) const noexcept override { return true; }
+    bool may_still_execute(std::uint32_t connection) const override { return connections_.may_still_execute(connection); }
+
+    void start(asio::any_io_executor executor, node_events events) override
+    {
+        executor_ = executor;
+        events_ = std::move(events);
+        connections_.start(std::move(executor), weak_from_this());
+    }
+
+    void submit(std::shared_ptr<node_operation> o) override
+    {
+        queue_.push_back(std::move(o));
+        flush_soon();
+        connections_.open();
+    }
+
+    void close() override
+    {
+        auto const self = shared_from_this();
+        auto const kept = std::exchange(kept_, {}), queue = std::exchange(queue_, {});
+        closed_ = true;
+        connections_.close();
+        for (auto const* some : {&kept, &queue}) {
+            for (auto const& o : *some)
+                o->complete({.untouched = true, .error = errc::node_closed});
+        }
+        let_go();
+    }
+
+    void abandon() override
+    {
+        closed_ = true;
+        connections_.abandon();
+        kept_.clear();
+        queue_.clear();
+        let_go();
+    }
+
+private:
+    using operations = std::vector<std::shared_ptr<node_operation>>;
+
+    void let_go()
+    {
+        events_ = {};
+        executor_ = {};
+    }
+
+    void flush_soon()
+    {
+        if (closed_ || std::exchange(flush_due_, true))
+            return;
+        asio::post(executor_, [weak = weak_from_this()] {
+            if (auto const self = weak.lock(); self && !self->closed_)
+                self->flush();
+        });
+    }
+
+    void flush()
+    {
+        flush_due_ = false;
+        auto const now = clock::now();
+        bool const flush_all = std::exchange(flush_kept_, false) || (!kept_.empty() && connections_.session_for({}, now));
+        auto const kept = flush_all ? std::exchange(kept_, {}) : operations();
+        auto const queue = std::exchange(queue_, {});  // who completes may submit, or close us
+        for (auto const* some : {&kept, &queue}) {
+            for (auto const& o : *some)
+                send(o, now);
+        }
+    }
+
+    void send(std::shared_ptr<node_operation> o, clock::time_point now)
+    {
+        using kind = node_command::kind;
+        auto const& c = o->command();
+        if (closed_)
+            return o->complete({.untouched = true, .error = errc::node_closed});
+        if (o->withdrawn() || now > o->not_after)
+            return o->complete({.untouched = true, .error = errc::node_unreachable});
+        auto* const link = connections_.session_for(c.value.empty() && !c.keys.empty() ? std::string_view(c.key()) : c.value, now);
+        if (!link && connections_.trouble().error && c.what != kind::release)  // which is always wanted
+            return o->complete(connections_.trouble());
+        if (!link)
+            return kept_.push_back(std::move(o));
+        if (c.what == kind::connect)
+            return o->complete({.vote = vote::granted});
+        o->mark_sent(link->number);
+        bool const watches = c.watch && notifies();
+        if (watches)
+            watches_.sent(c);
+        link->carry_out(c, o->leaves_tombstone(link->number), [this, o, watches](node_reply r) { answered(*o, std::move(r), watches); });
+    }
+
+    void answered(node_operation& o, node_reply reply, bool watches)
+    {
+        std::vector<std::string> changed;
+        if (watches) {
+            reply.watched = reply.vote == vote::denied && notifies();
+            changed = watches_.answered(o.command(), reply, clock::now());
+        }
+        auto const self = shared_from_this();
+        o.complete(std::move(reply));
+        for (auto const& name : changed)
+            tell(name);
+    }
+
+    void tell(std::string_view name)
+    {
+        if (events_.changed)
+            events_.changed(name);
+    }
+
+    // Connections
+
+    void connected(server_identity const& server) override
+    {
+        if (events_.connected)
+            events_.connected(server);
+    }
+
+    void notified(std::string_view what) override
+    {
+        if (auto const name = watches_.heard(what); !name.empty())
+            tell(name);
+    }
+
+    void missed() override
+    {
+        watches_.clear();
+        tell({});
+    }
+
+    void state_changed() override
+    {
+        flush_kept_ = true;
+        flush_soon();
+    }
+
+    // What is not wanted any more goes, so that a server that stays away costs no memory.
+    void looked() override
+    {
+        if (!kept_.empty())
+            state_changed();
+    }
+
+    asio::any_io_executor executor_;
+    node_events events_;
+    bool closed_ = false, flush_due_ = false;
+    operations queue_;
+    operations kept_;          ///< operations that wait for a connection; looked at when there may be one
+    bool flush_kept_ = false;
+    watches watches_;
+    connections connections_;
+};
+
+}  // namespace
+
+std::shared_ptr<node> make_database_node(database d, config const& c, store_context context)
+{
+    return std::make_shared<database_node>(std::move(d), c, std::move(context));
+}
+
+}  // namespace redlock::sql

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "stores/kit/connections.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+#include <redlock/store.hpp>
+
+#include <memory>
+
+namespace redlock::sql {
+
+std::shared_ptr<node> make_database_node(database, config const&, store_context);
+
+}  // namespace redlock::sql

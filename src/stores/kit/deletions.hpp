@@ -1,0 +1,40 @@
+#pragma once
+
+#include "stores/kit/expiries.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/node.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace redlock::leases {
+
+/// Deletes what has expired, by commands like those of a manager.
+class deletions : public std::enable_shared_from_this<deletions> {
+public:
+    /// @p submit: hands a command over.
+    deletions(asio::any_io_executor e, std::shared_ptr<expiries> all, std::function<void(std::shared_ptr<node_operation>)> submit)
+        : expiries_(std::move(all)), submit_(std::move(submit)), timer_(std::move(e))
+    {
+    }
+
+    /// What expires next may have changed.
+    void plan();
+
+    void stop();  ///< for ever
+
+private:
+    class deletion;
+
+    void begin();
+
+    std::shared_ptr<expiries> const expiries_;
+    std::function<void(std::shared_ptr<node_operation>)> submit_;  ///< empty: it has stopped
+    asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor> timer_;
+};
+
+}  // namespace redlock::leases

@@ -1,0 +1,129 @@
+#include "stores/kit/expiries.hpp"
+
+#include "core/handovers.hpp"
+
+#include <algorithm>
+
+namespace redlock::leases {
+
+namespace {
+
+leased lock_of(std::string const& key, node_command const& c)
+{
+    return {leased::kind::lock, key, std::string(c.value)};
+}
+
+leased wish_of(std::string const& key, node_command const& c)
+{
+    return {leased::kind::wish, key, std::string(c.contender)};
+}
+
+}  // namespace
+
+void expiries::keep(leased const& l, clock::time_point until, std::chrono::milliseconds ttl)
+{
+    auto const known = known_.emplace(l, entry{until, ttl}).first;
+    auto& [key, e] = *known;
+    order_.erase({e.until, &key});
+    e = {std::max(e.until, until), std::max(e.ttl, ttl)};
+    order_.emplace(e.until, &key);
+}
+
+void expiries::forget(leased const& l)
+{
+    auto const known = known_.find(l);
+    if (known == known_.end())
+        return;
+    order_.erase({known->second.until, &known->first});
+    known_.erase(known);
+}
+
+void expiries::clear()
+{
+    order_.clear();
+    known_.clear();
+}
+
+clock::time_point expiries::until(leased const& l) const
+{
+    auto const known = known_.find(l);
+    return known == known_.end() ? clock::time_point::min() : known->second.until;
+}
+
+std::chrono::milliseconds expiries::ttl(leased const& l) const
+{
+    auto const known = known_.find(l);
+    return known == known_.end() ? std::chrono::milliseconds(0) : known->second.ttl;
+}
+
+clock::time_point expiries::next() const
+{
+    return order_.empty() ? clock::time_point::max() : order_.begin()->first;
+}
+
+std::vector<leased> expiries::take_due(clock::time_point now)
+{
+    std::vector<leased> due;
+    while (!order_.empty() && order_.begin()->first <= now) {
+        due.push_back(*order_.begin()->second);
+        order_.erase(order_.begin());
+    }
+    return due;
+}
+
+std::vector<std::string> expiries::locks() const
+{
+    std::vector<std::string> keys;
+    for (auto const& [l, e] : known_) {
+        if (l.what == leased::kind::lock)
+            keys.push_back(l.key);
+    }
+    return keys;
+}
+
+std::vector<leased> expiries::after(leased const* last, std::size_t most) const
+{
+    std::vector<leased> next;
+    for (auto at = last ? known_.upper_bound(*last) : known_.begin(); at != known_.end() && next.size() < most; ++at)
+        next.push_back(at->first);
+    return next;
+}
+
+void expiries::note(node_command const& c, node_reply& r, clock::time_point sent)
+{
+    using kind = node_command::kind;
+    bool const granted = r.vote == vote::granted, sets = c.what == kind::acquire || c.what == kind::extend;
+    bool const may_be_set = c.what == kind::acquire && r.vote == vote::unknown && !r.untouched;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& key = c.keys[i];
+        if (may_be_set || (sets && (granted || i < r.ours)))
+            keep(lock_of(key, c), sent + c.ttl, may_be_set ? std::chrono::milliseconds(0) : c.ttl);
+        else if (r.vote != vote::unknown && (c.what == kind::release || c.what == kind::extend || c.grows))
+            forget(lock_of(key, c));
+        if (c.what == kind::withdraw || (granted && c.contends()))
+            forget(wish_of(key, c));
+        else if (may_be_set && c.contends())
+            keep(wish_of(key, c), sent + c.ttl, std::chrono::milliseconds(0));
+    }
+    if (c.what == kind::acquire && c.contends() && r.vote == vote::denied)
+        note_denied(c, r);
+    auto const now = clock::now();
+    if (c.what != kind::inspect || !granted)
+        return;
+    if (auto const ours = until({leased::kind::lock, c.key(), r.text}); ours > now)
+        r.remaining = std::chrono::ceil<std::chrono::milliseconds>(ours - now);
+}
+
+void expiries::note_denied(node_command const& c, node_reply const& r)
+{
+    // Who wins or gives up says so before that.
+    auto const wished = [&](std::string const& key, std::chrono::milliseconds remaining) {
+        keep(wish_of(key, c), clock::now() + std::max(remaining, c.ttl) + core::wanted_life, core::wanted_life);
+    };
+    if (!c.has_several_keys())
+        wished(c.key(), r.remaining);
+    for (std::size_t i = 0; i < (c.grows ? std::min<std::size_t>(r.taken.size(), 1) : r.taken.size()); ++i)
+        wished(c.keys[r.taken[i].index], r.taken[i].remaining);
+}
+
+}  // namespace redlock::leases

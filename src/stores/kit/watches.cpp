@@ -1,0 +1,115 @@
+#include "stores/kit/watches.hpp"
+
+#include "core/handovers.hpp"
+#include "core/key.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace redlock::sql {
+
+namespace {
+
+// Such as "1:6c6f636b": a lock; see redlock_tell in schema.sql.
+std::pair<int, std::string> read(std::string_view what)
+{
+    int kind = 0;
+    auto const colon = std::min(what.find(':'), what.size());
+    std::from_chars(what.data(), what.data() + colon, kind);
+    std::string key;
+    for (std::size_t i = colon + 1; i + 1 < what.size(); i += 2) {
+        unsigned n = 0;
+        std::from_chars(what.data() + i, what.data() + i + 2, n, 16);
+        key += static_cast<char>(n);
+    }
+    return {kind, std::move(key)};
+}
+
+std::string name_of(int kind, std::string const& key)
+{
+    switch (kind) {
+    case 1:
+        return key;
+    case 2:
+        return core::handovers_key(key);
+    case 4:
+        return core::wanted_key(key);
+    case 8:
+        return core::readers_key(key);
+    }
+    return {};
+}
+
+}  // namespace
+
+void watches::sent(node_command const& c)
+{
+    for (auto const& key : c.keys)
+        ++asked_[key].under_way;
+}
+
+std::vector<std::string> watches::answered(node_command const& c, node_reply const& r, clock::time_point now)
+{
+    std::vector<std::string> names;
+    auto const add = [&](std::string const& key, bool handed_on, std::chrono::milliseconds remaining) {
+        names.push_back(handed_on ? core::handovers_key(key) : key);
+        note(names.back(), now + std::max(remaining, std::chrono::milliseconds(0)) + 2 * core::wanted_life);
+    };
+    if (r.vote == vote::denied) {
+        for (auto const& k : r.taken)
+            add(c.keys[k.index], k.handed_on, k.remaining);
+        if (!c.has_several_keys())
+            add(c.key(), r.handed_on, r.remaining);
+        if (c.what == node_command::kind::upgrade) {
+            names.push_back(core::readers_key(c.key()));
+            note(names.back(), now + r.remaining + core::wanted_life);
+        }
+        if (r.behind_writer) {
+            names.push_back(core::wanted_key(c.key()));
+            note(names.back(), now + r.remaining + core::wanted_life);
+        }
+    }
+    std::vector<std::string> changed;
+    for (auto const& n : names) {
+        auto const known = asked_.find(core::what_changed(n).second);
+        if (known != asked_.end() && std::ranges::find(known->second.early, n) != known->second.early.end()) {
+            names_.erase(n);
+            changed.push_back(n);
+        }
+    }
+    for (auto const& key : c.keys) {
+        if (auto const known = asked_.find(key); known != asked_.end() && --known->second.under_way == 0)
+            asked_.erase(known);
+    }
+    return changed;
+}
+
+std::string watches::heard(std::string_view what)
+{
+    auto const [kind, key] = read(what);
+    auto name = name_of(kind, key);
+    auto const asked = asked_.find(key);
+    if (asked != asked_.end() && std::ranges::find(asked->second.early, name) == asked->second.early.end())
+        asked->second.early.push_back(name);
+    return names_.erase(name) > 0 ? name : std::string();
+}
+
+void watches::note(std::string name, clock::time_point until)
+{
+    if (names_.size() >= tidy_at_) {
+        auto const now = clock::now();
+        std::erase_if(names_, [&](auto& n) { return n.second < now; });
+        tidy_at_ = std::max<std::size_t>(1024, 2 * names_.size());
+    }
+    auto& known = names_[std::move(name)];
+    known = std::max(known, until);
+}
+
+void watches::clear()
+{
+    names_.clear();
+    for (auto& [key, asked] : asked_)
+        asked.early.clear();
+}
+
+}  // namespace redlock::sql

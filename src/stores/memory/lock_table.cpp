@@ -1,0 +1,345 @@
+#include "stores/memory/lock_table.hpp"
+
+#include "core/fencing.hpp"
+#include "core/handovers.hpp"
+#include "core/key.hpp"
+#include "core/validity.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+namespace {
+
+constexpr std::size_t wanted_max = 100;  // it is enough to know that there are some
+
+std::chrono::milliseconds remaining(lock_table::entry const& e, clock::time_point now)
+{
+    return e.expires == clock::time_point::max() ? std::chrono::milliseconds(-1)
+                                                 : std::chrono::duration_cast<std::chrono::milliseconds>(e.expires - now);
+}
+
+node_reply counted(std::uint64_t counter)
+{
+    node_reply r{.vote = vote::granted};
+    r.fence = counter;
+    return r;
+}
+
+}  // namespace
+
+lock_table::entry* lock_table::find(std::string_view key, clock::time_point now)
+{
+    auto const it = entries.find(key);
+    if (it == entries.end())
+        return nullptr;
+    if (it->second.expires > now)
+        return &it->second;
+    entries.erase(it);
+    return nullptr;
+}
+
+// Whether a tombstone says that the key must not be set to the value any more.
+bool lock_table::is_dead(node_command const& c, clock::time_point now) const
+{
+    auto const t = tombstones.find({c.key(), std::string(c.value)});
+    return t != tombstones.end() && t->second > now;
+}
+
+// Whether all were lower.
+bool lock_table::raise_counters(node_command const& c)
+{
+    bool raised = c.fence != 0;
+    for (auto const& key : c.fence != 0 ? c.keys : key_view()) {
+        auto& counter = counters[key];
+        raised = c.fence > std::exchange(counter, std::max(counter, c.fence)) && raised;
+    }
+    return raised;
+}
+
+// Whether others want the key, too.
+bool lock_table::note_granted(std::string const& key, node_command const& c, clock::time_point now, void const* who)
+{
+    forget_wish(key, c.contender, who);
+    auto const known = wanted.find(key);
+    if (known == wanted.end())
+        return false;
+    if (!known->second.first.empty() && known->second.second > now)
+        return true;
+    wanted.erase(known);
+    return false;
+}
+
+void lock_table::forget_wish(std::string const& key, std::string_view contender, void const* who)
+{
+    auto const known = wanted.find(key);
+    if (known != wanted.end() && known->second.first.erase(std::string(contender)) > 0)
+        tell(core::wanted_key(key), who);
+}
+
+void lock_table::note_denied(std::string const& key, node_command const& c, clock::time_point now)
+{
+    if (auto const known = wanted.find(key); known != wanted.end() && known->second.second <= now)
+        wanted.erase(known);
+    auto& [who, until] = wanted[key];
+    if (who.size() < wanted_max) {
+        auto const* const e = find(key, now);
+        bool const to_share = c.is_shared() && c.what == node_command::kind::acquire;
+        who[std::string(c.contender)] = to_share;
+        auto const life = core::later(e && e->expires != clock::time_point::max() ? e->expires : now, core::wanted_life);
+        if (!to_share || !others_want_it_alone(c, now))  // or a reader would keep a dead one's wish alive
+            until = std::max(until, life);
+    }
+}
+
+// More of this process follow, or nobody.
+void lock_table::begin_handovers(std::string const& key, node_command const& c, clock::time_point now, void const* who)
+{
+    if (c.handed_on != node_command::handovers::follow)
+        return end_handovers(key, who);
+    auto const [t, is_new] = handovers.emplace(key, now + core::wanted_life);
+    if (!is_new && t->second <= now)
+        t->second = now + core::wanted_life;
+}
+
+void lock_table::end_handovers(std::string_view key, void const* who)
+{
+    auto const t = handovers.find(key);
+    if (t == handovers.end())
+        return;
+    handovers.erase(t);
+    tell(core::handovers_key(key), who);
+}
+
+void lock_table::watch(std::string key, void const* who, std::function<void(std::string const&)> changed)
+{
+    auto& list = watchers[std::move(key)];
+    std::erase_if(list, [&](auto& w) { return w.first == who; });
+    list.emplace_back(who, std::move(changed));
+}
+
+void lock_table::watch_taken(node_command const& c, node_reply const& denied, void const* who, std::function<void(std::string const&)> changed)
+{
+    auto const watch_one = [&](std::string const& key, bool handed_on) { watch(handed_on ? core::handovers_key(key) : key, who, changed); };
+    if (c.what == node_command::kind::upgrade && denied.ours == 0)
+        return;
+    if (c.what == node_command::kind::upgrade)
+        watch(core::readers_key(c.key()), who, changed);
+    if (denied.behind_writer)
+        watch(core::wanted_key(c.key()), who, changed);
+    if (!c.has_several_keys())
+        return watch_one(c.key(), denied.handed_on);
+    for (auto const& k : denied.taken)
+        watch_one(c.keys[k.index], k.handed_on);
+}
+
+void lock_table::tell(std::string_view key, void const* except)
+{
+    auto const known = watchers.find(key);
+    if (known == watchers.end())
+        return;
+    auto const told = watchers.extract(known);
+    for (auto const& [who, changed] : told.mapped()) {
+        if (who != except || !except)
+            changed(told.key());
+    }
+}
+
+node_reply lock_table::carry_out(node_command const& c, clock::time_point now, bool tombstone, void const* who)
+{
+    using state = std::optional<std::pair<std::string, clock::time_point>>;
+    auto const state_of = [&](std::string const& key) {
+        auto const* const e = find(key, now);
+        return e ? state(std::pair(e->value, e->expires)) : state();
+    };
+    std::vector<std::pair<std::string const*, state>> watched;
+    for (auto const& key : c.keys) {
+        if (watchers.contains(key))
+            watched.emplace_back(&key, state_of(key));
+    }
+    auto r = apply(c, now, tombstone, who);
+    for (auto const& [key, before] : watched) {
+        if (state_of(*key) != before)
+            tell(*key, who);
+    }
+    return r;
+}
+
+node_reply lock_table::apply(node_command const& c, clock::time_point now, bool tombstone, void const* who)
+{
+    auto const carry_out = [&]() -> node_reply {
+        switch (c.what) {
+        case node_command::kind::acquire:
+            return c.is_shared() ? share(c, now, who) : c.any ? acquire_any(c, now, who) : acquire(c, now, who);
+        case node_command::kind::raise:
+            return raise(c);
+        case node_command::kind::extend:
+            return c.is_shared() ? extend_shared(c, now) : extend(c, now);
+        case node_command::kind::release:
+            if (tombstone)
+                tombstones.insert_or_assign({c.key(), std::string(c.value)}, now + core::tombstone_life);
+            return c.is_shared() ? release_shared(c, now, who) : release(c, now, who);
+        case node_command::kind::inspect:
+            if (auto const* const e = find(c.key(), now))
+                return {.vote = vote::granted, .text = e->value, .remaining = remaining(*e, now)};
+            return {.vote = vote::denied};
+        case node_command::kind::upgrade:
+            return upgrade(c, now, who);
+        case node_command::kind::downgrade:
+            return downgrade(c, now);
+        case node_command::kind::withdraw:
+            for (auto const& key : c.keys)
+                forget_wish(key, c.contender, who);
+            break;
+        case node_command::kind::connect:
+            break;
+        }
+        return {.vote = vote::granted};
+    };
+    auto r = carry_out();
+    if (r.vote == vote::granted && session < c.ttl)
+        r.good_for = session;
+    return r;
+}
+
+node_reply lock_table::acquire(node_command const& c, clock::time_point now, void const* who)
+{
+    node_reply r;
+    if (c.grows && is_dead(c, now))
+        return {.vote = vote::denied};
+    bool const several = c.has_several_keys();
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        if (auto const* const e = find(c.keys[i], now); e && !(c.grows && e->value == c.value))
+            r.taken.push_back(look_at(c, i, *e, now));
+    }
+    bool const granted = r.taken.empty();
+    r.vote = granted ? vote::granted : vote::denied;
+    auto const ours = granted ? c.keys.size() : c.grows ? r.taken.front().index : 0;
+    for (std::size_t i = 0; i < c.keys.size(); ++i) {
+        auto const& key = c.keys[i];
+        if (i < ours)
+            raise_ttl_or_set(key, c, now);
+        else if (auto const* const e = find(key, now); c.grows && e && e->value == c.value)
+            entries.erase(key);
+    }
+    if (!several || granted) {
+        bool const raised = raise_counters(c);
+        r.fence = granted && raised ? c.fence : 0;
+    }
+    if (c.grows)
+        r.ours = static_cast<std::uint32_t>(ours);
+    if (c.contends() && granted) {
+        for (auto const& key : c.keys) {
+            r.wanted = note_granted(key, c, now, who) || r.wanted;
+            begin_handovers(key, c, now, who);
+        }
+    } else if (c.contends()) {
+        for (auto const& k : std::span(r.taken).first(c.grows ? 1 : r.taken.size()))
+            note_denied(c.keys[k.index], c, now);
+    }
+    if (!several && c.contends() && !granted)
+        std::tie(r.remaining, r.handed_on) = std::pair(r.taken.front().remaining, r.taken.front().handed_on);
+    if (!several || !c.contends())
+        r.taken.clear();
+    return r;
+}
+
+// The first that is not there.
+node_reply lock_table::acquire_any(node_command const& c, clock::time_point now, void const* who)
+{
+    node_reply r{.vote = vote::denied};
+    for (auto const& key : c.keys) {
+        auto const number = static_cast<std::uint32_t>(&key - c.keys.data());
+        if (auto const* const e = find(key, now)) {
+            r.taken.push_back(c.contends() ? look_at(c, number, *e, now) : taken_key{number, remaining(*e, now), false});
+            continue;
+        }
+        auto one = c;
+        one.keys = c.keys.subspan(number, 1);
+        one.any = false;
+        auto granted = acquire(one, now, who);
+        for (auto const& other : c.contends() ? c.keys : key_view())
+            forget_wish(other, c.contender, who);
+        granted.chosen = number;
+        return granted;
+    }
+    for (auto const& key : c.contends() ? c.keys : key_view())
+        note_denied(key, c, now);
+    return r;
+}
+
+// What who is denied is told of a key.
+taken_key lock_table::look_at(node_command const& c, std::size_t key, entry const& e, clock::time_point now) const
+{
+    taken_key k{static_cast<std::uint32_t>(key), remaining(e, now), false};
+    auto const t = handovers.find(c.keys[key]);
+    k.handed_on = t != handovers.end() && t->second > now;
+    if (k.handed_on && (k.remaining.count() < 0 || t->second < e.expires))
+        k.remaining = remaining({{}, t->second}, now);
+    return k;
+}
+
+void lock_table::raise_ttl_or_set(std::string const& key, node_command const& c, clock::time_point now)
+{
+    auto const end = now + std::min(c.ttl, session);
+    auto* const e = find(key, now);
+    if (!e)
+        entries.insert_or_assign(key, entry{std::string(c.value), end});
+    else if (e->expires != clock::time_point::max())
+        e->expires = std::max(e->expires, end);
+}
+
+node_reply lock_table::raise(node_command const& c)
+{
+    raise_counters(c);
+    if (c.is_shared())
+        return counted(c.fence);
+    std::uint64_t highest = 0;
+    for (auto const& key : c.keys)
+        highest = std::max(highest, counters[key]);
+    for (auto const& key : c.keys)
+        counters[key] = highest + 1;
+    return counted(highest + 1);
+}
+
+node_reply lock_table::extend(node_command const& c, clock::time_point now)
+{
+    bool missing = false, foreign = false;
+    for (auto const& key : c.keys) {
+        auto const* const e = find(key, now);
+        missing = missing || !e;
+        foreign = foreign || (e && e->value != c.value);
+    }
+    node_reply r{.vote = foreign || missing ? vote::denied : vote::granted};
+    r.healed = !foreign && missing && c.heal && !is_dead(c, now);
+    if (r.vote == vote::granted || r.healed) {
+        for (auto const& key : c.keys)
+            raise_ttl_or_set(key, c, now);
+    }
+    return r;
+}
+
+node_reply lock_table::release(node_command const& c, clock::time_point now, void const* who)
+{
+    node_reply r;
+    for (auto const& key : c.keys) {
+        auto const* const e = find(key, now);
+        if (!e || e->value != c.value)
+            continue;
+        entries.erase(key);
+        ++r.ours;
+        if (c.handed_on == node_command::handovers::end)
+            end_handovers(key, who);
+    }
+    r.vote = r.ours == c.keys.size() ? vote::granted : vote::denied;
+    if (!c.has_several_keys())
+        r.ours = 0;
+    return r;
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,238 @@
+#include "stores/mysql/client.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <errmsg.h>
+#include <mysql.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace redlock::my {
+
+namespace {
+
+constexpr std::size_t stack_size = 256 * 1024;  // of a suspended call: TLS takes more than the library's 60 kB
+
+st_mysql* make_handle()
+{
+    static std::once_flag once;
+    std::call_once(once, [] { mysql_library_init(0, nullptr, nullptr); });
+    return mysql_init(nullptr);
+}
+
+}  // namespace
+
+client::client(asio::any_io_executor e, std::shared_ptr<address const> a, std::string where, std::function<void()> unasked)
+    : executor_(std::move(e)), address_(std::move(a)), where_(std::move(where)), unasked_(std::move(unasked)), handle_(make_handle(), mysql_close)
+{
+}
+
+client::~client()
+{
+    let_go();
+}
+
+bool client::set_options()
+{
+    auto* const h = handle_.get();
+    if (!h || mysql_optionsv(h, MYSQL_OPT_NONBLOCK, &stack_size) != 0)
+        return false;
+    unsigned const no_files = 0;
+    my_bool const tls = address_->tls != security::off, verify = address_->tls == security::verified;
+    mysql_optionsv(h, MYSQL_OPT_LOCAL_INFILE, &no_files);
+    mysql_optionsv(h, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (!address_->ssl_ca.empty())
+        mysql_optionsv(h, MYSQL_OPT_SSL_CA, address_->ssl_ca.c_str());
+    if (!address_->ssl_cert.empty()) {
+        mysql_optionsv(h, MYSQL_OPT_SSL_CERT, address_->ssl_cert.c_str());
+        mysql_optionsv(h, MYSQL_OPT_SSL_KEY, address_->ssl_key.c_str());
+    }
+    mysql_optionsv(h, MYSQL_OPT_SSL_ENFORCE, &tls);
+    mysql_optionsv(h, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+    return true;
+}
+
+/* The library would look a host's name up by itself, and block, so it is given a number to connect to. It reads the same bytes again once the
+   server has greeted it, for the name that the certificate must hold: until then they have become that. Were they read earlier, the
+   certificate would not do. */
+void client::connect(handler done)
+{
+    done_ = std::move(done);
+    within_call_ = true;
+    if (!set_options()) {
+        answer_ = {.error = CR_UNKNOWN_ERROR, .text = "this build of MariaDB Connector/C cannot do without blocking"};
+        return finish();
+    }
+    auto const& a = *address_;
+    bool const local = where_.empty();
+    where_.resize(std::max(where_.size(), a.host.size()) + 1);
+    auto const status = mysql_real_connect_start(&made_, handle_.get(), local ? nullptr : where_.c_str(), a.user.c_str(), a.password.c_str(), a.database.c_str(),
+                                                 a.port, local ? a.socket.c_str() : nullptr, CLIENT_MULTI_RESULTS);
+    std::copy_n(a.host.c_str(), a.host.size() + 1, where_.begin());
+    perform(status, [this](int ready) { return mysql_real_connect_cont(&made_, handle_.get(), ready); }, [this] { connected(); });
+    within_call_ = false;
+}
+
+void client::connected()
+{
+    if (!made_)
+        return fail();
+    if (address_->tls != security::off && !mysql_get_ssl_cipher(handle_.get()))
+        answer_ = {.error = CR_SSL_CONNECTION_ERROR, .text = "the server does not speak TLS"};
+    finish();
+}
+
+void client::ask(std::string text, handler done)
+{
+    text_ = std::move(text);
+    done_ = std::move(done);
+    within_call_ = true;
+    perform(mysql_real_query_start(&outcome_, handle_.get(), text_.data(), text_.size()),
+            [this](int ready) { return mysql_real_query_cont(&outcome_, handle_.get(), ready); }, [this] { outcome_ != 0 ? fail() : store(); });
+    within_call_ = false;
+}
+
+// A procedure answers with a result, and then with how it ended.
+void client::store()
+{
+    perform(mysql_store_result_start(&result_, handle_.get()), [this](int ready) { return mysql_store_result_cont(&result_, handle_.get(), ready); },
+            [this] { stored(); });
+}
+
+void client::stored()
+{
+    std::unique_ptr<st_mysql_res, void (*)(st_mysql_res*)> const result(std::exchange(result_, nullptr), mysql_free_result);
+    if (!result && mysql_errno(handle_.get()) != 0)
+        return fail();
+    for (MYSQL_ROW row = nullptr; result && !answer_.begun && (row = mysql_fetch_row(result.get()));) {
+        auto const* const sizes = mysql_fetch_lengths(result.get());
+        auto& cells = answer_.rows.emplace_back();
+        for (unsigned i = 0; i < mysql_num_fields(result.get()); ++i)
+            cells.emplace_back(row[i] ? row[i] : "", row[i] ? sizes[i] : 0);
+    }
+    answer_.begun = answer_.begun || result;
+    if (!mysql_more_results(handle_.get()))
+        return finish();
+    perform(mysql_next_result_start(&outcome_, handle_.get()), [this](int ready) { return mysql_next_result_cont(&outcome_, handle_.get(), ready); },
+            [this] { outcome_ > 0 ? fail() : store(); });
+}
+
+void client::fail()
+{
+    answer_.error = mysql_errno(handle_.get());
+    answer_.text = mysql_error(handle_.get());
+    finish();
+}
+
+void client::finish()
+{
+    auto tell = [done = std::exchange(done_, {}), said = std::exchange(answer_, {})]() mutable { done(std::move(said)); };
+    if (!closed_ && descriptor_)
+        wait_for(wait::read);
+    if (!within_call_)
+        return tell();
+    asio::post(executor_, [self = shared_from_this(), tell = std::move(tell)]() mutable {
+        if (!self->closed_)
+            tell();
+    });
+}
+
+void client::perform(int status, std::function<int(int)> go_on, std::function<void()> then)
+{
+    wanted_ = status;
+    if (status == 0)
+        return then();
+    go_on_ = std::move(go_on);
+    then_ = std::move(then);
+    if (!descriptor_ && !closed_)  // one of our own: the library closes its socket when it likes
+        descriptor_.emplace(executor_, ::fcntl(static_cast<int>(mysql_get_socket(handle_.get())), F_DUPFD_CLOEXEC, 0));
+    if (status & MYSQL_WAIT_READ)
+        wait_for(wait::read);
+    if (status & MYSQL_WAIT_WRITE)
+        wait_for(wait::write);
+}
+
+void client::wait_for(wait w)
+{
+    auto& waiting = w == wait::read ? reading_ : writing_;
+    if (std::exchange(waiting, true) || closed_)
+        return;
+    descriptor_->async_wait(w == wait::read ? descriptor::wait_read : descriptor::wait_write,
+                            [self = shared_from_this(), w](error_code ec) { self->on_io(w, ec); });
+}
+
+void client::on_io(wait w, error_code ec)
+{
+    (w == wait::read ? reading_ : writing_) = false;
+    if (closed_ || ec == asio::error::operation_aborted)
+        return;
+    auto const event = w == wait::read ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE;
+    if (wanted_ == 0 && w == wait::read)
+        return look_at_unasked();
+    if (wanted_ & event) {
+        auto go_on = std::move(go_on_);
+        auto then = std::move(then_);
+        auto const status = go_on(event);
+        perform(status, std::move(go_on), std::move(then));
+    }
+}
+
+// What was waited for may have been read meanwhile.
+void client::look_at_unasked()
+{
+    char byte = 0;
+    if (::recv(descriptor_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return wait_for(wait::read);
+    unasked_();
+}
+
+bool client::is_mariadb() const
+{
+    return mariadb_connection(handle_.get()) != 0;
+}
+
+unsigned long client::id() const
+{
+    return mysql_thread_id(handle_.get());
+}
+
+// Who is not suspended says goodbye, which is a few bytes. A suspended call is ended before its stack goes: without the socket it fails at once.
+void client::close()
+{
+    if (std::exchange(closed_, true))
+        return;
+    while (wanted_ != 0 && mariadb_cancel(handle_.get()) == 0) {
+        auto const go_on = std::move(go_on_);
+        perform(go_on(MYSQL_WAIT_READ), go_on, [] {});
+    }
+    let_go();
+}
+
+void client::abandon()
+{
+    closed_ = true;
+    // This may be a fork: what is said here would reach the server as the parent's word.
+    auto const socket = handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1;
+    if (auto const nowhere = socket >= 0 ? ::open("/dev/null", O_RDWR | O_CLOEXEC) : -1; nowhere >= 0) {
+        ::dup2(nowhere, socket);
+        ::close(nowhere);
+    }
+    let_go();
+}
+
+void client::let_go()
+{
+    descriptor_.reset();
+    handle_.reset();
+    done_ = {};
+    go_on_ = {};
+    then_ = {};
+}
+
+}  // namespace redlock::my

@@ -1,0 +1,187 @@
+// What a server is asked first, and whether it may vote.
+
+#include "stores/mysql/schema.hpp"
+#include "stores/mysql/session.hpp"
+#include "stores/mysql/statements.hpp"
+
+#include <redlock/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace redlock::my {
+
+namespace {
+
+constexpr auto schema_version = "2";
+constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
+                        "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
+constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
+constexpr auto settings_text = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', 'read_only', "
+                               "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
+// Both numbers are of the statement's begin: their difference is the same however long the server runs.
+constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
+                        "WHERE variable_name = 'uptime'";
+
+constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
+
+std::int64_t integer(std::string const& text)
+{
+    std::int64_t n = 0;
+    std::from_chars(text.data(), text.data() + text.size(), n);
+    return n;
+}
+
+// Of the only row that is looked for.
+std::string cell(answer const& a, std::size_t column)
+{
+    return !a.rows.empty() && column < a.rows.front().size() ? a.rows.front()[column] : std::string();
+}
+
+}  // namespace
+
+// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which one
+// ours is.
+void session::refuse(answer const& a, std::string_view rights, std::string_view what)
+{
+    auto why = why_not(a);
+    why.text.insert(0, what);
+    if (why.error != errc::permission_denied)
+        return end(std::move(why));
+    ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
+        auto mended = why;
+        mended.text += way_out(rights, address_->database, cell(account, 0));
+        end(std::move(mended));
+    });
+}
+
+// Ends the connection unless it succeeds.
+void session::request(std::string text, std::function<void(answer const&)> then)
+{
+    ask(std::move(text), [this, then = std::move(then)](answer const& a) {
+        if (a.error == 0)
+            return then(a);
+        refuse(a, rights_to_lock);
+    });
+}
+
+void session::greet()
+{
+    state_ = state::greeting;
+    auto const patience = std::chrono::ceil<std::chrono::seconds>(address_->options.timeout).count();
+    request(fmt::format(set_up, patience), [](answer const&) {});
+    request(isolate, [](answer const&) {});
+    request(settings_text, [this](answer const& a) {
+        auto const s = read_settings(a);
+        if (!s.writable)
+            return end({.untouched = true, .error = errc::node_read_only, .text = "it is read-only, as replicas are; name the primary"});
+        if (s.shares_decisions)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = "it belongs to a Galera cluster, whose members decide by clocks of their own; name a server that decides alone"});
+        if (s.logs_statements)
+            return end({.untouched = true, .error = errc::unsupported_server, .text = "its binary log takes statements; set binlog_format to ROW or MIXED"});
+        meet(s);
+    });
+}
+
+void session::meet(settings const& s)
+{
+    ask(for_our_table("CALL redlock_version()"), [this, s](answer const& a) {
+        auto go_on = [this, s] {
+            request(put_meeting(s.name, address_->options.table), [this, s](answer const& met) { introduce(s, met); });
+        };
+        if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
+            return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0, go_on);
+        if (a.error != 0)
+            return refuse(a, rights_to_lock);
+        auto const version = cell(a, 0);
+        if (version != schema_version)
+            return end({.untouched = true,
+                        .error = errc::unsupported_server,
+                        .text = fmt::format("its procedures of {} are of version {}, but this library needs {}; drop its tables and procedures while nobody holds "
+                                            "a lock, and they are made anew",
+                                            address_->options.table, version, schema_version)});
+        go_on();
+    });
+}
+
+// Several clients may do this at once: each finds what another has made.
+void session::make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then)
+{
+    if (next == statements->size()) {
+        owner_->log(log_level::info, "has made the tables of " + address_->options.table);
+        return then();
+    }
+    ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
+        if (a.error == 0)
+            return make_tables(statements, next + 1, then);
+        refuse(a, rights_to_make_tables, "its tables cannot be made: ");
+    });
+}
+
+void session::introduce(settings const& s, answer const& met)
+{
+    auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
+    request(fmt::format(uptime, from), [this, s, met](answer const& times) {
+        server_ = {.backend = {static_cast<std::int64_t>(client_->id()), {}},
+                   .system = cell(met, 3),
+                   .timeline = integer(cell(met, 0)),
+                   .started = s.name + " " + cell(times, 0),
+                   .durable = s.durable,
+                   .forgot = cell(met, 2) == "1",
+                   .since = cell(met, 0),
+                   .age = std::chrono::milliseconds(integer(cell(met, 1))),
+                   .uptime = std::chrono::seconds(integer(cell(times, 1)))};
+        ready();
+    });
+}
+
+// Where a binary log is kept, a commit that is not in it is undone after a crash.
+session::settings session::read_settings(answer const& a)
+{
+    auto const value = [&](std::string_view name) {
+        auto const known = std::find_if(a.rows.begin(), a.rows.end(), [&](auto& r) { return r.size() == 2 && r[0] == name; });
+        return known != a.rows.end() ? (*known)[1] : std::string();
+    };
+    auto const on = [&](std::string_view name) { return value(name) != "OFF" && value(name) != "0" && !value(name).empty(); };
+    settings s;
+    s.name = value("server_uuid");
+    if (s.name.empty())  // MariaDB's uid is made of port and network card, and those of containers are often the same
+        s.name = fmt::format("{}:{}:{}:{}", value("server_uid"), value("hostname"), value("port"), value("server_id"));
+    auto const flush = value("innodb_flush_log_at_trx_commit");
+    s.durable = (flush == "1" || flush == "3") && (!on("log_bin") || value("sync_binlog") == "1");
+    s.writable = !on("read_only") && !on("innodb_read_only");
+    s.shares_decisions = on("wsrep_on");
+    s.logs_statements = on("log_bin") && value("binlog_format") == "STATEMENT";
+    return s;
+}
+
+void session::look(std::function<void(bool)> done)
+{
+    ask(settings_text, [this, done = std::move(done)](answer const& a) {
+        if (a.error != 0)
+            return;
+        auto const s = read_settings(a);
+        if (!s.writable)
+            return end({.untouched = true, .error = errc::node_read_only, .text = "it has become read-only"});
+        done(s.durable);
+    });
+}
+
+void session::ready()
+{
+    limit_.reset();
+    auto const life = life_;
+    if (auto refusal = owner_->meet(*this, server_); refusal.error)
+        return end(std::move(refusal));
+    if (life != life_)
+        return;
+    state_ = state::up;
+    owner_->up(*this);
+}
+
+}  // namespace redlock::my

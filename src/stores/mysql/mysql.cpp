@@ -1,0 +1,46 @@
+#include <redlock/mysql.hpp>
+
+#include "stores/kit/database_node.hpp"
+#include "stores/mysql/address.hpp"
+#include "stores/mysql/schema.hpp"
+#include "stores/mysql/session.hpp"
+#include "stores/mysql/statements.hpp"
+
+#include <redlock/lock.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::inline v0 {
+
+store mysql(mysql_options options)
+{
+    try {
+        my::check(options);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument(std::string("redlock::mysql_options: ") + e.what());
+    }
+    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
+        auto const where = std::make_shared<my::address const>(my::parse_address(url, options));
+        auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t, sql::session::owner& o) {
+            return std::make_shared<my::session>(std::move(e), where, timeout, o);
+        };
+        return sql::make_database_node({where->name, "mysql", where->options.connections, where->options.timeout, make_session}, settings, context);
+    };
+    return {.schemes = {"mysql", "mariadb"}, .make = std::move(make)};
+}
+
+sql_statement owns(mysql_options const& where, lock_handle const& held, std::string_view prefix)
+{
+    std::vector<std::string> keys;
+    for (auto const& resource : held.resources())
+        keys.push_back(std::string(prefix) + resource);
+    if (keys.empty())
+        keys.emplace_back();  // the key of no lock
+    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table), .parameters = {my::in_hex(my::joined({keys.begin(), keys.end()})), my::in_hex(held.token())}};
+}
+
+}  // namespace redlock

@@ -1,0 +1,171 @@
+#include "stores/postgresql/hosts.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace redlock::pg {
+
+namespace {
+
+constexpr std::chrono::seconds retry_after{1};
+
+}  // namespace
+
+hosts::hosts(asio::any_io_executor e, scout_maker make_scout) : executor_(std::move(e)), make_scout_(std::move(make_scout))
+{
+}
+
+hosts::~hosts()
+{
+    close();
+}
+
+void hosts::find(std::vector<found> const& all, seeker done)
+{
+    std::erase_if(hosts_, [&](auto& h) {
+        bool const is_gone = !h->says && std::find(all.begin(), all.end(), h->where) == all.end();
+        if (is_gone)
+            h->scout->close();
+        return is_gone;
+    });
+    for (auto const& f : all) {
+        if (!host_at(f))
+            scout(*hosts_.emplace_back(std::make_unique<host>(host{.where = f})));
+    }
+    seekers_.push_back(std::move(done));
+    answer_soon();
+}
+
+void hosts::scout(host& h)
+{
+    h.scout = make_scout_(h.where, *this, [this, where = h.where](standing s) { told(where, std::move(s)); });
+    h.scout->open();
+}
+
+void hosts::told(found const& where, standing s)
+{
+    auto* const h = host_at(where);
+    if (!h)
+        return;
+    bool const is_news = s.timeline != 0 && (!h->says || h->says->timeline != s.timeline);
+    h->says = std::move(s);
+    if (is_news) {
+        for (auto& look : std::exchange(followers_, {})) {
+            if (look())
+                followers_.push_back(std::move(look));
+        }
+    }
+    answer_soon();
+}
+
+void hosts::down(sql::session& s, bool, node_reply why)
+{
+    auto* const h = host_of(s);
+    if (!h)
+        return;
+    h->says.reset();
+    h->trouble = std::move(why);
+    auto& retry = h->retry.emplace(executor_, clock::now() + retry_after);
+    retry.async_wait([weak = weak_from_this(), link = h->scout](error_code ec) {
+        if (auto const self = weak.lock(); !ec && self && self->host_of(*link) && !link->busy())
+            link->open();
+    });
+    answer_soon();
+}
+
+// The seeker that is told may look for another, or close us.
+void hosts::answer_soon()
+{
+    if (seekers_.empty())
+        return;
+    asio::post(executor_, [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->answer_if_known();
+    });
+}
+
+void hosts::answer_if_known()
+{
+    if (std::any_of(hosts_.begin(), hosts_.end(), [](auto& h) { return !h->says && !h->trouble.error; }))
+        return;
+    auto const* const p = primary();
+    auto const where = p ? std::optional(p->where) : std::nullopt;
+    auto const why = p ? node_reply() : why_none();
+    for (auto const& tell : std::exchange(seekers_, {}))
+        tell(where ? &*where : nullptr, why);
+}
+
+hosts::host* hosts::host_of(sql::session const& scout)
+{
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->scout.get() == &scout; });
+    return h != hosts_.end() ? h->get() : nullptr;
+}
+
+hosts::host* hosts::host_at(found const& where)
+{
+    auto const h = std::find_if(hosts_.begin(), hosts_.end(), [&](auto& one) { return one->where == where; });
+    return h != hosts_.end() ? h->get() : nullptr;
+}
+
+// The first one, unless a copy of the same database was promoted after it.
+hosts::host const* hosts::primary() const
+{
+    host const* best = nullptr;
+    for (auto const& h : hosts_) {
+        if (!h->says || h->says->timeline == 0)
+            continue;
+        if (!best || (h->says->system == best->says->system && h->says->timeline > best->says->timeline))
+            best = h.get();
+    }
+    return best;
+}
+
+bool hosts::is_outdated(std::string const& system, std::int64_t timeline) const
+{
+    auto const is_later = [&](auto& h) { return h->says && h->says->system == system && h->says->timeline > timeline; };
+    return std::any_of(hosts_.begin(), hosts_.end(), is_later);
+}
+
+// An error that somebody can mend says more than that a host is away.
+node_reply hosts::why_none() const
+{
+    node_reply why{.untouched = true, .error = errc::node_unreachable};
+    for (auto const& h : hosts_) {
+        auto const words = h->says ? std::string("it is a standby") : h->trouble.text;
+        why.text += (why.text.empty() ? "" : "; ") + h->where.name + ": " + words;
+        auto const error = h->says ? make_error_code(errc::node_read_only) : h->trouble.error;
+        if (error && why.error == errc::node_unreachable)
+            why.error = error;
+    }
+    return why;
+}
+
+void hosts::close()
+{
+    let_go();
+    for (auto const& h : std::exchange(hosts_, {}))
+        h->scout->close();
+}
+
+void hosts::abandon()
+{
+    let_go();
+    for (auto const& h : std::exchange(hosts_, {}))
+        h->scout->abandon();
+}
+
+// The node may be destroyed after the event loop.
+void hosts::let_go()
+{
+    seekers_.clear();
+    followers_.clear();
+    make_scout_ = {};
+    executor_ = {};
+}
+
+}  // namespace redlock::pg

@@ -1,0 +1,76 @@
+#include <redlock/postgresql.hpp>
+
+#include "stores/kit/database_node.hpp"
+#include "stores/postgresql/address.hpp"
+#include "stores/postgresql/hosts.hpp"
+#include "stores/postgresql/schema.hpp"
+#include "stores/postgresql/session.hpp"
+
+#include <redlock/lock.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace redlock::inline v0 {
+
+namespace {
+
+// Of bytes, as text.
+std::string in_hex(std::string_view bytes)
+{
+    std::string text = "\\x";
+    for (unsigned char const c : bytes) {
+        text += "0123456789abcdef"[c >> 4];
+        text += "0123456789abcdef"[c & 15];
+    }
+    return text;
+}
+
+// Hosts are asked once a second.
+constexpr std::chrono::milliseconds heard_within{3000};
+
+std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::shared_ptr<pg::address const> where,
+                                      std::chrono::milliseconds timeout)
+{
+    auto make_scout = [executor, where, timeout](pg::found const& host, sql::session::owner& o, pg::hosts::teller tell) {
+        auto const one = std::make_shared<pg::address const>(pg::only(*where, host));
+        return std::make_shared<pg::session>(executor, one, timeout, std::move(tell), o);
+    };
+    return std::make_shared<pg::hosts>(std::move(executor), std::move(make_scout));
+}
+
+}  // namespace
+
+store postgresql(postgresql_options options)
+{
+    try {
+        pg::check(options);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument(std::string("redlock::postgresql_options: ") + e.what());
+    }
+    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
+        auto const where = std::make_shared<pg::address const>(pg::parse_address(url, options));
+        auto const all = std::make_shared<std::shared_ptr<pg::hosts>>();  // of the node, which tells its executor later
+        auto make_session = [where, timeout = settings.connect_timeout, all](asio::any_io_executor e, std::size_t i, sql::session::owner& o) {
+            if (!*all)
+                *all = make_hosts(e, where, timeout);
+            return std::make_shared<pg::session>(std::move(e), where, *all, timeout, i == 0, o);
+        };
+        auto const& o = where->options;
+        return sql::make_database_node({where->name, "postgresql", o.connections, o.timeout, make_session, heard_within}, settings, context);
+    };
+    return {.schemes = {"postgresql", "postgres"}, .make = std::move(make)};
+}
+
+sql_statement owns(postgresql_options const& where, lock_handle const& held, std::string_view prefix)
+{
+    std::string keys;
+    for (auto const& resource : held.resources())
+        keys += (keys.empty() ? "\"\\" : ",\"\\") + in_hex(std::string(prefix) + resource) + "\"";
+    if (keys.empty())
+        keys = "\"\"";  // the key of no lock
+    return {.text = pg::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table), .parameters = {"{" + keys + "}", in_hex(held.token())}};
+}
+
+}  // namespace redlock

@@ -1,0 +1,60 @@
+#include "stores/redis/batch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+// A server may make us remember so much of one reply. A set of locks takes up to 769 of them.
+constexpr std::size_t elements_max = 1024;
+
+}  // namespace
+
+void batch::clear()
+{
+    request.clear();
+    indexed_ = false;
+    by_key_.clear();
+    entries.clear();
+    look = {};
+    for (std::size_t i = 0; i <= complete_ && i < replies.size(); ++i) {  // the last may have broken off
+        replies[i].text.clear();
+        replies[i].elements.clear();
+    }
+    complete_ = 0;
+}
+
+void batch::index()
+{
+    if (std::exchange(indexed_, true))
+        return;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].tracked_from == 0)
+            continue;
+        for (auto const& key : entries[i].operation->command().keys)
+            by_key_.emplace(key, i);
+    }
+}
+
+void batch::put(reply r)
+{
+    replies.resize(std::max(replies.size(), complete_ + 1));
+    replies[complete_++] = std::move(r);
+}
+
+void batch::take(resp::element const& e)
+{
+    if (keeps_parts)
+        parts.push_back({e.type, e.depth, std::string(e.text)});
+    if (e.depth == 0) {
+        replies.resize(std::max(replies.size(), complete_ + 1));
+        replies[complete_].type = e.type;
+        replies[complete_].text = e.text;
+    } else if (auto& all = replies[complete_].elements; e.depth == 1 && all.size() < elements_max) {
+        all.emplace_back(e.text);
+    }
+}
+
+}  // namespace redlock::redis

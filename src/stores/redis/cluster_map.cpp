@@ -1,0 +1,181 @@
+#include "stores/redis/cluster_map.hpp"
+
+#include "net/url_text.hpp"
+
+#include <algorithm>
+
+namespace redlock::redis {
+
+namespace {
+
+constexpr auto crc_table = [] {
+    std::array<std::uint16_t, 256> table{};
+    for (unsigned i = 0; i < table.size(); ++i) {
+        auto crc = i << 8;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1;
+        table[i] = static_cast<std::uint16_t>(crc);
+    }
+    return table;
+}();
+
+// What comes before @p mark; the text begins behind it then.
+std::string_view take(std::string_view& text, char mark)
+{
+    auto const end = std::min(text.find(mark), text.size());
+    auto const taken = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return taken;
+}
+
+// "10.0.0.1:6379", "::1:6379", or ":6379" of a member that does not know its own address.
+std::optional<place> read_place(std::string_view text)
+{
+    auto const colon = text.rfind(':');
+    if (colon == text.npos)
+        return std::nullopt;
+    auto const host = text.substr(0, colon);
+    auto const port = to_number(text.substr(colon + 1), 1, 65'535);
+    if (!port || !(host.empty() || is_host_name(host) || is_v6_address(host)))
+        return std::nullopt;
+    return place{std::string(host), std::to_string(*port)};
+}
+
+bool has_flag(std::string_view flags, std::string_view flag)
+{
+    while (!flags.empty()) {
+        if (take(flags, ',') == flag)
+            return true;
+    }
+    return false;
+}
+
+bool is_master(std::string_view flags)
+{
+    return has_flag(flags, "master") && !has_flag(flags, "noaddr") && !has_flag(flags, "handshake");
+}
+
+// "5461", or "5461-10922". What is in brackets is on its way from or to another member, and belongs to where it was.
+bool read_slots(std::string_view text, place const& owner, cluster_map& map)
+{
+    if (text.starts_with('['))
+        return true;
+    auto const first = to_number(take(text, '-'), 0, slot_count - 1);
+    auto const last = text.empty() ? first : to_number(text, 0, slot_count - 1);
+    if (!first || !last)
+        return false;
+    for (auto slot = *first; slot <= *last; ++slot)
+        map.set_owner(static_cast<std::uint16_t>(slot), owner);
+    return true;
+}
+
+// id address@bus,… flags master ping pong epoch link slot…
+bool read_member(std::string_view line, place const& asked, cluster_map& map)
+{
+    take(line, ' ');
+    auto address = take(line, ' ');
+    auto where = read_place(take(address, '@'));
+    auto const flags = take(line, ' ');
+    for (int i = 0; i < 5; ++i)
+        take(line, ' ');
+    if (!is_master(flags))
+        return true;
+    if (!where)
+        return false;
+    if (where->host.empty())
+        where->host = asked.host;
+    if (!has_flag(flags, "fail") && !has_flag(flags, "fail?"))
+        map.set_well(*where);
+    while (!line.empty()) {
+        if (!read_slots(take(line, ' '), *where, map))
+            return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::uint16_t slot_of(std::string_view key) noexcept
+{
+    if (auto const open = key.find('{'); open != key.npos) {
+        if (auto const close = key.find('}', open); close != key.npos && close != open + 1)
+            key = key.substr(open + 1, close - open - 1);
+    }
+    std::uint16_t crc = 0;
+    for (unsigned char const c : key)
+        crc = static_cast<std::uint16_t>(crc << 8 ^ crc_table[(crc >> 8 ^ c) & 0xff]);
+    return crc % slot_count;
+}
+
+void cluster_map::set_owner(std::uint16_t slot, place const& p)
+{
+    auto known = std::ranges::find(masters_, p);
+    if (known == masters_.end())
+        known = masters_.insert(known, p);
+    owners_[slot] = static_cast<std::uint16_t>(known - masters_.begin());
+}
+
+std::vector<place> cluster_map::owners() const
+{
+    std::vector<place> all;
+    for (std::uint16_t i = 0; i < masters_.size(); ++i) {
+        if (std::ranges::find(owners_, i) != owners_.end())
+            all.push_back(masters_[i]);
+    }
+    return all;
+}
+
+// The first number that is there: the same for all who ask, as long as slots do not move.
+std::string cluster_map::tag_of(place const& p) const
+{
+    auto const all = owners();
+    if (std::ranges::find(all, p) == all.end())
+        return {};
+    for (unsigned n = 0;; ++n) {
+        auto tag = '{' + std::to_string(n) + '}';
+        if (auto const* const there = owner(slot_of(tag)); there && *there == p)
+            return tag;
+    }
+}
+
+redis::request ask_for_cluster()
+{
+    redis::request r;
+    r.push("CLUSTER", "NODES");
+    return r;
+}
+
+node_reply read_cluster(reply const& answer, place const& asked, cluster_map& map)
+{
+    if (answer.is_error()) {
+        auto r = interpret_error(answer.text);
+        return r.error == errc::server_error ? node_reply{.error = errc::unsupported_server, .text = "this is no member of a cluster: " + r.text} : r;
+    }
+    cluster_map read;
+    std::string_view text = answer.text;
+    if (text.starts_with("txt:"))  // how RESP3 says what kind of text it is
+        text.remove_prefix(4);
+    if (!text.ends_with('\n'))
+        return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not whole"};
+    while (!text.empty()) {
+        if (!read_member(take(text, '\n'), asked, read))
+            return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not understood"};
+    }
+    if (read.owners().empty())
+        return {.error = errc::wrong_cluster_node, .text = "its cluster has no slots"};
+    map = std::move(read);
+    return {};
+}
+
+std::optional<redirection> read_redirection(std::string_view refusal)
+{
+    if (take(refusal, ' ') != "MOVED")
+        return std::nullopt;
+    auto const slot = to_number(take(refusal, ' '), 0, slot_count - 1);
+    auto const to = read_place(refusal);
+    if (!slot || !to)
+        return std::nullopt;
+    return redirection{static_cast<std::uint16_t>(*slot), *to};
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,343 @@
+#include "stores/redis/cluster_members.hpp"
+
+#include "core/quarantine.hpp"
+#include "stores/redis/cluster_operation.hpp"
+#include "stores/redis/follow_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+constexpr std::chrono::milliseconds look_every{100};  // at a master whose slots do not vote yet
+constexpr unsigned leaving_asked_max = 3;  // once a second: gossip takes less, and nobody waits for a master that hangs
+
+}  // namespace
+
+cluster_members::cluster_members(url const& cluster, config const& c, std::shared_ptr<group> g, link_factory make_link, cluster_map& map, owner& o)
+    : url_(cluster), name_(cluster.name()), settings_(c), group_(std::move(g)), make_link_(std::move(make_link)), map_(map), owner_(o)
+{
+}
+
+void cluster_members::start(std::shared_ptr<detail::runtime> by, asio::any_io_executor executor, std::weak_ptr<void> self)
+{
+    runtime_ = std::move(by);
+    executor_ = std::move(executor);
+    self_ = std::move(self);
+}
+
+void cluster_members::close()
+{
+    for (auto const& m : std::exchange(members_, {}))
+        m.node->close();
+    let_go();
+}
+
+void cluster_members::abandon()
+{
+    for (auto const& m : std::exchange(members_, {}))
+        m.node->abandon();
+    let_go();
+}
+
+void cluster_members::let_go()
+{
+    ready_ = notifies_ = false;
+    executor_ = {};
+    runtime_.reset();
+}
+
+cluster_members::member const* cluster_members::find(std::uint32_t number) const
+{
+    auto const known = std::ranges::find(members_, number, &member::number);
+    return known == members_.end() ? nullptr : &*known;
+}
+
+cluster_members::member* cluster_members::of_number(std::uint32_t number)
+{
+    return const_cast<member*>(find(number));
+}
+
+cluster_members::member* cluster_members::of_place(place const& p)
+{
+    auto const known = std::ranges::find(members_, p, &member::where);
+    return known == members_.end() ? nullptr : &*known;
+}
+
+cluster_members::member* cluster_members::at(place const& p)
+try {
+    if (auto* const known = of_place(p))
+        return known;
+    number_ = number_ % member_connection::member_max + 1;
+    auto where = url_.of(p);
+    where.topology = topology::member;
+    where.cluster = name_;
+    where.tag = map_.tag_of(p);
+    auto const n = make_redis_node(where, settings_, group_, make_link_(where));
+    members_.push_back({.number = number_, .where = p, .tag = where.tag, .node = n});
+    auto const connected = [this, self = self_, number = number_](server_identity const& server) {
+        if (auto const alive = self.lock())
+            this->connected(number, server);
+    };
+    auto const changed = [this, self = self_](std::string_view key) {
+        if (auto const alive = self.lock())
+            this->changed(key);
+    };
+    n->start(executor_, {.connected = connected, .changed = changed});
+    return &members_.back();
+} catch (std::exception const& e) {  // certificates that have gone, no memory
+    trouble_ = {.untouched = true, .error = errc::node_unreachable, .text = to_string(p) + ": " + e.what()};
+    return nullptr;
+}
+
+// Those that have slots; where all locks have one hash tag, the one that has theirs.
+std::vector<place> cluster_members::wanted() const
+{
+    auto const& p = settings_.prefix;
+    if (slot_of(p + 'a') != slot_of(p + 'b'))
+        return map_.owners();
+    auto const* const one = map_.owner(slot_of(p + 'a'));
+    return one ? std::vector{*one} : std::vector<place>();
+}
+
+void cluster_members::tend()
+{
+    auto const owners = wanted();
+    // One that is connected may be asked all the same; another needs a slot, and one that it can be tried in.
+    auto const stays = [&](member const& m) {
+        auto const* const of_tag = map_.owner(slot_of(m.tag));
+        return m.node->ready() || (std::ranges::find(owners, m.where) != owners.end() && of_tag && *of_tag == m.where);
+    };
+    auto const gone = std::stable_partition(members_.begin(), members_.end(), stays);
+    std::vector<member> const left(std::make_move_iterator(gone), std::make_move_iterator(members_.end()));
+    members_.erase(gone, members_.end());
+    for (auto const& p : owners)
+        at(p);
+    for (auto const& m : left)
+        m.node->close();
+}
+
+// Slots that change their master
+
+clock::duration cluster_members::quarantine() const
+{
+    return settings_.max_ttl + follow_time;
+}
+
+void cluster_members::follow(cluster_map told)
+{
+    auto const now = runtime_->now();
+    for (auto& m : members_) {
+        m.leaving.reset();
+        if (!told.is_well(m.where))
+            m.vouches_from = now + quarantine();
+    }
+    bool changed = false;
+    for (std::uint16_t slot = 0; slot < slot_count && guards(); ++slot) {
+        auto const* const before = map_.owner(slot);
+        auto const* const after = told.owner(slot);
+        if (!before || (after && *before == *after))
+            continue;
+        changed = true;
+        auto* const m = of_place(*before);
+        if (after && m && m->leaving_asked < leaving_asked_max && hands_over(*m, slot)) {
+            m->leaving.set(slot);  // and stays there until it says so itself; what is sent there it redirects
+            told.set_owner(slot, *before);
+        } else {
+            forget(slot);
+        }
+    }
+    map_ = std::move(told);
+    tend();
+    if (changed)
+        look_at_all();
+    for (auto& m : members_) {
+        m.leaving_asked = m.leaving.any() ? m.leaving_asked + 1 : 0;
+        if (m.leaving.any())
+            ask_what_has_left(m);
+    }
+}
+
+// A master that could grant, and has not failed lately, knows all locks in the slot. The master that gets the slot from
+// there has got the locks, too.
+bool cluster_members::hands_over(member const& m, std::uint16_t slot) const
+{
+    auto const now = runtime_->now();
+    auto const from = m.given_up[slot] ? std::optional(clock::time_point::min()) : m.slots.votes_from(slot);
+    return m.node->ready() && from && now >= std::max({*from, m.votes_from, m.vouches_from});
+}
+
+void cluster_members::forget(std::uint16_t slot)
+{
+    for (auto& m : members_) {
+        m.slots.forget(slot);
+        m.vouched.reset(slot);
+        m.given_up.reset(slot);
+    }
+}
+
+void cluster_members::ask_what_has_left(member& m)
+{
+    m.node->ask(ask_for_cluster(), [this, self = self_, number = m.number](batch const& b) {
+        if (auto const alive = self.lock(); alive && b.has(0))
+            answered(number, b.replies[0]);
+    });
+}
+
+void cluster_members::answered(std::uint32_t number, reply const& cluster)
+{
+    auto* const m = of_number(number);
+    cluster_map own;
+    if (!m || read_cluster(cluster, m->where, own).error)
+        return;
+    auto const where = m->where;
+    auto const leaving = m->leaving;
+    bool changed = false;
+    for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
+        auto const* const to = leaving[slot] ? own.owner(slot) : nullptr;
+        if (!to || *to == where)
+            continue;
+        hand_over(number, slot, *to);
+        changed = true;
+    }
+    if (changed)
+        look_at_all();
+}
+
+void cluster_members::redirected(std::uint32_t number, redirection const& r)
+{
+    if (!guards())
+        return map_.set_owner(r.slot, r.to);
+    hand_over(number, r.slot, r.to);
+    for (auto* const m : {of_number(number), of_place(r.to)}) {
+        if (m)
+            look(*m);
+    }
+}
+
+// A master that is alive has given the slot away.
+void cluster_members::hand_over(std::uint32_t from, std::uint16_t slot, place const& to)
+{
+    auto* const m = of_number(from);
+    bool const vouched = m && hands_over(*m, slot);
+    if (m)
+        m->leaving.reset(slot);
+    forget(slot);
+    map_.set_owner(slot, to);
+    if (auto* const next = vouched ? at(to) : nullptr)
+        next->vouched.set(slot);
+}
+
+void cluster_members::look_at_all()
+{
+    for (auto& m : members_)
+        look(m);
+}
+
+// The master answers in the order of the questions, so the record is known before any later grant.
+void cluster_members::look(member& m)
+{
+    if (!guards() || !m.node->ready())
+        return;
+    auto const* const there = m.tag.empty() ? nullptr : map_.owner(slot_of(m.tag));
+    auto const tag = there && *there == m.where ? m.tag : map_.tag_of(m.where);
+    if (tag.empty())
+        return m.slots.clear();
+    redis::request questions;
+    slot_record::ask(questions, settings_.prefix, tag, m.vouched);
+    m.looked = runtime_->now();
+    m.node->ask(questions, [this, self = self_, number = m.number, tag, vouched = m.vouched](batch const& answer) {
+        if (auto const alive = self.lock())
+            looked(number, tag, vouched, answer);
+    });
+}
+
+void cluster_members::looked(std::uint32_t number, std::string_view tag, slot_set const& vouched, batch const& answer)
+{
+    auto* const m = of_number(number);
+    if (!m || !answer.has(slot_record::questions - 1))
+        return;
+    auto const now = runtime_->now();
+    auto const before = *m;
+    auto const why = m->slots.read({answer.replies.data(), slot_record::questions}, tag, vouched, quarantine(), now);
+    if (why.error)
+        return log(fmt::format("{}: since when it has its slots could not be asked: {}", to_string(m->where), why.text));
+    m->vouched &= ~vouched;
+    for (std::uint16_t slot = 0; slot < slot_count; ++slot) {
+        bool const has_lost = !m->slots.votes_from(slot) && hands_over(before, slot);
+        m->given_up.set(slot, has_lost);
+        if (has_lost)
+            m->leaving.set(slot);
+    }
+    if (m->given_up.any())
+        ask_what_has_left(*m);
+    if (auto const until = m->slots.all_vote_from(); until > now && until > before.slots.all_vote_from())
+        log(fmt::format("{}: it has slots of another master, and may not know the locks in them; they vote in {} ms", to_string(m->where),
+                        (until - now) / std::chrono::milliseconds(1)));
+}
+
+node_reply cluster_members::doubt(std::uint32_t number, std::uint16_t slot)
+{
+    auto* const m = of_number(number);
+    if (!m || !guards())
+        return {};
+    auto const now = runtime_->now();
+    if (now < m->votes_from)
+        return {.error = errc::quarantined, .text = to_string(m->where) + " may have forgotten locks"};
+    auto const from = m->slots.votes_from(slot);
+    if (from && now >= *from)
+        return {};
+    if (now >= m->looked + look_every)  // another manager may have vouched for it
+        look(*m);
+    return {.error = errc::quarantined, .text = fmt::format("{} may not know the locks of slot {}, which was another master's", to_string(m->where), slot)};
+}
+
+// The members tell of their connections and keys
+
+void cluster_members::connected(std::uint32_t number, server_identity const& server)
+{
+    auto const m = std::ranges::find(members_, number, &member::number);
+    if (m == members_.end())
+        return;
+    auto const now = runtime_->now();
+    std::array<core::node_age<clock::time_point>, 1> const age{{{true, server.durable, server.restarted, server.began}}};
+    auto const until = core::quarantined_until<clock::time_point>(age, 0, settings_.restart_guard, settings_.max_ttl, now);
+    if (until > now && until != m->votes_from)
+        log(fmt::format("{}: it may have forgotten locks; its slots vote in {} ms", to_string(m->where), (until - now) / std::chrono::milliseconds(1)));
+    m->votes_from = until;
+    m->slots.clear();
+    m->given_up.reset();
+    look(*m);
+    look_who_is_ready();
+    owner_.connected();
+}
+
+void cluster_members::changed(std::string_view key)
+{
+    look_who_is_ready();
+    owner_.changed(key);
+}
+
+void cluster_members::look_who_is_ready()
+{
+    auto const ready = [](member const& m) { return m.node->ready(); };
+    ready_ = std::ranges::any_of(members_, ready);
+    notifies_ = ready_ && std::ranges::all_of(members_, [&](auto& m) { return !ready(m) || m.node->notifies(); });
+}
+
+void cluster_members::log(std::string const& what) const
+{
+    if (settings_.log)
+        settings_.log(log_level::warning, name_ + ": " + what);
+}
+
+}  // namespace redlock::redis

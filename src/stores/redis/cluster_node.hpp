@@ -1,0 +1,17 @@
+#pragma once
+
+#include "net/url.hpp"
+#include "stores/redis/inquiry.hpp"
+#include "stores/redis/redis_node.hpp"
+
+#include <redlock/config.hpp>
+#include <redlock/node.hpp>
+
+#include <memory>
+
+namespace redlock::redis {
+
+/// A cluster as one node: each key's operations go to the master that has its slot, over a node for each of them.
+std::shared_ptr<node> make_cluster_node(url const&, config const&, std::shared_ptr<group>, link_factory);
+
+}  // namespace redlock::redis

@@ -1,0 +1,353 @@
+#include "stores/redis/greeting.hpp"
+
+#include "core/key.hpp"
+#include "stores/redis/hello.hpp"
+#include "stores/redis/scripts.hpp"
+#include "stores/redis/shared_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace redlock::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+using redlock::redis::resp::type;
+
+// The replies to the questions that are always asked, in their order. Then come the choice of a database, if there is one, the
+// scripts, and the trial.
+enum question : std::size_t { hello, server_info, memory_info, persistence_info, log_policy, native_commands, tracking, questions };
+
+constexpr std::size_t trial_steps = 5;
+constexpr std::size_t tenure_steps = 2;  // or those of the life marker
+constexpr std::size_t type_trial = 2;  // commands before that, which may be refused
+
+// What is tried. The key names no lock that anybody could ask for at the same moment, and is gone before the next command of
+// whoever else is connected. The counter is the same for all: where it may not be deleted there is one, and not one for each connection.
+std::array<node_command, trial_steps> trial_at(std::string const& key, std::string const& counter)
+{
+    std::array<node_command, trial_steps> all;
+    using kind = node_command::kind;
+    constexpr std::array kinds{kind::acquire, kind::extend, kind::inspect, kind::raise, kind::release};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const what = kinds[i];
+        all[i] = {.what = what,
+                  .keys = {what == kind::raise ? &counter : &key, 1},
+                  .value = "trial",
+                  .contender = what == kind::acquire ? "trial" : "",
+                  .ttl = i == 0 ? 1s : 2s,  // so that there is something to extend
+                  .fence = what == kind::raise ? 1u : 0u};
+    }
+    return all;
+}
+
+// Whether ZADD does not know GT.
+bool is_before_6_2(std::string_view version)
+{
+    unsigned major = 0, minor = 0;
+    auto const* const end = version.data() + version.size();
+    auto const dot = std::from_chars(version.data(), end, major);
+    if (dot.ec != std::errc() || dot.ptr == end || std::from_chars(dot.ptr + 1, end, minor).ec != std::errc())
+        return false;
+    return major < 6 || (major == 6 && minor < 2);
+}
+
+// The value of a field in the answer to HELLO.
+std::string_view field(reply const& welcome, std::string_view name)
+{
+    for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
+        if (welcome.elements[i] == name)
+            return welcome.elements[i + 1];
+    }
+    return {};
+}
+
+std::vector<std::string> split(std::string_view text)
+{
+    std::vector<std::string> words;
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+        end = std::min(text.find(' ', at), text.size());
+        words.emplace_back(text.substr(at, end - at));
+    }
+    return words;
+}
+
+}  // namespace
+
+bool is_temporary(error_code ec)
+{
+    return ec == errc::node_out_of_memory || ec == errc::node_refuses_writes || ec == errc::node_busy || ec == errc::node_loading;
+}
+
+greeting::greeting(url const& server, config const& c)
+    : server_(server),
+      prefix_(c.prefix),
+      fencing_(c.fencing),
+      allow_eviction_(c.allow_eviction),
+      life_marker_(c.life_marker),
+      settings_(shared_settings(c))
+{
+}
+
+std::size_t greeting::scripts_at() const noexcept
+{
+    return questions + (selects_database() ? 1 : 0);
+}
+
+std::size_t greeting::trial_at() const noexcept
+{
+    return scripts_at() + greeted_scripts.size();
+}
+
+void greeting::ask(redis::request& r, std::string_view life) const
+{
+    say_hello(r, server_);
+    r.push("INFO", "server");
+    r.push("INFO", "memory");
+    ask_for_log(r);
+    r.push("COMMAND", "LIST", "FILTERBY", "PATTERN", "del*");
+    r.push("CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP");
+    if (selects_database())
+        r.push("SELECT", std::to_string(server_.database));
+    for (auto const& script : greeted_scripts)
+        r.push("SCRIPT", "LOAD", script.source);
+
+    auto const counter = prefix_ + "=trial" + server_.tag;
+    auto const key = counter + ':' + std::string(life);
+    for (auto const* value : {"trial", "another"})
+        r.push("SET", key, value, "NX", "PX", 1000, "GET");
+    // What the scripts do, one by one: a refusal of the whole does not always say of what.
+    r.push("SET", key, "trial", "NX", "PX", 1000);
+    r.push("GET", key);
+    r.push("PTTL", key);
+    r.push("PEXPIRE", key, 1000);
+    r.push("DEL", key);
+    encoder e;
+    for (auto const& c : redis::trial_at(key, counter)) {
+        if (c.what != node_command::kind::raise || fencing_)
+            r.append(e.encode(c, {.by = deletion::script}));
+    }
+    if (fencing_)
+        r.push("DEL", core::fence_key(counter));
+    if (is_chosen()) {
+        r.push("SCRIPT", "LOAD", tenure_script.source);
+        r.push("EVALSHA", tenure_script.sha1, 1, core::tenure_key(prefix_) + server_.tag, tenure_kept);
+    } else if (wants_life()) {
+        r.push("SCRIPT", "LOAD", life_script.source);
+        ask_for_life(r, life);
+    }
+}
+
+void greeting::ask_for_log(redis::request& r)
+{
+    r.push("INFO", "persistence");
+    r.push("CONFIG", "GET", "*appendfsync*");  // both settings: Redis 6 takes one name or pattern
+}
+
+void greeting::ask_for_life(redis::request& r, std::string_view word) const
+{
+    r.push("EVALSHA", life_script.sha1, 2, core::life_key(prefix_), core::settings_key(prefix_), tenure_kept, word, settings_);
+}
+
+log_state greeting::read_log(reply const& persistence, reply const& policy)
+{
+    return read_log_state(persistence.text, policy.elements);
+}
+
+introduction greeting::read(std::span<reply const> replies) const
+{
+    introduction i;
+    auto const& welcome = replies[hello];
+    i.refusal = refusal_of_welcome(welcome);
+    if (i.refusal.error)
+        return i;
+    if (!answers_questions(replies)) {
+        i.refusal = {.error = errc::unexpected_reply, .text = "its answers are not those to our greeting"};
+        return i;
+    }
+    if (selects_database() && replies[questions].is_error()) {
+        i.refusal = interpret_error(replies[questions].text, {server_.password});
+        return i;
+    }
+    i.refusal = not_now(replies);
+    if (i.refusal.error)
+        return i;
+
+    // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
+    i.tells_of_itself = true;
+    i.is_replica = field(welcome, "role") != "master";
+    if (is_chosen())
+        i.tenure.emplace();
+    else if (wants_life()) {
+        i.no_life = read_life(replies.back(), i.life);
+        i.other_settings = read_settings(replies.back());
+    }
+    auto const& server = replies[server_info].text;
+    i.run_id = value_after(server, "run_id:");
+    long long uptime = 0;
+    auto const digits = value_after(server, "uptime_in_seconds:");
+    std::from_chars(digits.data(), digits.data() + digits.size(), uptime);
+    i.uptime = std::chrono::seconds(uptime);
+    i.log = read_log(replies[persistence_info], replies[log_policy]);
+    i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would fill
+    i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
+    i.client_id = field(welcome, "id");
+    auto const& known = replies[native_commands].elements;
+    auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+    i.by = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
+    if (replies[tracking].is_error())
+        i.no_tracking = shown(replies[tracking].text);
+
+    i.refusal = unfit(replies);
+    auto const trial = replies.subspan(trial_at(), replies.size() - trial_at() - (is_chosen() || wants_life() ? tenure_steps : 0));
+    if (!i.refusal.error)
+        i.refusal = fails_trial(trial.subspan(type_trial));
+    if (is_chosen() && !i.refusal.error)
+        i.refusal = read_tenure(replies.back(), *i.tenure);
+    i.checks_type = checks_type(trial);
+    return i;
+}
+
+// @return with an error: why it is not known, and so nobody knows what the server may have forgotten
+node_reply greeting::read_tenure(reply const& answer, tenure& t) const
+{
+    if (answer.is_error()) {
+        auto r = interpret_error(answer.text, {server_.password});
+        r.text = "since when it is the master could not be asked (INFO in a script): " + r.text;
+        return r;
+    }
+    long long age = 0;
+    if (answer.elements.size() == 2)
+        std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
+    else
+        return {.error = errc::unexpected_reply, .text = "it does not tell since when it is the master"};
+    t = {.id = answer.elements[0], .age = std::chrono::milliseconds(age)};
+    return {};
+}
+
+node_reply greeting::read_life(reply const& answer, std::optional<life_mark>& life) const
+{
+    if (answer.is_error())
+        return interpret_error(answer.text, {server_.password});
+    long long age = 0;
+    auto const words = split(answer.elements.empty() ? std::string_view() : answer.elements[0]);
+    if (answer.elements.size() < 2 || words.size() != 4)
+        return {.error = errc::unexpected_reply, .text = "it does not tell which process of it is running"};
+    std::from_chars(answer.elements[1].data(), answer.elements[1].data() + answer.elements[1].size(), age);
+    life = {.text = answer.elements[0], .run_id = words[0], .before = words[2], .age = std::chrono::milliseconds(age)};
+    return {};
+}
+
+std::vector<std::string> greeting::read_settings(reply const& answer)
+{
+    auto const& all = answer.elements;
+    return {all.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, all.size())), all.end()};
+}
+
+// The first is granted, and the second is denied with what the first has set; otherwise the server does not know it, and is not asked so.
+bool greeting::checks_type(std::span<reply const> trial)
+{
+    auto const& value = trial[type_trial + 1];  // the answer to GET, after both
+    return trial[0].type == type::null && trial[1].type == type::blob_string && trial[1].text == "trial" && value.text == "trial";
+}
+
+node_reply greeting::refusal_of_welcome(reply const& welcome) const
+{
+    if (welcome.is_error()) {
+        auto r = interpret_error(welcome.text, {server_.password});
+        if (r.error == errc::server_error && r.untouched)  // it does not know HELLO
+            r.error = errc::unsupported_server;
+        if (r.error == errc::unsupported_server)
+            r.text += "; Redis 6 or newer, or Valkey, is needed";
+        return r;
+    }
+    if (field(welcome, "mode") == "sentinel")
+        return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
+    bool const in_cluster = field(welcome, "mode") == "cluster", should_be = server_.topology == topology::member;
+    if (in_cluster && !should_be)
+        return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
+    if (should_be && !in_cluster)
+        return {.error = errc::unsupported_server, .text = "this is no member of a cluster"};
+    return {};
+}
+
+// Whether the replies are those to our questions, or refusals of these. Otherwise nobody knows what its next +OK is about.
+bool greeting::answers_questions(std::span<reply const> replies) const
+{
+    auto const is = [&](std::size_t i, auto... shapes) {
+        auto const& r = replies[i];
+        return r.is_error() || ((r.type == shapes) || ...);
+    };
+    bool good = replies[hello].type == type::map && !field(replies[hello], "role").empty();
+    for (auto const info : {server_info, memory_info, persistence_info})
+        good = good && is(info, type::verbatim_string, type::blob_string);
+    good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
+    for (std::size_t i = 0; i < greeted_scripts.size(); ++i)
+        good = good && (replies[scripts_at() + i].is_error() || replies[scripts_at() + i].text == greeted_scripts[i].sha1);
+    return good && (!selects_database() || is(questions, type::simple_string));
+}
+
+// What a server says of itself while it reads its data, or runs a long script, is not what it is like: the log is off until it has
+// been read, and a question that was refused would stay without an answer as long as the connection lasts. It is greeted again.
+node_reply greeting::not_now(std::span<reply const> replies) const
+{
+    for (auto const& r : replies) {
+        if (!r.is_error())
+            continue;
+        auto refusal = interpret_error(r.text, {server_.password});
+        if (refusal.error == errc::node_busy || refusal.error == errc::node_loading)
+            return refusal;
+    }
+    if (value_after(replies[persistence_info].text, "loading:") == "1")
+        return {.error = errc::node_loading, .text = "it reads its data"};
+    return {};
+}
+
+node_reply greeting::unfit(std::span<reply const> replies) const
+{
+    if (auto const role = field(replies[hello], "role"); role != "master")
+        return {.error = errc::node_read_only, .text = "its role is " + shown(role)};
+
+    auto const version = value_after(replies[server_info].text, "redis_version:");
+    if (fencing_ && !version.empty() && is_before_6_2(version))
+        return {.error = errc::unsupported_server, .text = "fencing needs Redis 6.2, and this is version " + shown(version)};
+
+    return may_evict(replies[memory_info]);
+}
+
+node_reply greeting::may_evict(reply const& memory) const
+{
+    auto const limit = value_after(memory.text, "maxmemory:");
+    auto const policy = value_after(memory.text, "maxmemory_policy:");
+    if (!allow_eviction_ && !limit.empty() && limit != "0" && !policy.empty() && policy != "noeviction")
+        return {.error = errc::node_may_evict,
+                .text = "its maxmemory-policy is " + shown(policy) + ", and maxmemory is " + shown(limit)
+                        + " bytes; correct it with CONFIG SET maxmemory-policy noeviction"};
+    return {};
+}
+
+node_reply greeting::fails_trial(std::span<reply const> replies) const
+{
+    bool const may_set = !replies[0].is_error();
+    for (auto const& r : replies) {
+        if (!r.is_error())
+            continue;
+        auto refusal = interpret_error(r.text, {server_.password});
+        // An access list may allow some locks only: whether those are ours each vote will tell. But where a key may be set, it must
+        // be possible to do the rest with it.
+        bool const about_keys = refusal.error == errc::permission_denied && refusal.text.find(" key") != std::string::npos;
+        if (is_temporary(refusal.error) || (about_keys && !may_set))
+            continue;
+        if (refusal.error == errc::script_missing)
+            refusal = {.error = errc::permission_denied, .text = "it does not take our scripts (SCRIPT LOAD)"};
+        else if (refusal.error == errc::server_error)
+            refusal.error = errc::unsupported_server;
+        refusal.text = "a lock was tried there and refused: " + refusal.text;
+        return refusal;
+    }
+    return {};
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,136 @@
+#include "stores/redis/inquiry.hpp"
+
+#include "stores/redis/hello.hpp"
+
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds ask_every = 1s;
+
+}  // namespace
+
+inquiry::inquiry(std::vector<url> const& servers, redis::request question, config const& c, link_factory const& make_link, owner& o)
+    : question_(std::move(question)), limit_(c.connect_timeout), owner_(o)
+{
+    for (auto const& where : servers)
+        servers_.push_back({where, make_link(where)});
+}
+
+void inquiry::start(std::shared_ptr<detail::runtime> r)
+{
+    runtime_ = std::move(r);
+    for (auto& s : servers_)
+        s.link->start(runtime_, *this);
+}
+
+void inquiry::close()
+{
+    again_.clear();
+    late_.clear();
+    for (auto& s : servers_)
+        s.link->close();
+    runtime_.reset();
+}
+
+void inquiry::abandon()
+{
+    again_.clear();
+    late_.clear();
+    for (auto& s : servers_)
+        s.link->abandon();
+    runtime_.reset();
+}
+
+void inquiry::ask()
+{
+    if (std::exchange(asking_, true))
+        return;
+    again_.clear();
+    failed_ = 0;
+    trouble_ = {};
+    ask_current();
+}
+
+void inquiry::ask_current()
+{
+    asked_ = std::make_shared<batch>();
+    if (up_) {
+        asked_->request.append(question_);
+        runtime_->set(late_, runtime_->now() + limit_);
+        return current().link->send(asked_);
+    }
+    say_hello(asked_->request, current().where);
+    asked_->request.append(question_);
+    current().link->open(asked_);
+}
+
+// The name is resolved, for which the link has a limit of its own.
+void inquiry::connecting()
+{
+    runtime_->set(late_, runtime_->now() + 3 * limit_);
+}
+
+void inquiry::answered(std::shared_ptr<batch> const& b)
+{
+    auto const questions = b->request.commands();
+    if (b != asked_ || !b->has(questions - 1))
+        return;  // the connection has ended, and that is told, too
+    late_.clear();
+    asked_.reset();
+    auto const why = judge(*b);
+    if (!runtime_)
+        return;  // who was told has closed us
+    if (why.error) {
+        note(why);
+        return current().link->cut();
+    }
+    if (!std::exchange(up_, true))
+        current().link->keep();
+    settled();
+}
+
+node_reply inquiry::judge(batch const& answer)
+{
+    auto const last = answer.request.commands() - 1;
+    if (last > 0 && answer.replies[0].is_error())  // to the greeting
+        return interpret_error(answer.replies[0].text, {current().where.password});
+    return owner_.answered(answer.replies[last], current().where);
+}
+
+void inquiry::ended(node_reply why)
+{
+    late_.clear();
+    up_ = false;
+    if (!asking_)
+        return;
+    if (std::exchange(asked_, {}))
+        note(why);
+    current_ = (current_ + 1) % servers_.size();
+    if (++failed_ < servers_.size())
+        return ask_current();
+    owner_.nobody_knows(std::exchange(trouble_, {}));
+    if (runtime_)
+        settled();
+}
+
+// What one of them says tells more than that another cannot be reached.
+void inquiry::note(node_reply const& why)
+{
+    if (!trouble_.error || trouble_.error == errc::node_unreachable)
+        trouble_.error = why.error;
+    auto const& where = current().where;
+    trouble_.text += (trouble_.text.empty() ? "" : "; ") + to_string({where.host, where.port}) + ": " + why.text;
+}
+
+void inquiry::settled()
+{
+    asking_ = false;
+    runtime_->set(again_, runtime_->now() + ask_every);
+}
+
+}  // namespace redlock::redis

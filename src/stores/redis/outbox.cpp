@@ -1,0 +1,290 @@
+#include "stores/redis/outbox.hpp"
+
+#include "core/key.hpp"
+#include "stores/redis/reply.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+constexpr std::size_t tidy_min = 64;
+constexpr std::size_t script_keys_max = 16;  // which a script may read and have tracked, where that takes n² steps
+
+// An empty one stands for any.
+bool contains(std::vector<std::string> const& changed, std::string const& key)
+{
+    return std::any_of(changed.begin(), changed.end(), [&](auto& k) { return k.empty() || k == key; });
+}
+
+// Of the keys that have changed, or all if one is empty, those that matter to who is answered.
+std::vector<std::string> awaited_of(std::vector<std::string> const& changed, node_command const& c, node_reply const& denied)
+{
+    std::vector<std::string> keys;
+    auto const add = [&](std::string const& lock, bool handed_on) {
+        auto key = handed_on ? core::handovers_key(lock) : lock;
+        if (contains(changed, key))
+            keys.push_back(std::move(key));
+    };
+    if (changed.empty())
+        return keys;
+    if (!c.has_several_keys())
+        add(c.key(), denied.handed_on);
+    if (denied.behind_writer && !denied.handed_on && keys.empty() && contains(changed, core::wanted_key(c.key())))
+        keys.push_back(core::wanted_key(c.key()));
+    for (auto const& k : denied.taken) {
+        if (k.index < c.keys.size())
+            add(c.keys[k.index], k.handed_on);
+    }
+    return keys;
+}
+
+node_reply too_late()
+{
+    return {.untouched = true, .error = errc::node_unreachable};
+}
+
+}  // namespace
+
+outbox::outbox(connection& c, std::shared_ptr<sender> s, std::string password)
+    : connection_(c), sender_(std::move(s)), password_(std::move(password)), tidy_at_(tidy_min)
+{
+}
+
+void outbox::start(std::weak_ptr<outbox> self, std::shared_ptr<detail::runtime> r, std::function<void(std::string_view)> changed)
+{
+    self_ = std::move(self);
+    runtime_ = std::move(r);
+    changed_ = std::move(changed);
+}
+
+void outbox::suit(introduction const& server)
+{
+    manner_ = {.by = server.by, .checks_type = server.checks_type, .tracks = server.no_tracking.empty() ? tracked::keys : tracked::nothing};
+}
+
+void outbox::submit(std::shared_ptr<node_operation> o)
+{
+    queue_.push_back({std::move(o)});
+    if (connection_.up() || connection_.trouble().error)
+        flush_soon();
+    else if (queue_.size() > tidy_at_)
+        tidy(queue_, runtime_->now());
+}
+
+void outbox::disconnected()
+{
+    refuse_all_ = true;
+    if (connection_.trouble().error)
+        flush_soon();
+}
+
+void outbox::flush_soon()
+{
+    if (flush_due_)
+        return;
+    sender_->add(self_, runtime_);
+    flush_due_ = true;
+}
+
+// Sending, together with the other nodes
+
+bool outbox::begin_sending(clock::time_point now)
+{
+    flush_due_ = false;
+    if (!connection_.up()) {
+        if (connection_.trouble().error)
+            refuse_queue(now);
+        return false;
+    }
+    if (connection_.silent(now)) {
+        if (queue_.size() > tidy_at_)
+            tidy(queue_, now);
+        return false;
+    }
+    if (!kept_.empty()) {
+        std::ranges::move(queue_, std::back_inserter(kept_));
+        queue_ = std::exchange(kept_, {});
+    }
+    taken_.clear();
+    taken_.swap(queue_);  // who completes may submit
+    batch_ = connection_.take_batch();
+    return true;
+}
+
+bool outbox::send(std::size_t i, clock::time_point now, encoder& e)
+{
+    if (i >= taken_.size())
+        return false;
+    auto& o = *taken_[i].operation;
+    if (o.command().what == node_command::kind::connect)
+        o.complete({.vote = vote::granted});
+    else if (o.withdrawn() || now > o.not_after)
+        o.complete(too_late());
+    else
+        add(std::move(taken_[i]), e);
+    return true;
+}
+
+void outbox::add(queued q, encoder& e)
+{
+    auto& o = *q.operation;
+    auto const& c = o.command();
+    auto how = manner_;
+    how.tombstone = o.leaves_tombstone(connection_.number());
+    how.tracks = tracks_for(c);
+    auto const* const script = script_for(c, how);
+    bool const native = c.what == node_command::kind::release && !script;
+    bool const loaded = how.load_script = q.load_script && script;
+    auto const begin = batch_->request.commands() + (loaded ? 1 : 0);
+    auto const tracked_from = how.tracks == tracked::nothing ? 0 : begin + 1;  // behind `CLIENT CACHING YES`
+    auto const answer = begin + (how.tracks == tracked::nothing ? 0 : how.tracks == tracked::script ? 1 : 2);
+    batch_->request.append(e.encode(c, how));
+    o.mark_sent(connection_.number());
+    batch_->entries.push_back({std::move(q.operation), answer, loaded, native, how.checks_type, tracked_from});
+}
+
+tracked outbox::tracks_for(node_command const& c) const
+{
+    if (!c.watch || manner_.tracks == tracked::nothing)
+        return tracked::nothing;
+    if (!c.has_several_keys())
+        return tracked::script;
+    return manner_.tracks == tracked::script && c.keys.size() > script_keys_max ? tracked::nothing : manner_.tracks;
+}
+
+void outbox::end_sending()
+{
+    taken_.clear();
+    auto const b = std::exchange(batch_, {});
+    if (b->entries.empty())
+        connection_.give_back(b);
+    else
+        connection_.send(b);
+}
+
+// The answers
+
+void outbox::answered(batch& b)
+{
+    for (auto& e : b.entries) {
+        auto const& c = e.operation->command();
+        auto const replies = commands_for(c);
+        if (!b.has(e.answer + replies - 1)) {
+            e.operation->complete({.error = errc::connection_lost});
+            continue;
+        }
+        auto r = interpret(c, {&b.replies[e.answer], replies}, password_, e.checks_type);
+        if (r.untouched && try_again(e, r.error))
+            continue;
+        r.watched = is_tracked(e, b) && r.vote == vote::denied;
+        auto const changed = awaited_of(e.changed, c, r);
+        e.operation->complete(std::move(r));
+        for (auto const& key : changed) {
+            if (changed_)
+                changed_(key);
+        }
+    }
+    if (!queue_.empty() && connection_.up())
+        flush_soon();
+}
+
+// Whether the server tells of changes, as it was asked to.
+bool outbox::is_tracked(batch::entry const& e, batch const& b)
+{
+    if (e.tracked_from == 0)
+        return false;
+    std::span const asked(&b.replies[e.tracked_from - 1], e.answer - e.tracked_from + 1);
+    auto const refused = std::ranges::find_if(asked, &reply::is_error);
+    if (refused == asked.end())
+        return true;
+    bool const forbidden = interpret_error(refused->text, {}).error == errc::permission_denied;
+    if (forbidden && refused != asked.begin())
+        manner_.tracks = tracked::script;  // an access list from before the library sent EXISTS
+    return false;
+}
+
+// A refusal that the next try avoids: nothing was carried out, so it may go again.
+bool outbox::try_again(batch::entry& e, error_code refusal)
+{
+    bool const forbidden = refusal == errc::permission_denied && e.native;
+    bool const forgotten = refusal == errc::script_missing && !e.script_loaded;
+    if (forbidden)
+        manner_.by = deletion::script;  // an access list from before the server knew the command
+    if (!(forbidden || forgotten) || closed_)
+        return false;
+    queue_.push_back({std::move(e.operation), forgotten});
+    return true;
+}
+
+void outbox::change_read(std::string_view key)
+{
+    auto const lock = core::what_changed(key).second;
+    for (auto const& b : connection_.in_flight()) {
+        b->each_about(lock, [&](batch::entry& e) {
+            if (e.tracked_from == 0 || !b->has(e.tracked_from))
+                return;
+            if (std::find(e.changed.begin(), e.changed.end(), key) == e.changed.end())
+                e.changed.emplace_back(key);
+        });
+    }
+}
+
+// What is not sent
+
+// The server cannot be reached, and the reason is known: only releases wait for it to come back.
+void outbox::refuse_queue(clock::time_point now)
+{
+    auto refused = std::exchange(refuse_all_, false) ? std::exchange(kept_, {}) : std::vector<queued>();
+    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(refused));
+    for (auto& q : refused) {
+        if (q.operation->command().what == node_command::kind::release && now <= q.operation->not_after)
+            kept_.push_back(std::move(q));
+        else
+            q.operation->complete(connection_.trouble());
+    }
+}
+
+// Drops what is not wanted any more, so that a server that stays away costs no memory.
+void outbox::tidy(std::vector<queued>& all, clock::time_point now)
+{
+    for (auto& q : std::exchange(all, {})) {
+        if (q.operation->withdrawn() || now > q.operation->not_after)
+            q.operation->complete(too_late());
+        else
+            all.push_back(std::move(q));
+    }
+    tidy_at_ = std::max(tidy_min, 2 * all.size());
+}
+
+void outbox::close()
+{
+    closed_ = true;
+    auto queue = std::exchange(kept_, {});
+    std::ranges::move(std::exchange(queue_, {}), std::back_inserter(queue));
+    auto const in_flight = connection_.in_flight();
+    for (auto& q : queue)
+        q.operation->complete({.untouched = true, .error = errc::node_closed});
+    for (auto& b : in_flight) {
+        for (auto& e : std::exchange(b->entries, {}))
+            e.operation->complete({.error = errc::connection_lost});
+    }
+    changed_ = {};
+    runtime_.reset();
+}
+
+void outbox::abandon()
+{
+    closed_ = true;
+    queue_.clear();
+    kept_.clear();
+    taken_.clear();
+    changed_ = {};
+    runtime_.reset();
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,169 @@
+#include "stores/redis/redis_node.hpp"
+
+#include "stores/redis/connection.hpp"
+#include "stores/redis/outbox.hpp"
+#include "stores/redis/sender.hpp"
+#include "stores/redis/shared_settings.hpp"
+
+#include <atomic>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+/// A Redis server: joins the connection, on which the greeting is exchanged, with the outbox.
+class redis_node final : public server_node, connection::owner, public std::enable_shared_from_this<redis_node> {
+public:
+    redis_node(url const& server, config const& c, std::shared_ptr<redis::group> g, std::shared_ptr<link> l)
+        : name_(server.name()),
+          settings_(shared_settings(c)),
+          is_chosen_(server.topology == topology::sentinel),
+          log_(c.log),
+          group_(std::move(g)),
+          connection_(server, c, *this, std::move(l)),
+          outbox_(connection_, group_->runtime ? group_->sender : std::make_shared<redis::sender>(), server.password)
+    {
+    }
+
+    std::string const& name() const noexcept override { return name_; }
+    bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
+    bool notifies() const noexcept override { return ready() && notifies_.load(std::memory_order_relaxed); }
+    bool may_still_execute(std::uint32_t n) const override { return connection_.may_still_execute(n); }
+
+    bool can(node_command const&) const noexcept override { return true; }
+
+    void start(asio::any_io_executor executor, node_events events) override
+    {
+        events_ = std::move(events);
+        if (!group_->runtime)
+            own_runtime_ = detail::make_system_runtime(std::move(executor));
+        auto const& runtime = own_runtime_ ? own_runtime_ : group_->runtime;
+        connection_.start(runtime);
+        outbox_.start(std::shared_ptr<outbox>(shared_from_this(), &outbox_), runtime, [this](std::string_view key) { changed(key); });
+    }
+
+    void submit(std::shared_ptr<node_operation> operation) override
+    {
+        outbox_.submit(std::move(operation));
+        connection_.open();
+    }
+
+    void ask(redis::request const& questions, std::function<void(batch const&)> look) override
+    {
+        auto const b = connection_.take_batch();
+        b->request.append(questions);
+        b->look = std::move(look);
+        connection_.send(b);
+    }
+
+    void close() override
+    {
+        ready_ = false;
+        events_ = {};
+        outbox_.close();
+        connection_.close();
+        own_runtime_.reset();  // its timer must not outlive the context
+    }
+
+    void abandon() override
+    {
+        ready_ = false;
+        events_ = {};
+        outbox_.abandon();
+        connection_.abandon();
+        if (own_runtime_ && own_runtime_->announce_abandonment())
+            own_runtime_->abandon();
+    }
+
+private:
+    node_reply meet(introduction const& server) override
+    {
+        // A server that may not tell who it is cannot be told from another; the operator chose so.
+        if (auto const other = server.run_id.empty() ? std::string() : group_->claim(name_, server.run_id); !other.empty())
+            return {.error = errc::duplicate_node, .text = "it is the same server as " + other};
+        outbox_.suit(server);
+        notifies_ = outbox_.tracks();
+        if (!notifies_ && !std::exchange(told_that_it_is_silent_, true))
+            log(log_level::info, "it does not tell of changes, so whoever waits for a lock asks now and then: " + server.no_tracking);
+        return {};
+    }
+
+    void connected(server_identity const& server) override
+    {
+        ready_ = true;
+        if (is_chosen_ && !std::exchange(told_that_it_is_chosen_, true))
+            log(log_level::warning, "its replicas hear of locks after they have been granted, so a fail-over may forget some: nothing is granted "
+                                    "for max_ttl after one, and who does not hear of it keeps locking on the old master");
+        events_.connected(server);
+        outbox_.flush_soon();
+    }
+
+    void disconnected() override
+    {
+        if (ready_.exchange(false))
+            changed({});  // whatever would have been told is lost
+        outbox_.disconnected();
+    }
+
+    // All nodes meet the same clients, so each difference is told once.
+    void met_settings(std::vector<std::string> const& others) override
+    {
+        for (auto const& other : others) {
+            for (auto const& difference : differences(settings_, other)) {
+                if (group_->tells_first(difference))
+                    log(log_level::warning, difference + "; see docs/guarantees.md, \"What all clients must have alike\"");
+            }
+        }
+    }
+
+    void answered(batch& b) override { outbox_.answered(b); }
+
+    void change_read(std::string_view key) override { outbox_.change_read(key); }
+
+    void changed(std::string_view key) override
+    {
+        if (events_.changed)
+            events_.changed(key);
+    }
+
+    void log(log_level level, std::string const& what) const override
+    {
+        if (log_)
+            log_(level, name_ + ": " + what);
+    }
+
+    std::string const name_;
+    std::string const settings_;
+    bool const is_chosen_;  ///< by Sentinels
+    std::function<void(log_level, std::string_view)> const log_;
+    std::shared_ptr<redis::group> const group_;
+    std::shared_ptr<detail::runtime> own_runtime_;
+    std::atomic<bool> ready_{false};
+    std::atomic<bool> notifies_{false};
+    bool told_that_it_is_silent_ = false;
+    bool told_that_it_is_chosen_ = false;
+    node_events events_;
+    connection connection_;
+    outbox outbox_;
+};
+
+}  // namespace
+
+group::group(std::shared_ptr<detail::runtime> r) : sender(std::make_shared<redis::sender>()), runtime(std::move(r)) {}
+
+std::string group::claim(std::string const& name, std::string const& run_id)
+{
+    auto const [known, fresh] = names_.emplace(run_id, name);
+    if (!fresh && known->second != name)
+        return known->second;
+    std::erase_if(names_, [&](auto& other) { return other.second == name && other.first != run_id; });
+    return {};
+}
+
+std::shared_ptr<server_node> make_redis_node(url const& server, config const& c, std::shared_ptr<group> g, std::shared_ptr<link> over)
+{
+    return std::make_shared<redis_node>(server, c, std::move(g), std::move(over));
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,153 @@
+#include "stores/redis/sentinel_link.hpp"
+
+#include "stores/redis/sentinels.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace redlock::redis {
+
+namespace {
+
+class sentinel_link final : public link, link::listener, inquiry::owner {
+public:
+    sentinel_link(url const& server, config const& c, link_factory make_link)
+        : server_(server), make_link_(std::move(make_link)), inquiry_(sentinels_of(server), ask_for_master(server.service), c, make_link_, *this)
+    {
+    }
+    ~sentinel_link() override { abandon(); }
+
+    void start(std::shared_ptr<detail::runtime> const& by, link::listener& l) override
+    {
+        runtime_ = by;
+        listener_ = &l;
+        inquiry_.start(by);
+    }
+
+    void open(std::shared_ptr<batch> greeting) override
+    {
+        waiting_ = std::move(greeting);
+        inquiry_.ask();
+    }
+
+    void keep() override { way_->keep(); }
+    void send(std::shared_ptr<batch> const& b) override { way_->send(b); }
+
+    void cut() override
+    {
+        if (way_)
+            way_->cut();
+    }
+
+    void close() override
+    {
+        listener_ = nullptr;
+        inquiry_.close();
+        if (way_)
+            way_->close();
+        let_go();
+    }
+
+    void abandon() override
+    {
+        listener_ = nullptr;
+        inquiry_.abandon();
+        if (way_)
+            way_->abandon();
+        let_go();
+    }
+
+private:
+    void let_go()
+    {
+        waiting_.reset();
+        runtime_.reset();
+    }
+
+    // What the Sentinels say
+
+    node_reply answered(reply const& answer, url const&) override
+    {
+        place master;
+        auto why = read_master(answer, server_.service, master);
+        if (why.error)
+            return why;
+        if (waiting_) {
+            connect(master);
+        } else if (way_ && master != master_) {
+            why_left_ = "the Sentinels have another master, " + to_string(master);
+            way_->cut();
+        }
+        return {};
+    }
+
+    void nobody_knows(node_reply why) override
+    {
+        if (std::exchange(waiting_, {}))
+            listener_->ended({.error = why.error, .text = "no Sentinel tells who the master is: " + why.text});
+    }
+
+    void connect(place const& master)
+    try {
+        if (!way_ || master != master_) {
+            auto const way = make_link_(server_.of(master));
+            if (way_)
+                way_->close();
+            way_ = way;
+            master_ = master;
+            way_->start(runtime_, *this);
+        }
+        why_left_.clear();
+        way_->open(std::exchange(waiting_, {}));
+    } catch (std::exception const& e) {  // no certificate could be for it; out of memory
+        waiting_.reset();
+        listener_->ended({.error = errc::node_unreachable, .text = e.what()});
+    }
+
+    // What happens on the way to the master
+
+    void connecting() override { listener_->connecting(); }
+
+    void answered(std::shared_ptr<batch> const& b) override
+    {
+        auto const deposed = std::any_of(b->replies.begin(), b->replies.end(), [](auto& r) { return is_deposed(r); });
+        listener_->answered(b);
+        if (deposed && listener_) {
+            why_left_ = "it is a replica now";
+            way_->cut();
+        }
+    }
+
+    void change_read(std::string_view key) override { listener_->change_read(key); }
+    void changed(std::string_view key) override { listener_->changed(key); }
+
+    void ended(node_reply why) override
+    {
+        if (!why_left_.empty())
+            why.text = std::exchange(why_left_, {});
+        else
+            why.text = to_string(master_) + ": " + why.text;
+        listener_->ended(std::move(why));
+    }
+
+    url const server_;
+    link_factory const make_link_;
+    inquiry inquiry_;
+    std::shared_ptr<detail::runtime> runtime_;
+    link::listener* listener_ = nullptr;  ///< null after the end
+    std::shared_ptr<batch> waiting_;      ///< the greeting for the master, as long as it is not known who that is
+    place master_;                        ///< to which there is the way
+    std::shared_ptr<link> way_;
+    std::string why_left_;
+};
+
+}  // namespace
+
+std::shared_ptr<link> make_sentinel_link(url const& server, config const& c, link_factory make_link)
+{
+    return std::make_shared<sentinel_link>(server, c, std::move(make_link));
+}
+
+}  // namespace redlock::redis

@@ -1,0 +1,312 @@
+#include "stores/redis/socket_link.hpp"
+
+#include "net/addresses.hpp"
+#include "net/secrets.hpp"
+#include "stores/redis/inbox.hpp"
+#include "stores/redis/stream.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace redlock::redis {
+
+namespace {
+
+using detail::strand;
+
+constexpr std::size_t changes_max = 4096;  // that are told one by one; of more, one is told for all keys
+
+bool is_address(std::string const& host)
+{
+    error_code ec;
+    asio::ip::make_address(host, ec);
+    return !ec;
+}
+
+stream::endpoint endpoint_of(std::string const& address, std::string const& port)
+{
+    std::uint16_t number = 0;
+    std::from_chars(port.data(), port.data() + port.size(), number);
+    return asio::ip::tcp::endpoint(asio::ip::make_address(address), number);
+}
+
+std::string words_of(std::exception_ptr const& e)
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (std::exception const& thrown) {
+        return presentable(thrown.what());
+    }
+}
+
+class socket_link final : public link, stream::owner, public std::enable_shared_from_this<socket_link> {
+public:
+    socket_link(url const& server, config const& c, resp::limits accepted)
+        : server_(server),
+          connect_timeout_(c.connect_timeout),
+          tls_(is_encrypted() ? tls_settings(server, c.tls) : tls_settings()),
+          name_(is_address(server.host) ? std::string() : server.host),
+          accepted_(accepted)
+    {
+    }
+
+    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
+    {
+        runtime_ = by;
+        listener_ = &l;
+    }
+
+    void open(std::shared_ptr<batch> greeting) override
+    {
+        asio::co_spawn(runtime_->strand(), connect(shared_from_this(), std::move(greeting)), [self = shared_from_this()](std::exception_ptr e) {
+            if (e)
+                self->end({.error = errc::node_unreachable, .text = words_of(e)});
+        });
+    }
+
+    void keep() override
+    {
+        kept_ = true;
+        if (stream_ && !is_local())  // a command that is given up must not be sent again: a lock would reappear after its release
+            stream_->linger_never();
+    }
+
+    void send(std::shared_ptr<batch> const& b) override
+    {
+        inbox_.expect(b);
+        if (stream_)  // otherwise the connection has ended, and that is told soon
+            stream_->write(b->request.bytes());
+    }
+
+    void cut() override
+    {
+        if (stream_)
+            end(failure(asio::error::operation_aborted));
+    }
+
+    void close() override
+    {
+        listener_ = nullptr;
+        limit_.clear();
+        if (auto const s = std::exchange(stream_, {}))
+            s->close();
+        if (auto const search = search_.lock())
+            search->cancel();
+        runtime_.reset();
+    }
+
+    void abandon() override
+    {
+        // What waits in the context's services goes with them. Closing it could reach into services that are gone.
+        listener_ = nullptr;
+        limit_.clear();
+        stream_.reset();
+        runtime_.reset();
+    }
+
+private:
+    bool is_encrypted() const noexcept { return server_.transport == transport::tls; }
+    bool is_local() const noexcept { return server_.transport == transport::unix_socket; }
+
+    static asio::awaitable<void, strand> connect(std::shared_ptr<socket_link> self, std::shared_ptr<batch> greeting)
+    {
+        if (!self->listener_)
+            co_return;
+        auto where = co_await self->find_address();
+        if (!self->listener_)
+            co_return;
+        if (!where.failure.empty())
+            co_return self->end({.error = errc::node_unreachable, .text = std::move(where.failure)});
+        self->listener_->connecting();
+        self->begin(std::move(where.address), greeting);
+        auto const s = self->stream_;
+        self->limit(fmt::format("it was not connected to within {} ms", self->connect_timeout_.count()));
+        auto ec = co_await s->connect(self->endpoint());
+        if (!ec && self->is_encrypted() && self->stream_ == s) {
+            self->limit(fmt::format("no TLS handshake within {} ms{}", self->connect_timeout_.count(), self->hint()));
+            ec = co_await s->shake_hands(self->tls_, self->name_);
+        }
+        if (self->stream_ != s)
+            co_return;  // it was cut, or took too long
+        if (ec)
+            co_return self->end(self->failure(ec));
+        self->limit_.clear();
+        s->start();
+        s->write(greeting->request.bytes());
+    }
+
+    asio::awaitable<reached, strand> find_address()
+    {
+        if (is_local() || is_address(server_.host))
+            co_return reached{.address = server_.host};
+        if (!lookup_ || lookup_->done()) {  // another thread would hang as the one before does
+            try {
+                lookup_ = name_lookup::start(server_.host, server_.port);
+            } catch (std::system_error const& e) {
+                co_return reached{.failure = std::string("no thread to resolve its name on: ") + e.what()};
+            }
+        }
+        auto search = std::make_shared<address_search>(runtime_->strand(), connect_timeout_);
+        search_ = search;
+        auto find = search->async_find(lookup_, addresses_, asio::use_awaitable_t<strand>());
+        search.reset();  // it is to know us, and not we it: the context may go before it has ended
+        co_return co_await std::move(find);
+    }
+
+    void begin(std::string address, std::shared_ptr<batch> greeting)
+    {
+        address_ = std::move(address);
+        kept_ = false;
+        inbox_ = inbox(accepted_);
+        inbox_.expect(std::move(greeting));
+        changed_.clear();
+        stream_ = std::make_shared<stream>(runtime_->strand(), static_cast<stream::owner&>(*this), inbox_.rest_max());
+    }
+
+    stream::endpoint endpoint() const
+    {
+        if (is_local())
+            return asio::local::stream_protocol::endpoint(server_.path);
+        return endpoint_of(address_, server_.port);
+    }
+
+    void limit(std::string too_late)
+    {
+        too_late_ = std::move(too_late);
+        runtime_->set(limit_, runtime_->now() + connect_timeout_);
+    }
+
+    void received(std::string_view& bytes) override
+    {
+        auto const s = stream_;
+        for (auto e = inbox_.next(bytes); e != inbox::event::none; e = inbox_.next(bytes)) {
+            handle(e);
+            if (stream_ != s)
+                return;  // whoever was told has ended it
+        }
+        for (auto const& key : std::exchange(changed_, {})) {
+            if (stream_ == s)
+                listener_->changed(key);
+        }
+    }
+
+    void handle(inbox::event e)
+    {
+        switch (e) {
+        case inbox::event::answered:
+            return listener_->answered(inbox_.take_answered());
+        case inbox::event::changed:
+            listener_->change_read(inbox_.key());
+            return note_change(inbox_.key());
+        case inbox::event::malformed:
+            if (kept_)
+                return end({.error = errc::unexpected_reply, .text = "its reply is malformed"});
+            return end({.error = errc::unexpected_reply, .text = std::string("it does not answer as Redis does") += hint()});
+        case inbox::event::unasked:
+            return end({.error = errc::unexpected_reply, .text = "it answered what nobody had asked"});
+        case inbox::event::none:
+            break;
+        }
+    }
+
+    void note_change(std::string_view key)
+    {
+        if (changed_.size() < changes_max)
+            changed_.emplace_back(key);
+        else
+            changed_.back().clear();
+    }
+
+    void broke(error_code ec) override { end(failure(ec)); }
+
+    // Tells of it soon, and not from within a call of the listener's.
+    void end(node_reply why)
+    {
+        limit_.clear();
+        if (auto const s = std::exchange(stream_, {})) {
+            s->close();
+            addresses_.note(std::move(address_), kept_);
+        }
+        if (!listener_)
+            return;
+        asio::post(runtime_->strand(), [self = shared_from_this(), why = std::move(why)] {
+            auto const lost = self->inbox_.take_waiting();
+            if (self->listener_)
+                self->listener_->ended(why);
+            for (auto const& b : lost) {
+                if (self->listener_)
+                    self->listener_->answered(b);
+            }
+        });
+    }
+
+    node_reply failure(error_code ec) const
+    {
+        return {.error = errc::node_unreachable, .text = kept_ ? presentable(ec.message()) : failure_to_connect(ec)};
+    }
+
+    std::string failure_to_connect(error_code ec) const
+    {
+        if (ec == asio::error::operation_aborted)
+            return "it accepts connections but does not answer";
+        auto const words = presentable(ec.message());
+        if (auto const why = stream_->certificate_failure(); !why.empty())
+            return words + ": " + why;
+        bool const may_be_the_other = is_encrypted() ? ec.category() == asio::error::get_ssl_category()
+                                                     : ec == asio::error::eof || ec == asio::error::connection_reset;
+        return may_be_the_other ? words + std::string(hint()) : words;
+    }
+
+    std::string_view hint() const
+    {
+        return is_encrypted() ? "; does it speak TLS on this port? Without, its URL begins with redis://"
+                              : "; does it want TLS on this port? Then its URL begins with rediss://";
+    }
+
+    url const server_;
+    std::chrono::milliseconds const connect_timeout_;
+    tls_settings const tls_;
+    std::string const name_;                ///< for TLS; an address is no name (RFC 6066)
+    resp::limits const accepted_;
+    std::shared_ptr<detail::runtime> runtime_;
+    listener* listener_ = nullptr;          ///< null after the end
+    std::shared_ptr<name_lookup> lookup_;
+    std::weak_ptr<address_search> search_;
+    known_addresses addresses_;
+    std::string address_;                   ///< of the connection
+    detail::alarm limit_{[this] { end({.error = errc::node_unreachable, .text = too_late_}); }};
+    std::string too_late_;                  ///< what it means if that rings
+    std::shared_ptr<stream> stream_;        ///< null while there is none
+    inbox inbox_;
+    std::vector<std::string> changed_;      ///< keys that are to be told of behind the replies that have come
+    bool kept_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<link> make_socket_link(url const& server, config const& c, resp::limits accepted)
+{
+    return std::make_shared<socket_link>(server, c, accepted);
+}
+
+}  // namespace redlock::redis

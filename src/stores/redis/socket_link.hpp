@@ -1,0 +1,17 @@
+#pragma once
+
+#include "net/url.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/resp.hpp"
+
+#include <redlock/config.hpp>
+
+#include <memory>
+
+namespace redlock::redis {
+
+/// Over TCP, TLS or a Unix socket.
+/// @throws std::invalid_argument if the TLS files cannot be used
+std::shared_ptr<link> make_socket_link(url const&, config const&, resp::limits = {});
+
+}  // namespace redlock::redis

@@ -1,0 +1,256 @@
+#include "stores/zookeeper/errand.hpp"
+
+#include "core/handovers.hpp"
+#include "core/key.hpp"
+#include "stores/zookeeper/refusal.hpp"
+
+#include <redlock/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::zk {
+
+namespace {
+
+using kind = node_command::kind;
+using handovers = node_command::handovers;
+using std::chrono::milliseconds;
+
+constexpr std::size_t counters_max = 10'000;  // that are remembered
+
+}  // namespace
+
+node_reply errand::too_busy()
+{
+    return {.untouched = true, .error = errc::node_busy, .text = "others were quicker each time"};
+}
+
+asio::awaitable<outcome> errand::run()
+{
+    node_reply r{.untouched = true, .error = errc::unsupported};
+    switch (c_.what) {
+    case kind::acquire:
+        r = co_await acquire();
+        break;
+    case kind::raise:
+        r = co_await raise();
+        break;
+    case kind::extend:
+        r = co_await extend();
+        break;
+    case kind::release:
+        r = co_await release();
+        break;
+    case kind::inspect:
+        r = co_await inspect();
+        break;
+    case kind::withdraw:
+        r = withdraw();
+        break;
+    case kind::connect:
+        r = {.vote = vote::granted};
+        break;
+    case kind::upgrade:
+    case kind::downgrade:
+        break;  // `can` keeps them away
+    }
+    co_return outcome{std::move(r), std::move(changed_)};
+}
+
+void errand::plan::add(step s, role r, std::size_t key)
+{
+    steps.push_back(std::move(s));
+    roles.push_back(r);
+    keys.push_back(key);
+}
+
+// On condition that this connection counts.
+std::shared_ptr<pending> errand::begin(std::vector<step> steps) const
+{
+    steps.insert(steps.begin(), step{.what = step::kind::check, .path = s_.session, .version = s_.version});
+    return s_.server->commit(steps);
+}
+
+asio::awaitable<errand::verdict> errand::verdict_of(std::shared_ptr<pending> p) const
+{
+    auto const a = co_await answer_of(std::move(p));
+    if (a.code == ZOK || a.code > ZAPIERROR)
+        co_return verdict{a.code};
+    auto const failed = std::find_if(a.codes.begin(), a.codes.end(), [](int code) { return code != ZOK && code != ZRUNTIMEINCONSISTENCY; });
+    if (failed == a.codes.end() || *failed == ZSESSIONEXPIRED || *failed == ZSESSIONMOVED)
+        co_return verdict{a.code};
+    if (failed == a.codes.begin()) {
+        s_.server->close(ZSESSIONMOVED);  // somebody has deleted the session's node
+        co_return verdict{ZSESSIONMOVED};
+    }
+    co_return verdict{*failed, static_cast<std::size_t>(failed - a.codes.begin()) - 1, true};
+}
+
+void errand::add_no_lock(plan& p, std::size_t key) const
+{
+    p.add({step::kind::remove, s_.layout.holder(c_.keys[key], c_.value)}, plan::role::lock, key);
+    p.add({step::kind::remove, s_.layout.lock(c_.keys[key])}, plan::role::lock, key);
+}
+
+void errand::end_turn(std::string const& key)
+{
+    if (s_.known->turns.erase(key) > 0)
+        s_.server->remove(s_.layout.turn(key));
+}
+
+// Tokens
+
+// Counters stay. One that is as high already stays as it is.
+void errand::add_counter(plan& p, std::size_t key, std::uint64_t to) const
+{
+    auto const known = s_.known->counters.find(c_.keys[key]);
+    auto const now = known == s_.known->counters.end() ? knowledge::counter() : known->second;
+    auto const path = s_.layout.counter(c_.keys[key]);
+    if (now.version < 0)
+        p.add({step::kind::create, path, std::to_string(to), -1, false}, plan::role::counter, key);
+    else if (now.value < to)
+        p.add({step::kind::set, path, std::to_string(to), now.version}, plan::role::counter, key);
+}
+
+// They have been set to this. @return how many
+std::size_t errand::note_counters(plan const& p, std::uint64_t to) const
+{
+    auto& known = s_.known->counters;
+    if (known.size() > counters_max)
+        known.clear();
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+        if (p.roles[i] != plan::role::counter)
+            continue;
+        known[c_.keys[p.keys[i]]] = {to, p.steps[i].version + 1};
+        ++n;
+    }
+    return n;
+}
+
+asio::awaitable<bool> errand::look_at_counters()
+{
+    std::vector<std::shared_ptr<pending>> all;
+    for (auto const& key : c_.keys)
+        all.push_back(s_.server->get(s_.layout.counter(key), false));
+    bool is_known = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const a = co_await answer_of(all[i]);
+        is_known = is_known && (a.code == ZOK || a.code == ZNONODE);
+        s_.known->counters[c_.keys[i]] = a.code == ZOK ? knowledge::counter{to_counter(a.data), a.version} : knowledge::counter();
+    }
+    co_return is_known;
+}
+
+asio::awaitable<node_reply> errand::raise()
+{
+    for (int i = 0; i < tries_max; ++i) {
+        auto to = c_.fence;
+        for (auto const& key : c_.keys)
+            to = std::max(to, s_.known->counters[key].value);
+        ++to;
+        plan p;
+        for (std::size_t k = 0; k < c_.keys.size(); ++k)
+            add_counter(p, k, to);
+        auto const v = co_await verdict_of(begin(p.steps));
+        if (v.code == ZOK) {
+            note_counters(p, to);
+            node_reply r{.vote = vote::granted};
+            r.fence = to;
+            co_return r;
+        }
+        if (!v.is_told || (v.code != ZNODEEXISTS && v.code != ZBADVERSION && v.code != ZNONODE))
+            co_return refusal(v.code);
+        if (!co_await look_at_counters())
+            co_return refusal(ZCONNECTIONLOSS);
+    }
+    co_return too_busy();
+}
+
+// The others
+
+// A transaction in any case: an answer to it has been through the leader. And the lock itself is looked at, in case somebody deleted that alone.
+asio::awaitable<node_reply> errand::extend()
+{
+    plan p;
+    for (std::size_t i = 0; i < c_.keys.size(); ++i) {
+        auto const& key = c_.keys[i];
+        p.add({step::kind::check, s_.layout.holder(key, c_.value)}, plan::role::lock, i);
+        if (s_.ours->ttl({leased::kind::lock, key, std::string(c_.value)}) < c_.ttl)
+            p.add({step::kind::set, s_.layout.lock(key), to_text(content{std::string(c_.value), c_.ttl})}, plan::role::lock, i);
+    }
+    auto const committed = begin(p.steps);
+    std::vector<std::shared_ptr<pending>> locks;
+    for (auto const& key : c_.keys) {
+        s_.known->interests[s_.layout.lock(key)] = key;
+        locks.push_back(s_.server->get(s_.layout.lock(key), true));
+    }
+    auto const v = co_await verdict_of(committed);
+    if (v.is_told && v.code == ZNONODE)
+        co_return node_reply{.vote = vote::denied};
+    if (v.code != ZOK)
+        co_return refusal(v.code);
+    node_reply r{.vote = vote::granted};
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        auto const a = co_await answer_of(locks[i]);
+        if (a.code != ZOK && a.code != ZNONODE)
+            co_return refusal(a.code);
+        if (a.code == ZNONODE || to_content(a.data).value != c_.value)
+            r.vote = vote::denied;
+    }
+    co_return r;
+}
+
+asio::awaitable<node_reply> errand::release()
+{
+    std::vector<std::shared_ptr<pending>> all;
+    std::vector<bool> watched;
+    for (std::size_t i = 0; i < c_.keys.size(); ++i) {
+        plan p;
+        add_no_lock(p, i);
+        watched.push_back(s_.known->interests.erase(s_.layout.lock(c_.keys[i])) > 0);  // that we delete it is no news
+        all.push_back(begin(std::move(p.steps)));
+    }
+    node_reply r{.vote = vote::granted};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const v = co_await verdict_of(all[i]);
+        if (v.code != ZOK && watched[i])
+            changed_.push_back(c_.keys[i]);  // it is another's lock, and may have ended meanwhile: who waits for it looks again
+        if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
+            co_return refusal(v.code);
+        if (v.code == ZOK && c_.handed_on == handovers::end)
+            end_turn(c_.keys[i]);
+        if (v.code == ZNONODE && v.step > 0)  // somebody has deleted the lock alone
+            s_.server->remove(s_.layout.holder(c_.keys[i], c_.value));
+        r.ours += v.code == ZOK ? 1 : 0;
+    }
+    r.vote = r.ours == c_.keys.size() ? vote::granted : vote::denied;
+    r.ours = c_.has_several_keys() ? r.ours : 0;
+    co_return r;
+}
+
+asio::awaitable<node_reply> errand::inspect()
+{
+    auto const path = s_.layout.lock(c_.key());
+    s_.server->sync(path);
+    auto const a = co_await answer_of(s_.server->get(path, false));
+    if (a.code == ZNONODE)
+        co_return node_reply{.vote = vote::denied};
+    if (a.code != ZOK)
+        co_return refusal(a.code);
+    auto what = to_content(a.data);
+    node_reply r{.vote = vote::granted};
+    r.text = std::move(what.value);
+    r.remaining = what.ttl.value_or(s_.lasting);
+    co_return r;
+}
+
+node_reply errand::withdraw()
+{
+    for (auto const& key : c_.keys)
+        s_.server->remove(s_.layout.wish(key, c_.contender));
+    return {.vote = vote::granted};
+}
+
+}  // namespace redlock::zk

@@ -1,0 +1,200 @@
+// redlock acl: what it prints is enough, and no more than that.
+
+#include "cli/doctor_report.hpp"
+#include "cli/permissions.hpp"
+#include "cli/real_tool.hpp"
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(acl)
+
+namespace {
+
+using words = std::vector<std::string>;
+
+std::string line_for(words options)
+{
+    options.insert(options.begin(), "acl");
+    auto const said = real_tool().run(options);
+    BOOST_TEST(said.status == 0, said.err);
+    return said.out.substr(0, said.out.find('\n'));
+}
+
+// The line as a server takes it.
+words command_of(std::string const& line)
+{
+    std::istringstream in(line);
+    words all{std::istream_iterator<std::string>(in), {}};
+    std::ranges::replace(all, std::string(">PASSWORD"), std::string(">pw"));
+    return all;
+}
+
+// A user whom a server allows what the line says, but for @p left_out. @return its address
+std::string make_user(local_server const& s, std::string const& line, std::string const& name = "redlock", std::string const& left_out = {})
+{
+    auto command = command_of(line);
+    command[2] = name;
+    std::erase(command, left_out);
+    BOOST_TEST_REQUIRE(s.ask(command) == "OK", line);
+    return "redis://" + name + ":pw@127.0.0.1:" + std::to_string(s.port());
+}
+
+std::vector<words> uses()
+{
+    std::vector<words> all{{}, {"--waiting"}, {"--shared"}, {"--shared", "--waiting"}, {"--sets"}};
+    if (servers_fence())
+        all.insert(all.end(), {{"--fencing"}, {"--fencing", "--waiting", "--shared", "--sets"}});
+    return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_line_is_enough_for_what_it_was_asked_for)
+{
+    local_server s;
+    for (auto const& options : uses()) {
+        auto const as_user = make_user(s, line_for(options));
+        auto const seen = look({as_user}, options).all_of("permissions");
+        BOOST_TEST_REQUIRE(seen.size() == 1u);
+        BOOST_TEST(seen[0].level == "OK", seen[0].why);
+        BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client
+        s.ask({"FLUSHALL"});
+    }
+}
+
+// The library itself, by what a server that refuses anything writes into its log.
+BOOST_AUTO_TEST_CASE(with_all_of_it_the_library_asks_for_nothing_else, *only_with_fencing())
+{
+    local_server s;
+    auto const as_user = make_user(s, line_for({"--fencing", "--waiting", "--shared", "--sets"}));
+    s.ask({"ACL", "LOG", "RESET"});
+    real_servers r(0);
+    lock_manager locks(r.context, {.nodes = {as_user}, .node_timeout = patience, .fencing = true});
+
+    for (auto const how : {mode::exclusive, mode::shared, mode::upgradeable}) {
+        auto held = r.acquire(locks, "stock", {.mode = how});
+        BOOST_TEST_REQUIRE(!held.ec, held.report.message);
+        BOOST_TEST(held.held.fencing_token() > 0u);
+        BOOST_TEST(!r.extend(held.held, 20s));
+        BOOST_TEST(!r.release(held.held));
+    }
+    BOOST_TEST(locks.stats().nodes.front().tells);  // it is told when a lock goes
+    r.shutdown(locks);
+    auto const log = s.ask({"ACL", "LOG"});
+    // But for what only new servers know, and the line must not name for the others.
+    auto const refused = std::regex_replace(log, std::regex("object\n(delifeq|delex)"), "");
+    BOOST_TEST(refused.find("object\n") == std::string::npos, log);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_in_the_line_can_be_left_out)
+{
+    local_server s;
+    words options{"--waiting", "--shared", "--sets"};
+    if (servers_fence())
+        options.push_back("--fencing");
+    auto const line = line_for(options);
+    std::vector<std::pair<std::string, testbed::process>> doctors;
+    for (auto const& word : command_of(line)) {
+        // A server lets all users say HELLO, and before Redis 7 does not know COMMAND LIST.
+        if (!word.starts_with('+') || word == "+hello" || (word == "+command|list" && !servers_tell_type()))
+            continue;
+        auto const name = "user" + std::to_string(doctors.size());
+        words arguments{"-u", make_user(s, line, name, word), "doctor", "-o", "json", "--skip", "clock", "--probe", name};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        doctors.emplace_back(word, real_tool().start(arguments));
+    }
+    BOOST_TEST(doctors.size() > 20u);
+    for (auto& [word, doctor] : doctors) {
+        auto const said = doctor.read();
+        auto const rule = word.find('|') == word.npos ? word : '\'' + word + '\'';
+        BOOST_TEST(said.find("may not run " + word.substr(1) + ", without which ") != said.npos, word << ": " << said);
+        BOOST_TEST(said.find(" " + rule + "\"") != said.npos, word << ": " << said);
+        auto const status = doctor.wait().code();
+        BOOST_TEST((status == 1 || status == 2));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_line_that_the_doctor_gives_mends_it)
+{
+    local_server s;
+    auto const as_user = make_user(s, line_for({}), "redlock", "+pexpire");
+    auto const before = look({as_user}).of("permissions");
+    BOOST_TEST(before.level == "CRIT");
+    run_line(before.mend);
+    BOOST_TEST(look({as_user}).of("permissions").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(another_prefix_than_that_of_the_user)
+{
+    local_server s;
+    auto const as_user = make_user(s, line_for({}));
+    auto const seen = look({as_user}, {"--prefix", "jobs:"}).of("permissions");
+    BOOST_TEST(seen.level == "CRIT");
+    run_line(seen.mend);
+    BOOST_TEST(look({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(the_doctor_can_read_all_that_it_wants_with_the_line_for_it)
+{
+    local_server s({"--appendonly", "yes", "--appendfsync", "always"});
+    s.ask({"ZADD", "lock:stock:=fence:{lock:stock}", "7", "token"});
+    auto const with = look({make_user(s, line_for({"--doctor"}))}, {"--skip", "version,slow-log"});
+    for (auto const& f : with.findings)
+        BOOST_TEST(f.level != "UNKNOWN", f.what << ": " << f.why);
+    auto const without = look({make_user(s, line_for({}))});
+    BOOST_TEST(without.of("keys").level == "UNKNOWN");
+}
+
+BOOST_AUTO_TEST_CASE(a_database_of_its_own_needs_select)
+{
+    local_server s;
+    auto const address = "redis://127.0.0.1:" + std::to_string(s.port()) + "/3";
+    BOOST_TEST(line_for({}).find("+select") == std::string::npos);
+    BOOST_TEST(line_for({"-u", address}) == line_for({"--select"}));
+    BOOST_TEST(look({make_user(s, line_for({"-u", address})) + "/3"}).of("permissions").level == "OK");
+    auto const without = look({make_user(s, line_for({})) + "/3"});
+    BOOST_TEST(without.of("login").level == "CRIT");
+    BOOST_TEST(without.of("login").mend.find("+select") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(names_and_prefixes_are_put_into_the_words_of_an_access_list)
+{
+    BOOST_TEST(line_for({"--user", "app"}).starts_with("ACL SETUSER app reset on >PASSWORD ~lock:* -@all +"));
+    BOOST_TEST(line_for({"--prefix", "a[1]*"}).find(" ~a\\[1\\]\\** -@all ") != std::string::npos);
+    BOOST_TEST(line_for({"--prefix", "it's mine:"}).find(" '~it\\'s mine:*' -@all ") != std::string::npos);
+
+    local_server s;
+    auto const as_user = make_user(s, line_for({"--prefix", "a[1]*"}));
+    BOOST_TEST(look({as_user}, {"--prefix", "a[1]*"}).of("permissions").level == "OK");
+    BOOST_TEST(look({as_user}, {"--prefix", "a1"}).of("permissions").level == "CRIT");
+
+    auto const json = real_tool().run({"acl", "-o", "json"}).documents();
+    BOOST_TEST_REQUIRE(json.size() == 1u);
+    BOOST_TEST(json[0].at("schema").as_int64() == 1);
+    BOOST_TEST(json[0].at("line").as_string() == line_for({}));
+}
+
+BOOST_AUTO_TEST_CASE(the_page_on_access_control_names_each_of_them)
+{
+    std::ifstream page(REDLOCK_SOURCE "/docs/guarantees.md");
+    std::string const text{std::istreambuf_iterator<char>(page), {}};
+    BOOST_TEST_REQUIRE(!text.empty());
+    for (auto const& p : cli::permissions()) {
+        auto name = std::string(p.name);
+        if (auto const bar = name.find('|'); bar != name.npos)
+            name.insert(bar, "\\");  // in a table
+        BOOST_TEST(text.find('`' + name + '`') != text.npos, p.name);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

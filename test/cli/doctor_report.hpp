@@ -1,0 +1,79 @@
+#pragma once
+
+#include "cli/real_tool.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+/// What `redlock doctor` has found.
+struct doctor_report : tool_run {
+    struct finding {
+        std::string level, node, what, why, mend;
+    };
+
+    std::vector<finding> findings{};
+
+    std::vector<finding> all_of(std::string const& what, std::string const& node = {}) const
+    {
+        std::vector<finding> some;
+        for (auto const& f : findings) {
+            if (f.what == what && (node.empty() || f.node == node))
+                some.push_back(f);
+        }
+        return some;
+    }
+
+    /// The first one; it must be there.
+    finding of(std::string const& what, std::string const& node = {}) const
+    {
+        auto const some = all_of(what, node);
+        BOOST_TEST_REQUIRE(!some.empty(), what << " of " << node << " in: " << out << err);
+        return some.front();
+    }
+
+    std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
+};
+
+/// The report that a run of the doctor with `-o jsonl` has printed.
+inline doctor_report report_of(tool_run run)
+{
+    doctor_report r;
+    static_cast<tool_run&>(r) = std::move(run);
+    for (auto const& d : r.documents()) {
+        auto const text = [&](char const* name) { return std::string(d.at(name).as_string()); };
+        if (d.contains("level"))
+            r.findings.push_back({text("level"), text("node"), text("what"), text("why"), text("mend")});
+    }
+    return r;
+}
+
+/// The doctor compares clocks for a second.
+enum class clocks { left_out, compared };
+
+/// Runs `redlock doctor` on @p urls.
+inline doctor_report look(std::vector<std::string> const& urls, std::vector<std::string> const& options = {}, clocks compare = clocks::left_out)
+{
+    std::vector<std::string> arguments;
+    for (auto const& url : urls)
+        arguments.insert(arguments.end(), {"-u", url});
+    arguments.insert(arguments.end(), {"doctor", "-o", "jsonl"});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    if (compare == clocks::left_out)
+        arguments.insert(arguments.end(), {"--skip", "clock"});
+    return report_of(real_tool().run(std::move(arguments)));
+}
+
+/// Runs a line that mends something, as an operator would.
+inline void run_line(std::string const& line)
+{
+    BOOST_TEST_REQUIRE(!line.empty());
+    BOOST_TEST_REQUIRE(std::system(("(" + line + "\n) >/dev/null").c_str()) == 0, line);
+}
+
+}  // namespace redlock::test

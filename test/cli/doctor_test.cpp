@@ -1,0 +1,540 @@
+// redlock doctor on real servers, of which each has one defect.
+
+#include "cli/doctor_report.hpp"
+#include "cli/real_tool.hpp"
+#include "fault/stepped_clock.hpp"
+#include "support/certificates.hpp"
+#include "support/real_servers.hpp"
+#include "testbed/plain_client.hpp"
+#include "testbed/postgres_server.hpp"
+#include "testbed/proxy.hpp"
+#include "testbed/sentinel_set.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+using namespace redlock::test;
+using redlock::testbed::plain_client;
+
+BOOST_AUTO_TEST_SUITE(doctor)
+
+namespace {
+
+std::vector<std::string> const durable_log{"--appendonly", "yes", "--appendfsync", "always"};
+// These checks depend on the machine that runs the tests.
+std::string const of_this_machine = "same-host,round-trip,clock,slow-log";
+
+std::string table_of(std::vector<std::string> urls, std::vector<std::string> options = {})
+{
+    std::vector<std::string> arguments{"doctor", "--skip", of_this_machine};
+    for (auto const& url : urls)
+        arguments.insert(arguments.end(), {"-u", url});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return real_tool().run(arguments).out;
+}
+
+std::size_t count_of(std::string const& text, std::string const& part)
+{
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + part.size()))
+        ++count;
+    return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(doctor_of_three_durable_servers_of_any_release_is_ok)
+{
+    real_servers r(3, durable_log);
+
+    auto const seen = look({r[0].url(), r[1].url(), r[2].url()}, {"--fencing", "--waiting", "--shared", "--sets", "--skip", of_this_machine});
+
+    BOOST_TEST(seen.status == 0, seen.out);
+    BOOST_TEST(seen.summary().starts_with("OK: 3 nodes, "), seen.out);
+    BOOST_TEST(seen.of("permissions").why == "a lock was acquired, extended, waited for, fenced, released, shared, held with another one");
+    for (auto const& s : r.servers)
+        BOOST_TEST(s->ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client; no counter
+}
+
+BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
+{
+    real_servers r(3, durable_log);
+    std::vector<std::string> const strict{"--restart-guard", "strict", "--skip", of_this_machine};
+    std::vector<std::string> const urls{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const first = look(urls, strict);
+    BOOST_TEST(first.of("restart-guard").level == "CRIT");
+    auto const why = first.of("restart-guard").why;
+    BOOST_TEST(why.starts_with("3 of 3 nodes do not vote yet: "
+                               "no client has locked there with the prefix lock: before"), why);
+    BOOST_TEST(first.of("votes").level == "CRIT");
+    BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
+    BOOST_TEST(first.status == 2);
+
+    auto const tool = real_tool().run({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict",
+                                       "run", "-n", "k", "true"});
+    BOOST_TEST(tool.status == 69, tool.err);
+    BOOST_TEST(count_of(look(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
+    BOOST_TEST(look(urls, {"--restart-guard", "off"}).of("votes").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_says_that_it_does_not_vote)
+{
+    bool const is_known = count_of(real_tool().run({"version", "-v"}).out, "postgresql://") > 0;
+    if (!is_known || redlock::testbed::postgres_programs().empty())
+        return;
+    redlock::testbed::postgres_server const s({"fsync=off"});
+    auto const strict = look({s.url()}, {"--restart-guard", "strict"});
+    BOOST_TEST(strict.of("restart-guard").level == "CRIT", strict.out);
+    BOOST_TEST(strict.of("votes").level == "CRIT", strict.out);
+    BOOST_TEST(look({s.url()}).of("votes").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_down_or_stands_still)
+{
+    real_servers r(3);
+    r[0].kill();
+    auto const down = look({r[0].url(), r[1].url(), r[2].url()});
+    BOOST_TEST(down.of("reachable", r[0].url()).level == "CRIT");
+    BOOST_TEST(down.of("votes").level == "WARN");
+    BOOST_TEST(down.status == 2);
+
+    r[1].pause();
+    auto const still = look({r[0].url(), r[1].url(), r[2].url()}, {"--connect-timeout", "200ms"});
+    BOOST_TEST(still.of("reachable", r[1].url()).level == "CRIT");
+    BOOST_TEST(still.of("reachable", r[2].url()).level == "OK");
+    BOOST_TEST(still.of("votes").level == "CRIT");
+    r[1].resume();
+}
+
+BOOST_AUTO_TEST_CASE(a_password_that_is_missing_or_wrong_is_told_and_never_shown)
+{
+    local_server guarded({"--requirepass", "correct-horse"});
+    auto const port = std::to_string(guarded.port());
+
+    auto const without = look({guarded.url()});
+    BOOST_TEST(without.status == 2);
+    BOOST_TEST(without.of("login").why.find("NOAUTH") != std::string::npos, without.of("login").why);
+
+    auto const wrong = look({"redis://:battery-staple@127.0.0.1:" + port});
+    BOOST_TEST(wrong.of("login").level == "CRIT");
+    BOOST_TEST(wrong.of("login").why.find("WRONGPASS") != std::string::npos, wrong.of("login").why);
+    BOOST_TEST((wrong.out + wrong.err).find("battery") == std::string::npos);
+
+    auto const right = look({"redis://:correct-horse@127.0.0.1:" + port});
+    BOOST_TEST(right.of("login").level == "OK");
+    BOOST_TEST(right.of("permissions").level == "OK", right.of("permissions").why);
+    BOOST_TEST((right.out + right.err).find("horse") == std::string::npos);
+}
+
+// A short one may be a part of any word that a server says.
+BOOST_AUTO_TEST_CASE(a_password_does_not_change_what_is_read)
+{
+    local_server guarded({"--requirepass", "e", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
+    auto const seen = look({"redis://:e@127.0.0.1:" + std::to_string(guarded.port())});
+    BOOST_TEST(seen.of("eviction").level == "CRIT");
+    BOOST_TEST(seen.of("role").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_evicts_or_has_evicted)
+{
+    local_server evicting({"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"});
+    auto const seen = look({evicting.url()});
+    BOOST_TEST(seen.of("eviction").level == "CRIT");
+    BOOST_TEST(seen.of("permissions").level == "OK");  // which is another question
+    BOOST_TEST(seen.of("votes").level == "CRIT");      // as every client refuses it
+
+    for (int i = 0; evicting.ask({"INFO", "stats"}).find("evicted_keys:0\r") != std::string::npos; ++i)
+        evicting.ask({"SET", "filler" + std::to_string(i), std::string(100'000, 'x')});
+    run_line(seen.of("eviction").mend);
+    auto const after = look({evicting.url()});
+    BOOST_TEST(after.of("eviction").level == "WARN");
+    BOOST_TEST(after.of("eviction").why.find("has evicted") != std::string::npos);
+
+    evicting.ask({"FLUSHALL"});
+    run_line(after.of("eviction").mend);
+    BOOST_TEST(look({evicting.url()}).of("eviction").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_and_the_master_that_has_one)
+{
+    real_servers r(2);
+    r[1].ask({"REPLICAOF", "127.0.0.1", std::to_string(r[0].port())});
+    while (r[0].ask({"INFO", "replication"}).find("connected_slaves:1") == std::string::npos)
+        std::this_thread::sleep_for(10ms);
+
+    auto const seen = look({r[0].url(), r[1].url()});
+    BOOST_TEST(seen.of("role", r[1].url()).level == "CRIT");
+    BOOST_TEST(seen.of("permissions", r[1].url()).level == "CRIT");
+    BOOST_TEST(seen.of("role", r[0].url()).level == "OK");
+    BOOST_TEST(seen.of("replicas", r[0].url()).level == "WARN");
+    BOOST_TEST(seen.of("sentinel", r[0].url()).level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_sentinels_watch_and_the_sentinel_itself)
+{
+    redlock::testbed::sentinel_set set;
+    auto const seen = look({set.server(0).url(), set.sentinel(0).url()});
+    BOOST_TEST(seen.of("sentinel", set.server(0).url()).level == "CRIT");
+    BOOST_TEST(seen.of("role", set.sentinel(0).url()).why.find("this is a Sentinel") == 0u);
+
+    // Named as it should be, it is no server any more.
+    auto const named = look({set.url()}, {"--max-ttl", "5s"});
+    BOOST_TEST(named.of("reachable").level == "OK", named.out);
+    BOOST_TEST(named.of("settings").level == "UNKNOWN");
+}
+
+BOOST_AUTO_TEST_CASE(a_member_of_a_cluster)
+{
+    local_server member({"--cluster-enabled", "yes"});
+    BOOST_TEST(look({member.url()}).of("role").why.find("member of a cluster") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(one_server_under_two_addresses)
+{
+    local_server s;
+    auto const seen = look({s.url(), "redis://localhost:" + std::to_string(s.port())});
+    BOOST_TEST(seen.of("same-server").level == "CRIT");
+    BOOST_TEST(seen.of("same-host").level == "WARN");
+    BOOST_TEST(seen.of("nodes").level == "WARN");
+}
+
+BOOST_AUTO_TEST_CASE(logs_that_are_not_there_or_not_written_through)
+{
+    auto const level_with = [](std::vector<std::string> options) {
+        local_server s(std::move(options));
+        auto const f = look({s.url()}).of("durability");
+        return f.level + ": " + f.why;
+    };
+    BOOST_TEST(level_with(durable_log).starts_with("OK: "));
+    BOOST_TEST(level_with({}).starts_with("WARN: appendonly is no"));
+    BOOST_TEST(level_with({"--appendonly", "yes"}).starts_with("WARN: appendfsync is everysec"));
+    BOOST_TEST(level_with({"--appendonly", "yes", "--appendfsync", "always", "--no-appendfsync-on-rewrite", "yes"}).starts_with("WARN: no-appendfsync-on-rewrite is yes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_is_switched_on_by_the_line_that_is_given)
+{
+    local_server s;
+    run_line(look({s.url()}).of("durability").mend);
+    while (s.ask({"INFO", "persistence"}).find("aof_rewrite_in_progress:0") == std::string::npos)
+        std::this_thread::sleep_for(10ms);
+    BOOST_TEST(look({s.url()}).of("durability").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(keys_without_an_end_or_of_a_foreign_type)
+{
+    local_server s;
+    s.ask({"SET", "other", "no end, and no lock"});
+    s.ask({"SET", "lock:held", "somebody", "PX", "100000"});
+    s.ask({"SET", "lock:for ever", "somebody"});
+    s.ask({"RPUSH", "lock:list", "a"});
+    s.ask({"ZADD", "lock:held:=fence:{lock:held}", "7", "token"});
+    s.ask({"HSET", "lock:held:=wanted:{lock:held}", "us", "1"});
+    s.ask({"PEXPIRE", "lock:held:=wanted:{lock:held}", "100000"});
+
+    auto const seen = look({s.url()});
+    auto const keys = seen.all_of("keys");
+    BOOST_TEST_REQUIRE(keys.size() == 2u);
+    BOOST_TEST(
+        keys[0].why ==
+        "1 key without an expiry, which nobody releases: lock:for ever; 6 keys looked at, 5 with the prefix lock:");
+    BOOST_TEST(keys[1].why.find("lock:list (list)") != std::string::npos);
+    BOOST_TEST(seen.of("counters").why.find("1 counter of fencing") == 0u);
+
+    for (auto const& k : keys)
+        run_line(k.mend);
+    BOOST_TEST(look({s.url()}).of("keys").level == "OK");
+    BOOST_TEST(s.ask({"LLEN", "no-lock:list"}) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_any_bytes_do_nothing_to_the_terminal_and_can_be_mended)
+{
+    local_server s;
+    using namespace std::string_literals;
+    auto const evil = "\x1b]0;x\x07'%s\\\n\xff\0\"$(false)"s;
+    s.ask({"SET", "lock:" + evil, "somebody"});
+    s.ask({"RPUSH", "lock:list" + evil, "a"});
+
+    auto const table = real_tool().run({"-u", s.url(), "doctor", "--skip", "clock"});
+    BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }), table.out);
+
+    auto const seen = look({s.url()});
+    for (auto const& k : seen.all_of("keys"))
+        run_line(k.mend);
+    BOOST_TEST(look({s.url()}).of("keys").level == "OK");
+    BOOST_TEST(s.ask({"LLEN", "no-lock:list" + evil}) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(the_locks_and_counters_of_others_are_left_as_they_are)
+{
+    local_server s;
+    s.ask({"SET", "lock:jobs:trial", "somebody", "PX", "3600000"});
+    s.ask({"ZADD", "lock:jobs:=fence:{lock:jobs}", "500", "token"});
+
+    auto const seen = look({s.url()}, {"--probe", "jobs", "--fencing"});
+
+    BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
+    BOOST_TEST(s.ask({"GET", "lock:jobs:trial"}) == "somebody");
+    BOOST_TEST(s.ask({"EXISTS", "lock:jobs:=fence:{lock:jobs}"}) == "1", "its tokens would begin anew");
+
+    s.ask({"FLUSHALL"});
+    look({s.url()}, {"--probe", "=doctor of the night", "--fencing"});
+    BOOST_TEST(s.ask({"KEYS", "*=fence*"}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(no_more_keys_are_looked_at_than_was_said)
+{
+    local_server s;
+    for (int thousand = 0; thousand < 5; ++thousand)
+        s.ask({"EVAL", "for i = 1, 1000 do redis.call('SET', 'other' .. ARGV[1] * 1000 + i, '1') end", "0", std::to_string(thousand)});
+    s.ask({"SET", "[lock]*:x", "somebody", "PX", "100000"});
+    BOOST_TEST(look({s.url()}, {"--keys", "1000"}).of("keys").why.find("1000 keys looked at, others are there (--keys)") != std::string::npos);
+    auto const all = look({s.url()}, {"--prefix", "[lock]*:"}).of("keys");  // which is no pattern
+    // The call before has left two keys.
+    BOOST_TEST(all.why.find("5003 keys looked at, 1 with the prefix [lock]*:") != std::string::npos, all.why);
+}
+
+BOOST_AUTO_TEST_CASE(connections_that_are_few_or_short)
+{
+    local_server s({"--maxclients", "10", "--timeout", "2"});
+    std::vector<std::unique_ptr<plain_client>> others;
+    for (int i = 0; i < 6; ++i)
+        others.push_back(std::make_unique<plain_client>(s.port()));
+    auto const seen = look({s.url()});
+    BOOST_TEST(seen.of("timeout").level == "WARN");
+    BOOST_TEST(seen.of("clients").level != "UNKNOWN");
+    run_line(seen.of("timeout").mend);
+    others.clear();
+    BOOST_TEST(look({s.url()}).of("timeout").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(clients_that_are_nearly_too_many)
+{
+    local_server s({"--maxclients", "20"});
+    std::vector<std::unique_ptr<plain_client>> others;
+    for (int i = 0; i < 16; ++i)
+        others.push_back(std::make_unique<plain_client>(s.port()));
+    auto const seen = look({s.url()});
+    BOOST_TEST(seen.of("clients").level == "WARN", seen.of("clients").why);
+    run_line(seen.of("clients").mend);
+    BOOST_TEST(look({s.url()}).of("clients").level == "OK");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_took_long)
+{
+    local_server s;
+    s.ask({"EVAL", "local t = redis.call('TIME') repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1000000 + n[2] - t[2] > 60000", "0"});
+    auto const seen = look({s.url()}).of("slow-log");
+    BOOST_TEST(seen.level == "WARN");
+    BOOST_TEST(seen.why.find("the slowest, EVAL, ") != std::string::npos, seen.why);
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_take_longer_than_node_timeout)
+{
+    local_server s;
+    redlock::testbed::proxy far({{.port = s.port(), .rtt = 30ms}});
+    far.start();
+    auto const seen = look({far.url(0)}, {"--node-timeout", "20ms"});
+    BOOST_TEST(seen.of("round-trip").level == "CRIT");
+    BOOST_TEST(seen.of("permissions").level == "OK", seen.of("permissions").why);
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_is_wrong_and_one_that_runs_fast)
+{
+    stepped_clock clock(REDLOCK_CLOCK_SHIM);
+    redlock::testbed::local_server s({}, redlock::testbed::server_program(), clock.environment());
+    clock.set(1h);
+    auto const ahead = [&] { return look({s.url()}, {}, clocks::compared).of("clock"); };
+    // Of what takes long on a busy machine nothing can be said.
+    BOOST_TEST(comes_true([&] { return ahead().why == "its clock is 60 min ahead of ours: locks do not depend on that, but on the jump when it is set right"; }), ahead().why);
+
+    auto const begun = std::chrono::steady_clock::now();
+    std::jthread const gains([&](std::stop_token done) {
+        for (; !done.stop_requested(); std::this_thread::sleep_for(1ms))
+            clock.set(std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun) / 2);
+    });
+    BOOST_TEST(comes_true([&] {
+        auto const found = ahead();
+        return found.level == "CRIT" && found.why.starts_with("against ours its clock gains ") && found.why.ends_with(": two may hold a lock");
+    }), ahead().why);
+}
+
+BOOST_AUTO_TEST_CASE(certificates_that_end_have_ended_or_are_not_trusted)
+{
+    certificates c;
+    c.sign_for("old", "20010101000000Z", "20020101000000Z");
+    auto const look_at = [&](std::string const& identity, std::vector<std::string> more = {}) {
+        tls_server s(c, identity);
+        more.insert(more.end(), {"--connect-timeout", "5s"});
+        return look({s.url()}, more);
+    };
+    std::vector<std::string> const trusted{"--ca-file", c.file("ca.pem")};
+
+    auto const old = look_at("old", trusted);
+    BOOST_TEST(old.of("reachable").level == "CRIT");
+    BOOST_TEST(old.of("certificate").why == "its certificate has ended on 2002-01-01, so no client connects");
+
+    auto const soon = look_at("server", trusted);  // for two days
+    BOOST_TEST(soon.of("reachable").level == "OK");
+    BOOST_TEST(soon.of("certificate").level == "CRIT");
+    BOOST_TEST(soon.of("certificate").why.find("ends in 1 day,") != std::string::npos, soon.of("certificate").why);
+
+    BOOST_TEST(soon.of("clients").level == "OK", soon.of("clients").why);  // the look at the certificate is no client that was refused
+
+    auto const unknown = look_at("server");
+    BOOST_TEST(unknown.of("reachable").level == "CRIT");
+    BOOST_TEST(unknown.of("certificate").why.find("not trusted") != std::string::npos, unknown.of("certificate").why);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_user_may_not_read_is_unknown_with_the_line_that_allows_it)
+{
+    local_server s;
+    s.ask({"ACL", "SETUSER", "app", "reset", "on", ">pw", "~lock:*", "+@all", "-info", "-time", "-scan", "-slowlog", "-pubsub|numsub", "-config"});
+    auto const as_app = "redis://app:pw@127.0.0.1:" + std::to_string(s.port());
+    auto const seen = look({as_app}, {}, clocks::compared);
+    for (auto const what : {"version", "eviction", "durability", "clients", "clock", "keys", "counters", "slow-log", "sentinel", "timeout"})
+        BOOST_TEST(seen.of(what).level == "UNKNOWN", what);
+    for (auto const& f : seen.findings) {
+        if (f.mend.find("ACL SETUSER app ") != std::string::npos)
+            run_line("REDISCLI_AUTH=pw; " + f.mend);  // the user may change its own rights
+    }
+    auto const then = look({as_app}, {}, clocks::compared);
+    for (auto const& f : then.findings)
+        BOOST_TEST((f.level != "UNKNOWN" || f.what == "clock"), f.what << ": " << f.why);  // which a busy machine may blur
+}
+
+BOOST_AUTO_TEST_CASE(two_doctors_at_once_do_not_disturb_each_other)
+{
+    local_server s;
+    auto const first = [&] { return real_tool().start({"-u", s.url(), "doctor", "-o", "json", "--skip", "clock"}); };
+    std::vector<redlock::testbed::process> doctors;
+    for (int i = 0; i < 3; ++i)
+        doctors.push_back(first());
+    for (auto& d : doctors) {
+        auto const said = d.read();
+        BOOST_TEST(said.find("waited for, released") != std::string::npos, said);
+        d.wait();
+    }
+    BOOST_TEST(s.ask({"DBSIZE"}) == "2");  // the life marker and the settings, as of every client
+}
+
+BOOST_AUTO_TEST_CASE(what_it_prints_is_a_table_or_json_with_a_summary_at_the_end)
+{
+    local_server s;
+    real_tool const tool;
+    auto const table = tool.run({"-u", s.url(), "doctor", "--skip", of_this_machine});
+    BOOST_TEST(table.out.starts_with("LEVEL "), table.out);
+    BOOST_TEST(table.out.find("\nWARN: 1 node, ") != std::string::npos, table.out);
+    BOOST_TEST(table.out.find(fmt::format("$ redis-cli -h 127.0.0.1 -p {} CONFIG SET appendfsync always", s.port())) != std::string::npos);
+    BOOST_TEST(table.err.empty(), table.err);
+    BOOST_TEST(table.out.find('\033') == std::string::npos);
+    BOOST_TEST(tool.run({"-u", s.url(), "doctor", "--color", "always", "--skip", "clock"}).out.find("\033[33mWARN\033[0m") != std::string::npos);
+
+    auto const quiet = tool.run({"-u", s.url(), "-q", "doctor", "--skip", "clock"});
+    BOOST_TEST(quiet.out.find("\nOK ") == std::string::npos, quiet.out);
+
+    auto const json = tool.run({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine}).documents();
+    BOOST_TEST_REQUIRE(json.size() == 1u);
+    BOOST_TEST(json[0].at("schema").as_int64() == 1);
+    BOOST_TEST(json[0].at("status").as_string() == "WARN");
+    BOOST_TEST(json[0].at("counts").at("CRIT").as_int64() == 0);
+
+    auto const lines = tool.run({"-u", s.url(), "doctor", "-o", "jsonl", "--skip", of_this_machine}).documents();
+    BOOST_TEST(lines.size() == json[0].at("checks").as_array().size() + 1);
+    for (auto const& line : lines)
+        BOOST_TEST(line.at("schema").as_int64() == 1);
+    BOOST_TEST(lines.back().contains("summary"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_table_has_findings_of_all_nodes_in_one_line)
+{
+    real_servers r(3);
+    auto const urls = std::vector{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const of_all = table_of(urls);
+    r[1].ask({"CONFIG", "SET", "appendonly", "yes"});
+    auto const of_two = table_of(urls);
+
+    BOOST_TEST(count_of(of_all, "appendonly is no") == 1u, of_all);
+    BOOST_TEST(of_all.find("\nWARN   all   durability ") != of_all.npos, of_all);
+    BOOST_TEST(count_of(of_all, "CONFIG SET appendonly yes") == 3u, of_all);
+    BOOST_TEST(of_two.find(fmt::format("\nWARN   {}, {}  durability ", urls[0], urls[2])) != of_two.npos, of_two);
+}
+
+BOOST_AUTO_TEST_CASE(doctor_table_begins_with_the_worst_and_counts_what_is_fine)
+{
+    real_servers r(3);
+    r[2].kill();
+    auto const urls = std::vector{r[0].url(), r[1].url(), r[2].url()};
+
+    auto const table = table_of(urls);
+    auto const all = table_of(urls, {"-v"});
+    auto const quiet = table_of(urls, {"-q"});
+
+    auto const critical = table.find("\nCRIT "), warning = table.find("\nWARN "), fine = table.find(" checks are fine");
+    BOOST_TEST((critical < warning && warning < fine && fine != table.npos), table);
+    BOOST_TEST(table.find("reachable   it answers") == table.npos, table);
+    BOOST_TEST(count_of(all, "it answers") == 1u, all);
+    BOOST_TEST(all.find("checks are fine") == all.npos, all);
+    BOOST_TEST(quiet.find("checks are fine") == quiet.npos, quiet);
+}
+
+BOOST_AUTO_TEST_CASE(doctor_strict_warns_of_releases_after_their_end_of_life)
+{
+    local_server s;
+
+    auto const usually = look({s.url()}).of("version");
+    auto const strictly = look({s.url()}, {"--strict"}).of("version");
+
+    bool const has_ended = usually.why.find("reached its end of life") != usually.why.npos;
+    BOOST_TEST(usually.level == "OK");
+    BOOST_TEST(strictly.level == (has_ended ? "WARN" : "OK"));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_skip_given_twice_leaves_out_both)
+{
+    auto const seen = look({"memory://a"}, {"--skip", "settings", "--skip", "nodes,votes"});
+
+    for (auto const* const what : {"settings", "nodes", "votes", "clock"})
+        BOOST_TEST(seen.all_of(what).empty(), what);
+    BOOST_TEST(seen.status == 0, seen.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_watch_looks_again_until_a_signal)
+{
+    local_server s;
+    auto watch = real_tool().start({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine, "--watch", "100ms"});
+    BOOST_TEST(watch.read('\n').find("appendonly is no") != std::string::npos);
+    s.ask({"CONFIG", "SET", "appendonly", "yes"});
+    while (watch.read('\n').find("appendfsync is everysec") == std::string::npos) {
+    }
+    watch.signal(SIGTERM);
+    auto const end = watch.wait();
+    BOOST_TEST(end.code() == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_server_is_tried_and_said_to_be_not_looked_at)
+{
+    auto const seen = look({"memory://a", "memory://b", "memory://c"}, {"--skip", "settings"});
+    BOOST_TEST(seen.status == 0, seen.out);
+    BOOST_TEST(look({"memory://a"}).of("settings").level == "UNKNOWN");
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_and_wrong_configuration)
+{
+    real_tool const tool;
+    BOOST_TEST(tool.run({"doctor"}).status == 78);
+    BOOST_TEST(tool.run({"-u", "redis://a:b:c", "doctor"}).status == 78);
+    auto const skip = tool.run({"-u", "memory://a", "doctor", "--skip", "durabilty"});
+    BOOST_TEST(skip.status == 64);
+    BOOST_TEST(skip.err.find("durability") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

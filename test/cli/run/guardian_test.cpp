@@ -1,0 +1,234 @@
+// The processes of "redlock run": what the guardian kills, and "redlock run" as the first process of a container.
+
+#include "cli/started_tool.hpp"
+#include "testbed/local_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace redlock::test;
+using redlock::testbed::local_server;
+using redlock::testbed::temporary_folder;
+
+BOOST_AUTO_TEST_SUITE(redlock_run_processes)
+
+namespace {
+
+std::vector<std::string> in_a_container(std::vector<std::string> words)
+{
+    words.insert(words.begin(), {"unshare", "--pid", "--fork", "--mount-proc", "--kill-child=KILL"});
+    return words;
+}
+
+auto only_with_namespaces()
+{
+    return boost::unit_test::precondition([](boost::unit_test::test_unit_id) {
+        temporary_folder folder;
+        redlock::testbed::process tries(in_a_container({"true"}), {.output = folder.path + "/out"});
+        boost::test_tools::assertion_result can(tries.wait().code() == 0);
+        can.message() << "skipped: unshare(1) cannot make a process namespace here: " << text_of(folder.path + "/out");
+        return can;
+    });
+}
+
+struct one_node {
+    std::vector<std::string> environment() const
+    {
+        return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms",
+                "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
+    }
+
+    started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
+    {
+        arguments.insert(arguments.begin(), "run");
+        return started_tool(std::move(arguments), environment(), redirection);
+    }
+
+    /// As process 1; what it says is for process::read, or goes to the file @p output.
+    redlock::testbed::process contain(std::vector<std::string> arguments, std::string const& output = "") const
+    {
+        arguments.insert(arguments.begin(), {REDLOCK_TOOL, "run"});
+        return redlock::testbed::process(in_a_container(std::move(arguments)),
+                                         {.environment = environment(), .output = output, .piped = output.empty()});
+    }
+
+    bool is_free(std::string const& name) const { return server.ask({"GET", "lock:" + name}) == "(nil)"; }
+
+    local_server server;
+};
+
+std::string stat_of(pid_t p)
+{
+    return text_of("/proc/" + std::to_string(p) + "/stat");
+}
+
+bool is_dead(pid_t p)
+{
+    auto const stat = stat_of(p);
+    return stat.empty() || stat.find(") Z ") != std::string::npos;
+}
+
+// The numbers that a command has printed, a line each.
+std::vector<pid_t> numbers_in(std::string const& text)
+{
+    std::istringstream lines(text);
+    return {std::istream_iterator<pid_t>(lines), {}};
+}
+
+std::vector<pid_t> children_of(pid_t p)
+{
+    auto const number = std::to_string(p);
+    return numbers_in(text_of("/proc/" + number + "/task/" + number + "/children"));
+}
+
+// -1: there is none.
+pid_t guardian_of(pid_t tool)
+{
+    for (auto const p : children_of(tool)) {
+        if (stat_of(p).find("(lock-guardian)") != std::string::npos)
+            return p;
+    }
+    return -1;
+}
+
+pid_t awaited_guardian_of(pid_t tool)
+{
+    comes_true([&] { return guardian_of(tool) > 0; });
+    return guardian_of(tool);
+}
+
+bool all_die(std::vector<pid_t> const& processes)
+{
+    return comes_true([&] { return std::ranges::all_of(processes, is_dead); });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command)
+{
+    one_node s;
+    temporary_folder folder;
+    // The second child ignores every signal that can be ignored, and holds a file lock for as long as it lives.
+    auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
+                                        + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
+    BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
+    auto const children = numbers_in(runs.out());
+    runs.process().signal(SIGKILL);
+    BOOST_TEST(runs.wait().status == 128 + SIGKILL);
+    BOOST_TEST(all_die(children));
+    BOOST_TEST(redlock::testbed::process({"flock", "-w", "60", folder.path + "/alone", "true"}).wait().code() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children)
+{
+    one_node s;
+    auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $$ $!"});
+    BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
+    auto const all = numbers_in(runs.out());
+    BOOST_TEST_REQUIRE(comes_true([&] { return stat_of(all[0]).empty(); }));  // redlock has noticed its end
+    BOOST_TEST(!is_dead(all[1]));
+    runs.process().signal(SIGKILL);
+    BOOST_TEST(all_die({all[1]}));
+}
+
+BOOST_AUTO_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it)
+{
+    one_node s;
+    auto runs = s.start({"x", "sh", "-c", "\"$TOOL\" run y sh -c 'sleep 1000 & echo $!; wait'; true"});
+    BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 1u; }));
+    runs.process().signal(SIGKILL);
+    BOOST_TEST(all_die(numbers_in(runs.out())));
+}
+
+BOOST_AUTO_TEST_CASE(guardian_killed_alone_changes_nothing)
+{
+    one_node s;
+    temporary_folder folder;
+    auto runs = s.start({"x", "sh", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; exit 3"});
+    auto const guardian = awaited_guardian_of(runs.process().pid());
+    BOOST_TEST_REQUIRE(guardian > 0);
+    ::kill(guardian, SIGKILL);
+    BOOST_TEST(comes_true([&] { return stat_of(guardian).empty(); }));  // redlock has waited for it
+    std::ofstream(folder.path + "/go") << "go\n";
+    BOOST_TEST(runs.wait().status == 3);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
+{
+    one_node s;
+    temporary_folder folder;
+    auto const waits = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done";
+    auto runs = s.start({"--status-fd", "5", "x", "sh", "-c", waits}, "5>" + folder.path + "/end");
+    auto const tool = runs.process().pid(), guardian = awaited_guardian_of(tool);
+    BOOST_TEST_REQUIRE(guardian > 0);
+    auto const files = "/proc/" + std::to_string(guardian) + "/fd";
+    using folder_iterator = std::filesystem::directory_iterator;
+    BOOST_TEST(comes_true([&] { return std::distance(folder_iterator(files), folder_iterator()) == 1; }));
+    BOOST_TEST(std::filesystem::read_symlink(files + "/0").string().starts_with("pipe:"));
+    BOOST_TEST(::getsid(guardian) == guardian);
+    for (int const signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1})
+        ::kill(guardian, signal);
+    std::ofstream(folder.path + "/go") << "go\n";
+    BOOST_TEST(runs.wait().status == 0);
+    BOOST_TEST(stat_of(guardian).empty());
+}
+
+BOOST_AUTO_TEST_CASE(run_in_the_foreground_has_no_guardian)
+{
+    one_node s;
+    auto runs = s.start({"--foreground", "x", "sh", "-c", "echo $$; exec sleep 1000"});
+    BOOST_TEST(runs.says("\n"));
+    BOOST_TEST(guardian_of(runs.process().pid()) == -1);
+    runs.process().signal(SIGKILL);
+    BOOST_TEST(all_die(numbers_in(runs.out())));
+}
+
+BOOST_AUTO_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, *only_with_namespaces())
+{
+    one_node s;
+    auto runs = s.contain({"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
+    BOOST_TEST(runs.read('\n') == "1");
+    BOOST_TEST(runs.read('\n') == "ready");
+    ::kill(children_of(runs.pid()).at(0), SIGTERM);
+    BOOST_TEST(runs.wait().code() == 7);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, *only_with_namespaces())
+{
+    one_node s;
+    temporary_folder folder;
+    auto runs = s.contain({"x", "sh", "-c",
+                           "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
+                           "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
+                           "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",
+                           folder.path + "/orphans"});
+    BOOST_TEST(runs.wait().code() == 5);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(run_as_process_1_that_waits_ends_by_a_signal, *only_with_namespaces())
+{
+    one_node s;
+    s.server.ask({"SET", "lock:x", "somebody"});
+    for (int const signal : {SIGTERM, SIGINT}) {
+        temporary_folder folder;
+        auto waits = s.contain({"--verbose", "x", "true"}, folder.path + "/said");
+        BOOST_TEST(comes_true([&] { return text_of(folder.path + "/said").find("connected") != std::string::npos; }));
+        ::kill(children_of(waits.pid()).at(0), signal);
+        BOOST_TEST(waits.wait().code() == 128 + signal);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

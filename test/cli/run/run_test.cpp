@@ -1,0 +1,748 @@
+// redlock run: real servers and real commands, seen from outside.
+
+#include "cli/started_tool.hpp"
+#include "cli/terminal.hpp"
+#include "testbed/local_server.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace redlock::test;
+using redlock::testbed::local_server;
+using redlock::testbed::temporary_folder;
+
+namespace {
+
+struct servers {
+    explicit servers(std::size_t count = 1) : all(count) {}
+
+    std::vector<std::string> environment() const
+    {
+        std::vector<std::string> urls;
+        for (auto const& s : all)
+            urls.push_back(s.url());
+        // On a machine where everything else is busy, too.
+        return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
+    }
+
+    tool_run run(std::vector<std::string> arguments, std::string const& redirection = "") const
+    {
+        arguments.insert(arguments.begin(), "run");
+        return started_tool(std::move(arguments), environment(), redirection).wait();
+    }
+
+    started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
+    {
+        arguments.insert(arguments.begin(), "run");
+        return started_tool(std::move(arguments), environment(), redirection);
+    }
+
+    std::string key(std::string const& name) const { return all.front().ask({"GET", "lock:" + name}); }
+    bool is_free(std::string const& name) const { return key(name) == "(nil)"; }
+
+    std::vector<local_server> all;
+};
+
+std::string const only_standard_files = "3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
+
+boost::json::value last_word(std::string const& text)
+{
+    return boost::json::parse(text);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(redlock_run)
+
+BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
+{
+    servers s;
+    BOOST_TEST(s.run({"x", "--", "true"}).status == 0);
+    BOOST_TEST(s.run({"x", "-c", "exit 3"}).status == 3);
+    BOOST_TEST(s.run({"x", "sh", "-c", "exit 4"}).status == 4);
+    BOOST_TEST(s.run({"-c", "echo \"$REDLOCK_KEY\"", "-k", "x", "-k", "y"}).out == "x\ny\n");
+    BOOST_TEST(s.run({"x", "-c", "kill -9 $$"}).status == 128 + 9);
+    BOOST_TEST(s.run({"x", "-c", "kill -TERM $$"}).status == 128 + 15);
+    BOOST_TEST(s.run({"x", "--", "no such command"}).status == 127);
+    BOOST_TEST(s.run({"x", "--", "/"}).status == 126);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
+{
+    servers s;
+    auto const refused = [&](std::vector<std::string> arguments, std::string const& why) {
+        auto const e = s.run(std::move(arguments));
+        BOOST_TEST(e.status == 64, e.err);
+        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+        BOOST_TEST(e.out == "");
+    };
+    refused({}, "KEY");
+    refused({"x"}, "there is no command");
+    refused({"x", "--", }, "there is no command");
+    refused({"-c", "true", "x", "--", "true"}, "not both");
+    refused({"--ttl", "soon", "x", "true"}, "--ttl is \"soon\"");
+    refused({"--ttl", "2h", "x", "true"}, "--max-ttl");
+    refused({"--no-such", "x", "true"}, "no option \"--no-such\"");
+    refused({"--on-lost", "pray", "x", "true"}, "pray");
+    refused({"--shared", "-k", "x", "-k", "y", "true"}, "shared");
+    refused({"--status-fd", "77", "x", "true"}, "--status-fd is 77");
+    refused({"x:=fence", "true"}, ":=fence");
+    BOOST_TEST(started_tool({"run", "x", "true"}, {"REDLOCK_URLS="}).wait().status == 78);
+    BOOST_TEST(started_tool({"-u", "redis://a:b:c", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"-u", "gopher://a", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"--config", "/nonexistent", "run", "x", "true"}).wait().status == 78);
+    BOOST_TEST(started_tool({"--config", "/", "run", "x", "true"}, s.environment()).wait().status == 78);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_later_waits_or_hears_that_it_is_busy)
+{
+    servers s;
+    auto first = s.start({"x", "-c", "echo in; read forever < /dev/tty; sleep 1000"});
+    BOOST_TEST(first.says("in"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    BOOST_TEST(s.run({"-w", "50ms", "x", "true"}).status == 75);
+    BOOST_TEST(s.run({"-n", "-E", "9", "x", "true"}).status == 9);
+    auto const skipped = s.run({"-n", "--skip-busy", "x", "-c", "echo ran"});
+    BOOST_TEST(skipped.status == 0);
+    BOOST_TEST(skipped.out == "");
+    BOOST_TEST(skipped.err == "");
+    auto const nested = s.run({"-n", "y", "-c", "\"$TOOL\" run y true"});
+    BOOST_TEST(nested.status == 64);
+    BOOST_TEST(nested.err.find("wait for itself") != std::string::npos, nested.err);
+
+    auto second = s.start({"x", "echo", "mine"});
+    first.process().signal(SIGTERM);
+    BOOST_TEST(first.wait().status == 128 + 15);
+    auto const e = second.wait();
+    BOOST_TEST(e.status == 0);
+    BOOST_TEST(e.out == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
+{
+    servers s(3);
+    temporary_folder folder;
+    auto outer = s.start({"-s", "x", "sh", "-c",
+                          "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
+                          "\"$TOOL\" run -s x sh -c 'echo nested \"$REDLOCK_SHARED_KEYS\"' && exit 3"});
+    BOOST_TEST(outer.says("in"));
+    auto writer = s.start({"x", "echo", "alone"});
+    BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
+    std::ofstream(folder.path + "/go") << "go\n";
+    auto const e = outer.wait();
+    BOOST_TEST(e.status == 3, e.err);
+    BOOST_TEST(e.out == "in\nnested lock:x\nlock:x\n");
+    BOOST_TEST(writer.wait().out == "alone\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both_share)
+{
+    servers s;
+    auto const nested = [&](std::vector<std::string> outer, std::string const& inner) {
+        outer.insert(outer.end(), {"x", "sh", "-c", "\"$TOOL\" run " + inner});
+        return s.run(std::move(outer));
+    };
+    auto const alone = nested({}, "-s x true"), shared = nested({"-s"}, "x true");
+    BOOST_TEST(alone.status == 64);
+    BOOST_TEST(alone.err.find("x is held alone") != std::string::npos, alone.err);
+    BOOST_TEST(shared.status == 64);
+    BOOST_TEST(shared.err.find("with --shared it is allowed") != std::string::npos, shared.err);
+    BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s x true").status == 0);
+    BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s y true").status == 64);
+}
+
+BOOST_AUTO_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_ended)
+{
+    servers s;
+    temporary_folder folder;
+    auto const end = folder.path + "/end";
+    auto const daemon = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; "
+                        "{ \"$TOOL\" run x echo ran 2>&1; echo \"status $?\"; } >" + end;
+    auto const outer = s.run({"x", "-c", "setsid sh -c '" + daemon + "' >/dev/null 2>&1 &"});
+    BOOST_TEST(outer.status == 0, outer.err);
+    std::ofstream(folder.path + "/go") << "go\n";
+    BOOST_TEST(comes_true([&] { return text_of(end).find("status") != std::string::npos; }));
+    BOOST_TEST(text_of(end) == "ran\nstatus 0\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_runs)
+{
+    servers s;
+    local_server const other;
+    auto const inner = [&](std::string const& url) {
+        return s.run({"x", "sh", "-c", "\"$TOOL\" -u " + url + " run x echo ran"});
+    };
+    auto const e = inner(other.url());
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "ran\n");
+    BOOST_TEST(inner(s.all[0].url() + "/1").status == 0);
+    BOOST_TEST(inner("redis://:unused@" + s.all[0].url().substr(8)).status == 64);  // the same server
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
+        BOOST_TEST(waits.complains("connected"));
+        waits.process().signal(signal);
+        BOOST_TEST(waits.wait().status == 128 + signal);
+    }
+    sigset_t end, before;  // started by somebody who has blocked it
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &end, &before);
+    auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    BOOST_TEST(waits.complains("connected"));
+    waits.process().signal(SIGTERM);
+    BOOST_TEST(waits.wait().status == 128 + SIGTERM);
+    BOOST_TEST(s.key("x") == "somebody");
+}
+
+BOOST_AUTO_TEST_CASE(while_it_waits_other_signals_change_nothing)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    auto waits = started_tool({"run", "--verbose", "x", "echo", "mine"}, s.environment());
+    BOOST_TEST(waits.complains("connected"));
+    for (int const signal : {SIGWINCH, SIGUSR1, SIGCONT})
+        waits.process().signal(signal);
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const e = waits.wait();
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
+{
+    servers s(3);
+    s.all[0].kill();
+    BOOST_TEST(s.run({"x", "true"}).status == 0);
+    s.all[1].kill();
+    auto const e = s.run({"-n", "x", "true"});
+    BOOST_TEST(e.status == 69);
+    BOOST_TEST(e.err.find("Connection refused") != std::string::npos, e.err);
+    local_server locked({"--requirepass", "geheim"});
+    BOOST_TEST(started_tool({"-u", locked.url(), "run", "-n", "x", "true"}).wait().status == 77);
+    temporary_folder folder;
+    std::ofstream(folder.path + "/password") << "geheim\n";
+    BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_RESTART_GUARD=automatic", "REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
+    std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\nrestart-guard = automatic\n";
+    auto const configured = started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"}).wait();
+    BOOST_TEST(configured.status == 0);
+    BOOST_TEST(configured.out == "jobs:x\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_hears_what_it_holds)
+{
+    servers s(3);
+    auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--",
+                          "sh", "-c", "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test $REDLOCK_FENCE -gt 0;"
+                                      "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out.starts_with("1\na\nb\nweb-3\n7000\n0\n"), e.out);
+    BOOST_TEST(e.out.ends_with(":web-3\n0\n"), e.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_command_gets_its_own_files_and_signals_as_we_did)
+{
+    servers s;
+    // Ours, a shell's, and that of the loss; none of the library's connections.
+    auto const files = s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"});
+    BOOST_TEST(files.out == "0\n");
+    auto const mask = s.run({"x", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"});
+    auto const plain = redlock::testbed::process({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, {.piped = true}).read();
+    BOOST_TEST(mask.out == plain);
+    auto hup = redlock::testbed::process({"/bin/sh", "-c", "trap '' HUP; exec \"$0\" run x grep SigIgn /proc/self/status", REDLOCK_TOOL},
+                                         {.environment = s.environment(), .piped = true});
+    BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) holds for the command, too
+}
+
+BOOST_AUTO_TEST_CASE(signals_are_handed_on_to_the_whole_group)
+{
+    servers s;
+    for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
+        auto runs = s.start({"x", "-c", "trap 'echo got; exit 7' " + std::to_string(signal) + "; echo ready; while :; do sleep 0.05; done"});
+        BOOST_TEST(runs.says("ready"));
+        runs.process().signal(signal);
+        auto const e = runs.wait();
+        BOOST_TEST(e.status == 7);
+        BOOST_TEST(e.out == "ready\ngot\n");
+    }
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_until_the_last_of_the_group_has_gone)
+{
+    servers s;
+    auto runs = s.start({"x", "-c", "(echo child; while ! [ -e $HOME/go ]; do sleep 0.05; done) & exit 5"});
+    BOOST_TEST(runs.says("child"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 5);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(killed_itself_it_takes_the_command_along)
+{
+    servers s;
+    for (int const signal : {SIGKILL, SIGABRT}) {
+        auto runs = s.start({"-t", "2s", signal == SIGKILL ? "x" : "y", "-c", "echo $$; exec sleep 1000"});
+        BOOST_TEST(runs.says("\n"));
+        auto const pid = std::stoi(runs.out());
+        runs.process().signal(signal);
+        BOOST_TEST(runs.wait().status == 128 + signal);
+        BOOST_TEST(comes_true([&] { return ::kill(pid, 0) != 0 || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos; }));
+    }
+    BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // once the ttl is over
+}
+
+// dash does not take a number of two digits for one of a descriptor.
+BOOST_AUTO_TEST_CASE(the_descriptor_that_tells_of_a_loss_has_the_lowest_number_that_is_free)
+{
+    servers s(5);  // to each of which there is a connection
+    auto const shows = std::vector<std::string>{"x", "-c", "echo $REDLOCK_LOST_FD; test -p /proc/self/fd/$REDLOCK_LOST_FD && readlink /proc/self/fd/3"};
+    BOOST_TEST(s.run(shows, only_standard_files + " 3</dev/null").out == "4\n/dev/null\n");
+    BOOST_TEST(s.run(shows, only_standard_files).out.starts_with("3\npipe:"));
+}
+
+// When which signal comes is the matter of supervisor_test.cpp.
+BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
+{
+    servers s;
+    auto polite = s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
+    BOOST_TEST(polite.says("ready"));
+    s.all[0].ask({"SET", "lock:x", "somebody else"});
+    auto const asked = polite.wait();
+    BOOST_TEST(asked.status == 124);
+    BOOST_TEST(asked.out == "ready\nasked\n");
+    BOOST_TEST(asked.err.find("x is lost; the command is asked to stop") != std::string::npos, asked.err);
+    BOOST_TEST(s.key("x") == "somebody else");
+    s.all[0].ask({"DEL", "lock:x"});
+
+    auto unasked = s.start({"-t", "1s", "--on-lost", "kill", "x", "-c", "trap 'echo asked' TERM; echo ready; sleep 1000"});
+    BOOST_TEST(unasked.says("ready"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const without_a_word = unasked.wait();
+    BOOST_TEST(without_a_word.status == 124);
+    BOOST_TEST(without_a_word.err == "redlock run: x is lost; the command is killed\n");
+
+    auto hopeful = s.start({"-t", "1s", "--on-lost", "warn", "x", "-c", "echo ready; cat <&$REDLOCK_LOST_FD; echo heard; exit 3"}, only_standard_files);
+    BOOST_TEST(hopeful.says("ready"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const went_on = hopeful.wait();
+    BOOST_TEST(went_on.status == 3);
+    BOOST_TEST(went_on.out == "ready\nheard\n");
+    BOOST_TEST(went_on.err.find("the command goes on") != std::string::npos, went_on.err);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_runs_beside_a_command_whose_nodes_have_stood_still)
+{
+    servers s(3);
+    temporary_folder folder;
+    // Who has the lock has the file, too, until it is dead: the kernel knows.
+    auto const guarded = "flock -n " + folder.path + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch " + folder.path + "/both";
+    for (auto const* then : {"term", "kill"}) {
+        auto first = s.start({"--connect-timeout", "500ms", "-t", "1s", "--grace", "200ms", "--on-lost", then, "x", "-c", guarded});
+        BOOST_TEST(first.says("in"));
+        s.all[0].pause();
+        s.all[1].pause();
+        auto second = s.start({"--connect-timeout", "500ms", "-t", "1s", "x", "-c", "flock -n " + folder.path + "/alone echo alone || touch " + folder.path + "/both"});
+        auto const lost = first.wait();
+        BOOST_TEST(lost.status == 124);
+        s.all[0].resume();
+        s.all[1].resume();
+        auto const e = second.wait();
+        BOOST_TEST(e.status == 0, e.err);
+        BOOST_TEST(e.out == "alone\n");
+    }
+    BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_in_a_hurry_only_one_runs_at_a_time)
+{
+    servers s;
+    temporary_folder folder;
+    auto const* const wish = std::getenv("REDLOCK_LONG");
+    std::string const times = wish && wish == std::string("1") ? "100" : "20";
+    auto const loop = "i=0; while [ $i -lt " + times + " ]; do \"$TOOL\" run x -c 'mkdir " + folder.path + "/in || touch " + folder.path
+        + "/both; rmdir " + folder.path + "/in' || exit 1; i=$((i + 1)); done";
+    redlock::testbed::process one({"/bin/sh", "-c", loop}, {.environment = s.environment()}), other({"/bin/sh", "-c", loop}, {.environment = s.environment()});
+    BOOST_TEST(one.wait().code() == 0);
+    BOOST_TEST(other.wait().code() == 0);
+    BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(without_renewal_or_after_max_hold_the_command_is_stopped)
+{
+    servers s;
+    BOOST_TEST(s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).status == 124);
+    BOOST_TEST(s.run({"--max-hold", "300ms", "x", "sleep", "1000"}).status == 124);
+    BOOST_TEST(s.run({"--no-renew", "-t", "50s", "x", "true"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_work)
+{
+    servers s;
+    auto const e = s.run({"-t", "60s", "--grace", "30s", "--max-hold", "20s", "x", "sh", "-c", "sleep 0.2; exit 3"});
+    BOOST_TEST(e.status == 3, e.err);
+    BOOST_TEST(e.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(run_with_a_grace_of_zero_kills_without_sigterm)
+{
+    servers s;
+    auto const e = s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "--grace", "0s", "x", "sleep", "1000"});
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(e.err.find("asked to stop") == std::string::npos, e.err);
+    BOOST_TEST(e.err.ends_with("the command is killed\n"), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
+{
+    servers s;
+    auto runs = s.start({"--at-least", "600s", "x", "echo", "done"});
+    BOOST_TEST(runs.says("done"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 0);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status)
+{
+    servers s(3);
+    auto const warns = [](tool_run const& e) {
+        BOOST_TEST(e.status == 3, e.err);
+        BOOST_TEST(e.err.find("x could not be kept for --at-least") != std::string::npos, e.err);
+    };
+    auto const short_lived =
+        s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
+    warns(short_lived);
+    BOOST_TEST(last_word(short_lived.out).at("reason").as_string() == "exited");
+    warns(s.run({"--max-hold", "1s", "--at-least", "600s", "x", "-c", "exit 3"}));
+
+    auto runs = s.start({"-t", "3s", "--at-least", "600s", "x", "-c", "echo done; exit 3"});
+    BOOST_TEST(runs.says("done"));
+    s.all[0].pause();
+    s.all[1].pause();
+    warns(runs.wait());
+    s.all[0].resume();
+    s.all[1].resume();
+}
+
+BOOST_AUTO_TEST_CASE(run_whose_key_was_deleted_under_the_command_says_lost)
+{
+    servers s;
+    auto const deletes = "redis-cli -p " + std::to_string(s.all[0].port()) + " DEL lock:x >/dev/null";
+    auto const e = s.run({"--at-least", "600s", "x", "-c", deletes});
+    BOOST_TEST(e.status == 124, e.err);
+    BOOST_TEST(e.err.find("may not have been alone") != std::string::npos, e.err);
+}
+
+BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
+{
+    servers s;
+    auto const end_of = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"--status-fd", "5"});
+        return last_word(s.run(std::move(arguments), "5>&1 >/dev/null").out);
+    };
+    auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
+    BOOST_TEST(exited.at("schema").as_int64() == 1);
+    BOOST_TEST(exited.at("reason").as_string() == "exited");
+    BOOST_TEST(exited.at("status").as_int64() == 3);
+    BOOST_TEST(exited.at("keys").as_array().size() == 2u);
+    BOOST_TEST(end_of({"x", "-c", "exit 255"}).at("reason").as_string() == "exited");
+    BOOST_TEST(end_of({"\xff", "true"}).at("reason").as_string() == "exited");
+    BOOST_TEST(end_of({"x", "-c", "kill -9 $$"}).at("reason").as_string() == "signal");
+    BOOST_TEST(end_of({"x", "--", "no such command"}).at("reason").as_string() == "cannot_run");
+    BOOST_TEST(end_of({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).at("reason").as_string() == "lost");
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    BOOST_TEST(end_of({"-n", "x", "true"}).at("reason").as_string() == "busy");
+    auto const both = s.run({"--status-fd", "1", "y", "echo", "said"});  // the command has it, too
+    BOOST_TEST(both.out.starts_with("said\n{"), both.out);
+    BOOST_TEST(s.run({"--status-fd", "5", "y", "true"}, "5</dev/null").status == 64);
+}
+
+BOOST_AUTO_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd)
+{
+    servers s;
+    auto const is_told = [](tool_run const& e, std::string const& why) {
+        BOOST_TEST_REQUIRE(!e.out.empty(), e.err);
+        auto const told = last_word(e.out);
+        BOOST_TEST(told.at("reason").as_string() == "wrong_usage");
+        BOOST_TEST(told.at("status").as_int64() == 64);
+        BOOST_TEST(told.at("keys").as_array().at(0).as_string() == "x");
+        BOOST_TEST(told.at("message").as_string().find(why) != std::string::npos, e.out);
+        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+    };
+    is_told(s.run({"--status-fd", "1", "x"}), "there is no command");
+    is_told(s.run({"-q", "--status-fd", "1", "-t", "2m", "x", "true"}), "--max-ttl");
+    is_told(s.run({"x", "sh", "-c", "\"$TOOL\" run --status-fd 1 x true"}), "wait for itself");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
+{
+    servers s;
+    BOOST_TEST(s.run({"x", "true"}, "2>&-").status == 0);
+    BOOST_TEST(s.run({"--verbose", "x", "true"}, "2>/dev/full").status == 0);
+    BOOST_TEST(s.run({"--status-fd", "5", "x", "true"}, "5>/dev/full").status == 0);
+    BOOST_TEST(s.run({"x", "echo", "a"}, ">/dev/full").status == 1);  // the command's
+    BOOST_TEST(s.run({"x", "true"}, "<&- >&- 2>&-").status == 0);
+    for (auto const* said_to_nobody : {">/dev/full 2>/dev/full", ">&- 2>&-"})
+        BOOST_TEST(started_tool({"acquire", "x"}, s.environment(), said_to_nobody).wait().status == 125);
+    BOOST_TEST(s.is_free("x"));
+    // No connection has the number of a file that is missing: what is said would go there. The command misses it, too.
+    auto runs = s.start({"x", "-c", "test -e /proc/self/fd/0 || echo missing; sleep 1000"}, "<&-");
+    BOOST_TEST(runs.says("missing"));
+    BOOST_TEST(std::filesystem::read_symlink("/proc/" + std::to_string(runs.process().pid()) + "/fd/0") == "/dev/null");
+    runs.process().signal(SIGTERM);
+    runs.wait();
+}
+
+BOOST_AUTO_TEST_CASE(a_command_is_stopped_though_nobody_reads_what_we_say)
+{
+    servers s;
+    int pipe[2];
+    BOOST_REQUIRE(::pipe(pipe) == 0);
+    ::fcntl(pipe[1], F_SETFL, O_NONBLOCK);
+    while (::write(pipe[1], "full", 4) > 0) {
+    }
+    ::fcntl(pipe[1], F_SETFL, 0);
+    auto const e = s.run({"--verbose", "--max-hold", "300ms", "x", "-c", "trap '' TERM; sleep 1000"}, "2>&" + std::to_string(pipe[1]));
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(s.is_free("x"));
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_is_for_the_command)
+{
+    servers s;
+    terminal t({REDLOCK_TOOL, "run", "x", "--", "sh", "-c", "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x03");
+    BOOST_TEST(t.shows("interrupted"));
+    BOOST_TEST(t.wait() == 7);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_it_reads_and_is_stopped_and_goes_on)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status $?\n");
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
+    BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);  // it holds it still
+    t.type("fg\n");
+    t.type("hello\n");
+    BOOST_TEST(t.shows("got hello"));
+    t.type("echo ba\"\"ck\nexit\n");
+    BOOST_TEST(t.shows("back"));
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_stopped_in_the_background_reads_in_the_foreground)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 50s x cat &\n");
+    BOOST_TEST(comes_true([&] { return !s.is_free("x"); }));
+    t.type("until jobs | grep -q Stopped; do sleep 0.05; done; jobs; fg\n");
+    BOOST_TEST(t.shows("Stopped   "));
+    BOOST_TEST(t.shows("x cat\r\n"));
+    BOOST_TEST(t.shows("x cat\r\n"));  // it has the terminal, or is about to
+    t.type("hello\n");
+    BOOST_TEST(t.shows("hello\r\nhello"));
+    t.type("\x04");
+    t.type("echo ba\"\"ck\n");
+    BOOST_TEST(t.shows("back"));
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_lost_its_lock_while_it_was_stopped_does_not_go_on)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run -t 1s x -- sh -c 'echo re\"\"ady; read line; echo we\"\"nt on'\n");
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
+    BOOST_TEST(comes_true([&] { return s.is_free("x"); }));  // nobody renews it
+    t.type("fg\n");
+    BOOST_TEST(t.shows("was lost while the command was stopped"));
+    t.type("echo status $?\n");
+    BOOST_TEST(t.shows("status 124"));
+    BOOST_TEST(t.shown.find("went on") == std::string::npos, t.shown);
+}
+
+// By a debugger, or an operator, who makes it go on in the same way: nobody would wake us then.
+BOOST_AUTO_TEST_CASE(the_lock_is_kept_while_the_command_alone_is_stopped)
+{
+    servers s;
+    auto runs = s.start({"-t", "2s", "x", "-c", "echo $$; while :; do sleep 0.05; done"});
+    BOOST_TEST(runs.says("\n"));
+    auto const pid = std::stoi(runs.out());
+    ::kill(pid, SIGSTOP);
+    BOOST_TEST(comes_true([&] { return text_of("/proc/" + std::to_string(pid) + "/stat").find(") T ") != std::string::npos; }));
+    auto const left = [&] { return std::stol(s.all[0].ask({"PTTL", "lock:x"})); };
+    for (int renewals = 0; renewals < 3; ++renewals) {
+        auto lowest = left();
+        BOOST_TEST_REQUIRE(comes_true([&] {
+            auto const now = left();
+            return now > std::exchange(lowest, std::min(lowest, now)) && now > 0;
+        }));
+    }
+    ::kill(pid, SIGCONT);
+    runs.process().signal(SIGTERM);
+    BOOST_TEST(runs.wait().status == 128 + SIGTERM);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_without_a_shell_ctrl_z_stops_nobody_for_ever)
+{
+    servers s;
+    terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"}, s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("^Z"));
+    t.type("hello\n");
+    BOOST_TEST(t.shows("got hello"));
+    BOOST_TEST(t.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(while_it_waits_ctrl_z_stops_it)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" run x true\n");
+    BOOST_TEST(t.shows("waiting for lock:x for"));
+    BOOST_TEST(t.shows("without end"));
+    t.type("\x1a");
+    BOOST_TEST(t.shows("Stopped"));
+    t.type("kill %1; fg; echo status $?\n");
+    BOOST_TEST(t.shows("status 143"));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_ends_the_script_around_it_too)
+{
+    servers s;
+    auto const script = [&](std::string const& rest) {
+        return terminal({"/bin/bash", "-c", "\"$TOOL\" run x " + rest + "; echo went \"\"on"}, s.environment());
+    };
+    auto runs = script("-- sh -c 'echo ready; exec sleep 1000'");
+    BOOST_TEST(runs.shows("ready"));
+    runs.type("\x03");
+    BOOST_TEST(runs.wait() == 128 + SIGINT);
+    BOOST_TEST(runs.shown.find("went on") == std::string::npos, runs.shown);
+    BOOST_TEST(s.is_free("x"));
+
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    auto waits = script("true");
+    BOOST_TEST(waits.shows("waiting for"));
+    waits.type("\x03");
+    BOOST_TEST(waits.wait() == 128 + SIGINT);
+    BOOST_TEST(waits.shown.find("went on") == std::string::npos, waits.shown);
+}
+
+BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
+{
+    servers s;
+    s.all[0].ask({"SET", "lock:x", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121", "PX", "600000"});
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, s.environment());
+    BOOST_TEST(t.shows("waiting for lock:x for"));
+    BOOST_TEST(t.shows("held by web-3:4121, ttl"));
+    t.type("\x03");
+    BOOST_TEST(t.wait() == 128 + SIGINT);
+}
+
+BOOST_AUTO_TEST_CASE(in_our_group_only_the_command_itself_is_reached)
+{
+    servers s;
+    auto const e = s.run({"--foreground", "x", "-c", "ps -o pgid= -p $$; ps -o pgid= -p $PPID"});
+    auto const line = e.out.find('\n');
+    BOOST_REQUIRE(line != std::string::npos);
+    BOOST_TEST(e.out.substr(0, line + 1) == e.out.substr(line + 1));
+
+    // Of the terminal's signals, too, it gets one.
+    terminal t({REDLOCK_TOOL, "run", "--foreground", "x", "--", "sh", "-c", "trap 'echo got it' INT; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done"},
+               s.environment());
+    BOOST_TEST(t.shows("ready"));
+    t.type("\x03");
+    BOOST_TEST(t.shows("got it"));
+    t.signal(SIGUSR1);
+    BOOST_TEST(t.wait() == 7);
+    BOOST_TEST(t.shown.find("got it") == t.shown.rfind("got it"), t.shown);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(redlock_hold)
+
+BOOST_AUTO_TEST_CASE(in_the_background_it_is_not_stopped_by_what_is_typed_for_others)
+{
+    servers s;
+    terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
+    t.type("PS1='$ '; \"$TOOL\" hold x & cat\n");
+    BOOST_TEST(t.shows("\nx\r\n"));  // it has it, and says no more
+    for (int i = 0; i < 5; ++i) {
+        t.type("line " + std::to_string(i) + "\n");
+        BOOST_TEST(t.shows("line " + std::to_string(i) + "\r\nline"));
+    }
+    t.type("\x04");
+    t.type("jobs; kill %1; wait %1; echo status $?\n");
+    BOOST_TEST(t.shows("status 0"));
+    BOOST_TEST(t.shown.find("Stopped") == std::string::npos, t.shown);
+    BOOST_TEST(s.is_free("x"));
+}
+
+BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so_if_it_is_lost)
+{
+    servers s;
+    redlock::testbed::process piped({"/bin/sh", "-c", "{ while [ -e $0 ]; do sleep 0.02; done; } | \"$TOOL\" hold b a", s.all[0].folder() + "/until"},
+                                    {.environment = s.environment(), .piped = true});
+    BOOST_TEST(piped.read('\n') == "a b");
+    BOOST_TEST(piped.wait().code() == 0);
+
+    started_tool holds({"hold", "x"}, s.environment());  // its input is no pipe, and never ends
+    BOOST_TEST(holds.says("x\n"));
+    BOOST_TEST(!s.is_free("x"));
+    holds.process().signal(SIGTERM);
+    BOOST_TEST(holds.wait().status == 0);
+    BOOST_TEST(s.is_free("x"));
+
+    started_tool loses({"hold", "-t", "300ms", "--node-timeout", "100ms", "x"}, s.environment());
+    BOOST_TEST(loses.says("x\n"));
+    s.all[0].ask({"DEL", "lock:x"});
+    auto const e = loses.wait();
+    BOOST_TEST(e.status == 124);
+    BOOST_TEST(e.err == "redlock hold: x is lost\n");
+    s.all[0].ask({"SET", "lock:x", "somebody"});
+    BOOST_TEST(started_tool({"hold", "-n", "x"}, s.environment()).wait().status == 75);
+
+    redlock::testbed::process stays({"/bin/sh", "-c", "trap '' HUP; exec \"$TOOL\" hold y"}, {.environment = s.environment(), .piped = true});
+    BOOST_TEST(stays.read('\n') == "y");
+    stays.signal(SIGHUP);  // as under nohup(1)
+    auto const signals = text_of("/proc/" + std::to_string(stays.pid()) + "/status");
+    BOOST_TEST((std::stoul(signals.substr(signals.find("SigIgn:") + 7), nullptr, 16) & 1) == 1);
+    stays.signal(SIGTERM);
+    BOOST_TEST(stays.wait().code() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,125 @@
+// redlock acquire, renew, release: from process to process.
+
+#include "cli/started_tool.hpp"
+#include "testbed/etcd_server.hpp"
+#include "testbed/local_server.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock::test;
+using redlock::testbed::local_server;
+
+BOOST_AUTO_TEST_SUITE(redlock_tickets)
+
+namespace {
+
+struct one_server {
+    std::vector<std::string> environment() const { return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL}; }
+    tool_run tool(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment()).wait(); }
+    std::string token(std::vector<std::string> arguments) const
+    {
+        arguments.insert(arguments.begin(), {"-o", "json", "acquire"});
+        auto const e = tool(std::move(arguments));
+        BOOST_REQUIRE_MESSAGE(e.status == 0, e.err);
+        return std::string(e.json().at("token").as_string());
+    }
+    std::string ask(std::vector<std::string> command) const { return server.ask(std::move(command)); }
+
+    local_server server;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_script_acquires_renews_and_releases)
+{
+    one_server s;
+    redlock::testbed::process script({"/bin/sh", "-euc",
+                                      "held=$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s) || exit; eval \"$held\"; first=$REDLOCK_FENCE; test $first -gt 0;"
+                                      "held=$(\"$TOOL\" renew \"it's b\" a - -t 50s) || exit; eval \"$held\"; test $REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
+                                      "\"$TOOL\" acquire -n a || echo $?; \"$TOOL\" release \"it's b\" a -; \"$TOOL\" release \"it's b\" a - || echo $?"},
+                                     {.environment = s.environment(), .piped = true});
+    BOOST_TEST(script.read() == "a\nit's b\n50000\n75\n1\n");
+    BOOST_TEST(script.wait().code() == 0);
+    BOOST_TEST(s.ask({"EXISTS", "lock:a", "lock:it's b"}) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(it_is_kept_for_its_ttl_and_no_longer)
+{
+    one_server s;
+    s.token({"x", "-t", "40s"});
+    auto const left = std::stol(s.ask({"PTTL", "lock:x"}));
+    BOOST_TEST(left > 10'000);
+    BOOST_TEST(left <= 40'000);
+    auto const short_lived = s.token({"y", "-t", "600ms"});
+    BOOST_TEST(comes_true([&] { return s.ask({"EXISTS", "lock:y"}) == "0"; }));
+    auto const e = s.tool({"renew", "y", short_lived});
+    BOOST_TEST(e.status == 1);
+    BOOST_TEST(e.out == "");
+    BOOST_TEST(e.err.find("lost") != std::string::npos, e.err);
+}
+
+BOOST_AUTO_TEST_CASE(with_another_token_nothing_happens)
+{
+    one_server s;
+    auto const token = s.token({"x"});
+    BOOST_TEST(s.tool({"renew", "x", "not this"}).status == 1);
+    BOOST_TEST(s.tool({"release", "x", "not this"}).status == 1);
+    BOOST_TEST(s.ask({"GET", "lock:x"}) == token);
+    BOOST_TEST(s.tool({"release", "x", token}).status == 0);
+    BOOST_TEST(s.ask({"GET", "lock:x"}) == "(nil)");
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_shared_is_renewed_and_released_as_such)
+{
+    one_server s;
+    auto const mine = s.token({"x", "--shared"}), yours = s.token({"x", "--shared"});
+    BOOST_TEST(s.tool({"acquire", "-n", "x"}).status == 75);
+    BOOST_TEST(s.tool({"renew", "--shared", "x", mine}).status == 0);
+    BOOST_TEST(s.tool({"release", "--shared", "x", mine}).status == 0);
+    BOOST_TEST(s.tool({"acquire", "-n", "x"}).status == 75);
+    BOOST_TEST(s.tool({"release", "--shared", "x", yours}).status == 0);
+    BOOST_TEST(s.tool({"acquire", "-n", "x"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_of_which_nobody_can_hear_is_given_back)
+{
+    one_server s;
+    auto const e = started_tool({"acquire", "x"}, s.environment(), ">/dev/full").wait();
+    BOOST_TEST(e.status == 125);
+    BOOST_TEST(e.err.find("could not be written") != std::string::npos, e.err);
+    BOOST_TEST(s.ask({"EXISTS", "lock:x"}) == "0");
+}
+
+BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_out)
+{
+    bool const is_known = started_tool({"version", "-v"}).wait().out.find("etcd://") != std::string::npos;
+    if (!is_known || redlock::testbed::etcd_program().empty())
+        return;
+    redlock::testbed::etcd_server const etcd;
+    using words = std::vector<std::string>;
+    for (auto const& given : {words{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
+        auto const e = started_tool(given, {"REDLOCK_URLS=" + etcd.url()}).wait();
+        BOOST_TEST(e.status == 78);
+        BOOST_TEST(e.out == "");
+        BOOST_TEST(e.err == "redlock " + given[0] + ": " + etcd.url() + " ends its locks with the session of the process "
+                                "that acquired them; use redlock run or redlock hold\n");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_said)
+{
+    one_server s;
+    for (auto const* command : {"renew", "release"}) {
+        BOOST_TEST(s.tool({command, "x"}).status == 64);
+        auto const unset = started_tool({command, "x", "-"}, {"REDLOCK_URLS=" + s.server.url(), "REDLOCK_TOKEN="}).wait();
+        BOOST_TEST(unset.status == 64);
+        BOOST_TEST(unset.err.find("$REDLOCK_TOKEN is empty") != std::string::npos, unset.err);
+        BOOST_TEST(s.tool({command, "x", std::string(600, 'a')}).status == 64);
+        BOOST_TEST(s.tool({command, "x", ":=shared"}).status == 64);
+        auto const dead = started_tool({command, "-u", "redis://127.0.0.1:1", "x", "a"}).wait();
+        BOOST_TEST(dead.status == 69);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

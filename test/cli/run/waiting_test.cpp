@@ -1,0 +1,336 @@
+// The messages of redlock run, hold and acquire while they wait, and the causes that end the wait at once.
+
+#include "cli/started_tool.hpp"
+#include "cli/terminal.hpp"
+#include "testbed/local_server.hpp"
+#include "testbed/postgres_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(redlock_waiting)
+
+namespace {
+
+using namespace redlock::test;
+using redlock::testbed::free_port;
+using redlock::testbed::local_server;
+using words = std::vector<std::string>;
+
+// A label of a name has at most 63 characters, so the resolver asks no name server.
+std::string const unknown_host = "redis://" + std::string(64, 'a') + ".invalid";
+std::string const foreign_token = "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121";
+
+std::string refused_url()
+{
+    return "redis://127.0.0.1:" + std::to_string(free_port());
+}
+
+std::string with_user(local_server const& s, std::string const& user_and_password)
+{
+    return "redis://" + user_and_password + "@127.0.0.1:" + std::to_string(s.port());
+}
+
+words environment(words const& urls, std::string const& connect_timeout = "10s")
+{
+    return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=2s",
+            "REDLOCK_CONNECT_TIMEOUT=" + connect_timeout};
+}
+
+// Nodes that are away stay away for longer than this.
+words impatient(words const& urls)
+{
+    return environment(urls, "300ms");
+}
+
+// A tool that waits for ever ends in a minute.
+tool_run end_of(started_tool&& tool)
+{
+    BOOST_TEST(comes_true([&] { return tool.process().ended().has_value(); }), tool.err());
+    if (!tool.process().ended())
+        tool.process().signal(SIGKILL);
+    return tool.wait();
+}
+
+tool_run run(words const& urls, words arguments)
+{
+    arguments.insert(arguments.begin(), "run");
+    return end_of(started_tool(std::move(arguments), environment(urls)));
+}
+
+bool holds(std::string const& text, std::string const& part)
+{
+    return text.find(part) != text.npos;
+}
+
+std::size_t count_of(std::string const& text, std::string const& part)
+{
+    std::size_t times = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++times;
+    return times;
+}
+
+void ends_at_once(words const& urls, int status, std::string const& why)
+{
+    for (auto const& arguments : {words{"run", "x", "true"}, {"run", "-w", "1h", "x", "true"},
+                                  {"run", "-n", "x", "true"}, {"hold", "x"}, {"acquire", "x"}}) {
+        auto const e = end_of(started_tool(arguments, environment(urls)));
+        BOOST_TEST(e.status == status, e.err);
+        BOOST_TEST(holds(e.err, why), e.err);
+        BOOST_TEST(e.out == "");
+    }
+}
+
+tool_run interrupted(started_tool& tool)
+{
+    tool.process().signal(SIGTERM);
+    return tool.wait();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(run_with_a_wrong_password_ends_at_once_with_77)
+{
+    local_server const s({"--requirepass", "geheim"});
+    ends_at_once({with_user(s, ":incorrect")}, 77, "correct user and password");
+}
+
+BOOST_AUTO_TEST_CASE(run_with_a_forbidding_access_list_ends_at_once_with_77)
+{
+    local_server const s;
+    BOOST_TEST_REQUIRE(s.ask({"ACL", "SETUSER", "weak", "on", ">p", "~*", "+@all", "-set"}) == "OK");
+    ends_at_once({with_user(s, "weak:p")}, 77, "redlock acl");
+}
+
+BOOST_AUTO_TEST_CASE(run_with_one_server_named_twice_ends_at_once_with_78)
+{
+    local_server const s;
+    ends_at_once({s.url(), "redis://localhost:" + std::to_string(s.port())}, 78, "name each server once");
+}
+
+BOOST_AUTO_TEST_CASE(run_with_an_unknown_host_ends_with_78)
+{
+    for (auto const& arguments : {words{"x", "true"}, {"-n", "x", "true"}}) {
+        auto const e = run({unknown_host}, arguments);
+        BOOST_TEST(e.status == 78, e.err);
+        BOOST_TEST(holds(e.err, "correct the name of the host"), e.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_on_a_replica_ends_at_once_with_69)
+{
+    local_server const s({"--replicaof", "127.0.0.1 " + std::to_string(free_port())});
+    ends_at_once({s.url()}, 69, "name the primary");
+}
+
+BOOST_AUTO_TEST_CASE(run_on_a_key_of_another_type_ends_at_once_with_78)
+{
+    local_server const s;
+    s.ask({"RPUSH", "lock:x", "a list"});
+    ends_at_once({s.url()}, 78, "choose another --prefix, or delete the key");
+}
+
+BOOST_AUTO_TEST_CASE(run_on_servers_that_may_evict_says_what_the_operator_can_do)
+{
+    local_server const s({"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"});
+    started_tool tool({"run", "x", "true"}, impatient({s.url()}));
+    BOOST_TEST(tool.complains("CONFIG SET maxmemory-policy noeviction"));
+    auto const e = interrupted(tool);
+    BOOST_TEST(!holds(e.err, "config::"), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
+{
+    local_server a, b, c;
+    for (auto* s : {&a, &b, &c})
+        s->ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    started_tool tool({"run", "x", "true"}, impatient({a.url(), b.url(), c.url()}));
+    a.kill();
+    b.kill();
+    BOOST_TEST(tool.complains(a.url() + " ("));
+    BOOST_TEST(tool.complains(b.url() + " ("));
+    c.kill();
+    BOOST_TEST(tool.complains(c.url() + " ("));
+    auto const lines = tool.err();
+    for (auto const* s : {&a, &b, &c})
+        BOOST_TEST(count_of(lines, s->url() + " (no connection to the node: Connection refused)") <= 1u, lines);
+    interrupted(tool);
+}
+
+BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_runs)
+{
+    local_server const a, b, locked({"--requirepass", "geheim"});
+    auto const e = run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"});
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "ran\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_waits_if_time_may_mend_one_of_the_causes)
+{
+    local_server const good, locked({"--requirepass", "geheim"});
+    local_server away;
+    away.kill();
+    words const urls{with_user(locked, ":incorrect"), away.url(), good.url()};
+    started_tool tool({"run", "x", "echo", "ran"}, impatient(urls));
+    BOOST_TEST(tool.complains("waiting: too few nodes answer: "));
+    BOOST_TEST(holds(tool.err(), locked.url() + " (the server refused user or password: WRONGPASS"), tool.err());
+    BOOST_TEST(holds(tool.err(), away.url() + " (no connection to the node: Connection refused)"), tool.err());
+
+    away.start();
+    auto const e = end_of(std::move(tool));
+    BOOST_TEST(e.status == 0, e.err);
+    BOOST_TEST(e.out == "ran\n");
+}
+
+BOOST_AUTO_TEST_CASE(run_with_a_refused_port_says_once_what_it_waits_for)
+{
+    auto const url = refused_url();
+    started_tool tool({"run", "x", "true"}, impatient({url}));
+    BOOST_TEST(tool.complains("redlock run: waiting: too few nodes answer: " + url));
+    auto const e = interrupted(tool);
+    BOOST_TEST(e.status == 128 + SIGTERM);
+    BOOST_TEST(count_of(e.err, "redlock run: waiting: ") == 1u, e.err);
+    auto const cause = "too few nodes answer: " + url + " (no connection to the node: Connection refused)\n";
+    BOOST_TEST(e.err.ends_with("redlock run: interrupted while waiting for lock:x: " + cause), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(hold_and_acquire_with_a_refused_port_say_what_they_wait_for)
+{
+    auto const url = refused_url();
+    for (std::string const command : {"hold", "acquire"}) {
+        started_tool tool({command, "x"}, impatient({url}));
+        auto const cause = "too few nodes answer: " + url;
+        BOOST_TEST(tool.complains("redlock " + command + ": waiting: " + cause));
+        auto const e = interrupted(tool);
+        BOOST_TEST(e.status == 128 + SIGTERM);
+        BOOST_TEST(holds(e.err, "redlock " + command + ": interrupted while waiting for lock:x: " + cause), e.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_with_every_store_says_that_too_few_nodes_answer)
+{
+    auto const place = "127.0.0.1:" + std::to_string(free_port());
+    auto const known = end_of(started_tool({"version", "-v"})).out;
+    for (std::string const kind : {"postgresql://", "mysql://", "etcd://", "zookeeper://"}) {
+        if (!holds(known, kind))
+            continue;
+        bool const is_database = kind == "postgresql://" || kind == "mysql://";
+        auto const url = kind + (is_database ? "redlock@" + place + "/redlock" : place);
+        started_tool tool({"run", "x", "true"}, impatient({url}));
+        BOOST_TEST(tool.complains("waiting: too few nodes answer: " + kind + place));
+        BOOST_TEST(interrupted(tool).status == 128 + SIGTERM);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_as_an_unknown_user_of_postgresql_ends_at_once_with_77)
+{
+    bool const is_known = holds(end_of(started_tool({"version", "-v"})).out, "postgresql://");
+    if (!is_known || redlock::testbed::postgres_programs().empty())
+        return;
+    redlock::testbed::postgres_server const s;
+    auto url = s.url();
+    url.replace(url.find("redlock@"), 7, "nobody_there");
+    auto const e = run({url}, {"x", "true"});
+    BOOST_TEST(e.status == 77, e.err);
+    BOOST_TEST(holds(e.err, "nobody_there"), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(run_says_what_is_missing_after_it_has_waited_for_a_holder)
+{
+    local_server s;
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, impatient({s.url()}));
+    BOOST_TEST(t.shows("redlock: waiting for lock:x for"));
+    s.kill();
+    BOOST_TEST(t.shows("redlock run: waiting: too few nodes answer: " + s.url()));
+    t.signal(SIGTERM);
+    BOOST_TEST(t.wait() == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(run_waits_on_if_the_primary_becomes_a_replica)
+{
+    local_server const s;
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    terminal t({REDLOCK_TOOL, "run", "x", "true"}, impatient({s.url()}));
+    BOOST_TEST(t.shows("redlock: waiting for lock:x for"));
+    BOOST_TEST_REQUIRE(s.ask({"REPLICAOF", "127.0.0.1", std::to_string(free_port())}) == "OK");
+    s.ask({"CLIENT", "KILL", "TYPE", "normal"});  // a replica is noticed on a new connection
+    BOOST_TEST(t.shows("redlock run: waiting: too few nodes answer: " + s.url() + " (the server is a replica"));
+    t.signal(SIGTERM);
+    BOOST_TEST(t.wait() == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
+{
+    local_server s({"--appendonly", "no"});
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    started_tool tool({"run", "--verbose", "x", "true"}, impatient({s.url()}));
+    BOOST_TEST(tool.complains("connected"));
+    s.kill();
+    s.start();
+    BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url() + " (it may have forgotten locks, "
+                              "as it restarted or is new to this prefix; it votes in "));
+    BOOST_TEST(tool.complains("; for new servers: --restart-guard automatic)"));
+    BOOST_TEST(interrupted(tool).status == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(run_interrupted_while_another_holds_the_lock_names_the_holder)
+{
+    local_server const s;
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    started_tool tool({"run", "--verbose", "x", "true"}, environment({s.url()}));
+    BOOST_TEST(tool.complains("connected"));
+    auto const e = interrupted(tool);
+    BOOST_TEST(e.status == 128 + SIGTERM);
+    BOOST_TEST(holds(e.err, "redlock run: interrupted while waiting for lock:x, held by web-3:4121, ttl "), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(run_on_a_held_lock_names_the_holder_and_its_ttl)
+{
+    local_server const s;
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    s.ask({"SET", "lock:y", "somebody"});
+    for (auto const& arguments : {words{"-n", "x", "true"}, {"-w", "50ms", "x", "true"}}) {
+        auto const e = run({s.url()}, arguments);
+        BOOST_TEST(e.status == 75);
+        BOOST_TEST(e.err.starts_with("redlock run: x is held by web-3:4121, ttl 3"), e.err);
+        BOOST_TEST(count_of(e.err, "\n") == 1u, e.err);
+    }
+    auto const foreign = run({s.url()}, {"-n", "y", "true"});
+    BOOST_TEST(foreign.err == "redlock run: y is held by a client without a name, without end\n");
+    for (auto const* command : {"hold", "acquire"}) {
+        auto const e = end_of(started_tool({command, "-n", "x", "y"}, environment({s.url()})));
+        BOOST_TEST(e.status == 75);
+        BOOST_TEST(e.err.starts_with(std::string("redlock ") + command + ": x is held by web-3:4121, ttl 3"), e.err);
+        BOOST_TEST(e.err.ends_with(" s; y is held by a client without a name, without end\n"), e.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(run_on_a_shared_lock_says_that_it_is_shared)
+{
+    local_server const s;
+    started_tool reader({"run", "-s", "-t", "60s", "x", "sh", "-c", "echo in; exec sleep 1000"},
+                        environment({s.url()}));
+    BOOST_TEST(reader.says("in"));
+    auto const e = run({s.url()}, {"-n", "x", "true"});
+    BOOST_TEST(e.status == 75);
+    BOOST_TEST(e.err.starts_with("redlock run: x is shared, ttl "), e.err);
+}
+
+BOOST_AUTO_TEST_CASE(run_with_quiet_or_skip_busy_says_nothing)
+{
+    local_server const s, locked({"--requirepass", "geheim"});
+    s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
+    BOOST_TEST(run({s.url()}, {"-n", "--skip-busy", "x", "true"}).err == "");
+    BOOST_TEST(run({s.url()}, {"-n", "--quiet", "x", "true"}).err == "");
+    BOOST_TEST(run({with_user(locked, ":incorrect")}, {"--quiet", "x", "true"}).err == "");
+    BOOST_TEST(run({refused_url()}, {"--quiet", "--connect-timeout", "50ms", "-w", "400ms", "x", "true"}).err == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

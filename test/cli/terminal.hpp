@@ -1,0 +1,138 @@
+#pragma once
+
+#include "cli/started_tool.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <poll.h>
+#include <pty.h>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace redlock::test {
+
+/// A terminal, and a program that runs on it.
+class terminal {
+public:
+    /// @param environment  "NAME=value", on top of ours
+    terminal(std::vector<std::string> const& words, std::vector<std::string> const& environment, unsigned short rows = 24, unsigned short columns = 100)
+    {
+        struct winsize const size {rows, columns, 0, 0};
+        pid_ = ::forkpty(&master_, nullptr, nullptr, &size);
+        BOOST_TEST_REQUIRE(pid_ >= 0);
+        if (pid_ > 0)
+            return;
+        for (auto const& variable : environment) {
+            auto const end = variable.find('=');
+            ::setenv(variable.substr(0, end).c_str(), variable.substr(end + 1).c_str(), 1);
+        }
+        std::vector<char*> all;
+        for (auto const& word : words)
+            all.push_back(const_cast<char*>(word.c_str()));
+        all.push_back(nullptr);
+        ::execvp(all.front(), all.data());
+        ::_exit(127);
+    }
+
+    ~terminal()
+    {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+        ::close(master_);
+    }
+    terminal(terminal const&) = delete;
+    terminal& operator=(terminal const&) = delete;
+
+    void type(std::string_view text) { BOOST_TEST_REQUIRE(::write(master_, text.data(), text.size()) == static_cast<ssize_t>(text.size())); }
+
+    void resize(unsigned short rows, unsigned short columns)
+    {
+        struct winsize const size {rows, columns, 0, 0};
+        ::ioctl(master_, TIOCSWINSZ, &size);
+    }
+
+    void signal(int number) { ::kill(pid_, number); }
+
+    /// Whether the screen shows @p text, behind what was asked for last, or does within a minute.
+    bool shows(std::string_view text)
+    {
+        auto const found = comes_true([&] {
+            read_on(10);
+            return shown.find(text, seen_) != shown.npos;
+        });
+        if (found)
+            seen_ = shown.find(text, seen_) + text.size();
+        else
+            BOOST_TEST_MESSAGE(shown);
+        return found;
+    }
+
+    /// Whether the screen shows text of this pattern now, or within a minute.
+    bool shows(std::regex const& pattern)
+    {
+        return comes_true([&] {
+            read_on(10);
+            return std::regex_search(shown.substr(seen_), pattern);
+        });
+    }
+
+    /// What comes now is to be seen.
+    void forget() { seen_ = shown.size(); }
+
+    /// Whether it is stopped, or is within a minute. Who sends SIGCONT earlier may come before the stop.
+    bool stops()
+    {
+        return comes_true([&] {
+            read_on(10);
+            return text_of("/proc/" + std::to_string(pid_) + "/stat").find(") T ") != std::string::npos;
+        });
+    }
+
+    /// What is left to be read, and the end. @return the exit status; 128 and the signal; that of SIGKILL also if it does not end within a minute
+    int wait()
+    {
+        int status = 0;
+        if (!comes_true([&] {
+                while (read_on(10)) {}
+                return ::waitpid(pid_, &status, WNOHANG) == pid_;
+            })) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, &status, 0);
+        }
+        pid_ = -1;
+        while (read_on(0)) {}
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+    std::string shown;
+
+private:
+    // @return whether something came
+    bool read_on(int patience_ms)
+    {
+        pollfd p{master_, POLLIN, 0};
+        char buffer[4096];
+        if (::poll(&p, 1, patience_ms) <= 0)
+            return false;
+        auto const n = ::read(master_, buffer, sizeof buffer);
+        if (n > 0)
+            shown.append(buffer, static_cast<std::size_t>(n));
+        return n > 0;
+    }
+
+    std::size_t seen_ = 0;
+    int master_ = -1;
+    pid_t pid_ = -1;
+};
+
+}  // namespace redlock::test

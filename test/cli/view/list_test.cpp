@@ -1,0 +1,352 @@
+// redlock list, driven from outside.
+
+#include "cli/terminal.hpp"
+#include "cli/view/tool.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <sys/stat.h>
+
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(list)
+
+namespace {
+
+constexpr int many = 100'000;
+
+bool has(std::string const& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+std::vector<boost::json::object> documents_in(std::string const& text)
+{
+    std::vector<boost::json::object> all;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        all.push_back(boost::json::parse(line).as_object());
+    return all;
+}
+
+// By key.
+std::map<std::string, boost::json::object> locks_in(tool_run const& o)
+{
+    std::map<std::string, boost::json::object> all;
+    for (auto const& l : documents_in(o.out)) {
+        BOOST_TEST(l.at("schema") == 1);
+        auto const is_new = all.emplace(l.at("key").as_string(), l).second;
+        BOOST_TEST(is_new, l.at("key").as_string() << " is listed twice");
+    }
+    return all;
+}
+
+// Kilobytes of memory that a process has had at most.
+long peak_of(pid_t pid)
+{
+    std::istringstream status(text_of("/proc/" + std::to_string(pid) + "/status"));
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:"))
+            return std::stol(line.substr(6));
+    }
+    BOOST_FAIL("no VmHWM of process " << pid);
+    return 0;
+}
+
+// job/1 to job/100000, held; in portions, as a busy machine takes its time.
+void fill(local_server& s)
+{
+    constexpr int portion = 5000;
+    for (int begin = 0; begin < many; begin += portion)
+        BOOST_TEST_REQUIRE(s.ask({"EVAL", "for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do redis.call('SET', 'lock:job/' .. math.floor(i), ARGV[3], 'PX', 3600000) end return 1", "0",
+                                  std::to_string(begin), std::to_string(portion), token_of("worker")}) == "1");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(each_lock_is_told_with_its_holder_nodes_and_state)
+{
+    tool t(3);
+    t.set("lock:all", token_of("web"));
+    t.set("lock:two", token_of("batch"), 2);
+    t.set("lock:one", token_of("late"), 1);
+    t.set("lock:other", "uuid");
+    t.ask({"LPUSH", "lock:no string", "1"});
+    t.set("lock:empty", "");
+    auto const reader = t.hold({"read", "--shared"});
+
+    auto const locks = locks_in(t.run({"list", "-o", "jsonl"}));
+    auto const people = t.run({"list"});
+
+    BOOST_TEST_REQUIRE(locks.size() == 7u);
+    auto const state_of = [&](char const* key) { return locks.at(key).at("state").as_string(); };
+    BOOST_TEST(state_of("all") == "held");
+    BOOST_TEST(locks.at("all").at("owner") == "web");
+    BOOST_TEST(locks.at("all").at("votes") == 3);
+    BOOST_TEST(locks.at("all").at("of") == 3);
+    BOOST_TEST(locks.at("all").at("ttl_ms").as_int64() > 3'000'000);
+    BOOST_TEST(state_of("two") == "held");
+    BOOST_TEST(locks.at("two").at("votes") == 2);
+    BOOST_TEST(state_of("one") == "partial");
+    BOOST_TEST(state_of("other") == "foreign");
+    BOOST_TEST(state_of("no string") == "foreign");
+    BOOST_TEST(state_of("empty") == "foreign");
+    BOOST_TEST(state_of("read") == "shared");
+    BOOST_TEST(people.status == 0);
+    BOOST_TEST(people.out.starts_with("KEY"));
+    BOOST_TEST(std::ranges::count(people.out, '\n') == 8);
+    BOOST_TEST(has(people.out, "another kind of client"));
+    BOOST_TEST(has(people.out, "2/3"));
+}
+
+BOOST_AUTO_TEST_CASE(the_other_keys_of_a_lock_are_no_locks)
+{
+    tool t(1);
+    auto const holder = t.hold({"x", "--fencing"});
+    auto const waits = t.start({"hold", "x"});
+    BOOST_TEST(comes_true([&] { return has(t[0].ask({"KEYS", "*"}), ":=wanted"); }));
+    t.set("lock:y:=gone:{lock:y}:value", "1");
+    t.set("elsewhere", "no lock either");
+
+    auto const locks = locks_in(t.run({"list", "-o", "jsonl"}));
+
+    BOOST_TEST(locks.size() == 1u);
+    BOOST_TEST(locks.contains("x"));
+}
+
+BOOST_AUTO_TEST_CASE(a_pattern_chooses_names_and_the_prefix_is_taken_as_it_is)
+{
+    tool t(2);
+    for (std::string const prefix : {"lock:", "l[o]*k:"}) {
+        t.set(prefix + "jobs/1", token_of("a"));
+        t.set(prefix + "jobs/20", token_of("a"));
+        t.set(prefix + "mail", token_of("a"));
+    }
+
+    BOOST_TEST(locks_in(t.run({"list", "jobs/?", "-o", "jsonl"})).size() == 1u);
+    BOOST_TEST(locks_in(t.run({"list", "jobs/*", "-o", "jsonl"})).size() == 2u);
+    BOOST_TEST(locks_in(t.run({"list", "-o", "jsonl"})).size() == 3u);
+    BOOST_TEST(locks_in(t.run({"list", "-o", "jsonl", "--prefix", "l[o]*k:"})).size() == 3u);
+    BOOST_TEST(locks_in(t.run({"list", "-o", "jsonl", "--prefix", "k:"})).empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_document_holds_all_locks_and_what_the_nodes_have_told)
+{
+    tool t(2);
+
+    auto const empty = t.run({"list", "-o", "json"}).json();
+    t.set("lock:a", token_of("web"));
+    t.set("lock:b", token_of("web"));
+    auto const full = t.run({"list", "-o", "json", "--tokens"}).json();
+
+    BOOST_TEST(empty.at("schema") == 1);
+    BOOST_TEST(empty.at("locks").as_array().empty());
+    BOOST_TEST(empty.at("nodes").as_array().size() == 2u);
+    BOOST_TEST_REQUIRE(full.at("locks").as_array().size() == 2u);
+    BOOST_TEST(full.at("locks").at(0).at("token").as_string() == token_of("web"));
+    BOOST_TEST(full.at("nodes").at(0).at("complete") == true);
+    BOOST_TEST(t.run({"list", "none"}).out == "KEY  HOLDER  TTL  NODES  STATE\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_locks_come_once_each_and_are_not_kept)
+{
+    tool t(3);
+    for (std::size_t i = 0; i < 3; ++i)
+        fill(t[i]);
+
+    redlock::testbed::temporary_folder const folder;
+    auto const pipe = folder.path + "/pipe";
+    BOOST_TEST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    // The shell is replaced by the tool once it has opened the pipe. process::read would read each byte by itself.
+    auto p = t.start({"list", "-o", "jsonl"}, {}, ">" + pipe);
+    std::ifstream lines(pipe);
+    std::set<int> met;
+    bool alike = true;
+    long at_first = 0, at_last = 0;
+    for (std::string line; std::getline(lines, line);) {
+        auto const lock = boost::json::parse(line).as_object();
+        alike = alike && lock.at("votes") == 3 && lock.at("state") == "held";
+        met.insert(std::stoi(std::string(lock.at("key").as_string()).substr(4)));
+        // A pipe takes 64 KiB: the tool waits for us here, and goes on behind the last thousands of lines.
+        if (met.size() == 1000)
+            at_first = peak_of(p.pid());
+        if (met.size() == many - 2000)
+            at_last = peak_of(p.pid());
+    }
+
+    BOOST_TEST(p.wait().code() == 0);
+    BOOST_TEST(met.size() == static_cast<std::size_t>(many));
+    BOOST_TEST(*met.begin() == 1);
+    BOOST_TEST(*met.rbegin() == many);
+    BOOST_TEST(alike);
+    BOOST_TEST_MESSAGE("peak: " << at_first << " KiB, then " << at_last << " KiB");
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed
+    BOOST_TEST(at_last - at_first < 16 * 1024, "from " << at_first << " to " << at_last << " KiB");
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(nodes_with_different_locks_tell_all_of_them)
+{
+    tool t(3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (int k = 0; k < 100; ++k)
+            t[i].ask({"SET", "lock:" + std::to_string(i) + "/" + std::to_string(k), token_of("x"), "PX", "3600000"});
+    }
+
+    auto const locks = locks_in(t.run({"list", "-o", "jsonl"}));
+
+    BOOST_TEST(locks.size() == 300u);
+    BOOST_TEST(std::ranges::all_of(locks, [](auto const& l) { return l.second.at("state") == "partial"; }));
+}
+
+BOOST_AUTO_TEST_CASE(one_node_that_is_away_is_told_and_hides_nothing)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[0].kill();
+
+    auto const o = t.run({"list", "-o", "jsonl"});
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(locks_in(o).at("x").at("votes") == 2);
+    BOOST_TEST(has(o.err, "127.0.0.1:" + std::to_string(t[0].port()) + " has not told of all its locks"), o.err);
+    BOOST_TEST(t.run({"list", "-q"}).err == "");
+    BOOST_TEST(t.run({"list", "-o", "json"}).json().at("nodes").at(0).at("complete") == false);
+}
+
+BOOST_AUTO_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[2].pause();
+
+    auto const o = t.run({"list", "-o", "jsonl", "--connect-timeout", "1s"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(locks_in(o).at("x").at("votes") == 2);
+    BOOST_TEST(has(o.err, t[2].url() + " has not told of all its locks: it has not answered within 1.0 s"), o.err);
+}
+
+BOOST_AUTO_TEST_CASE(trouble_that_nobody_can_hear_does_not_end_it)
+{
+    tool t(3);
+    t[2].kill();
+
+    BOOST_TEST(t.run({"list"}, {}, "2>/dev/full").status == 0);
+    BOOST_TEST(t.run({"list"}, {}, ">&- 2>&-").status == 125);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_majority_the_list_is_not_complete)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[0].kill();
+    t[1].kill();
+
+    auto const o = t.run({"list", "-o", "jsonl"});
+
+    BOOST_TEST(o.status == 69);
+    BOOST_TEST(locks_in(o).at("x").at("state") == "unknown");
+    t[2].kill();
+    BOOST_TEST(t.run({"list"}).status == 69);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_scan_is_told_so)
+{
+    tool t(1);
+    t.ask({"ACL", "SETUSER", "reader", "on", ">pw", "~lock:*", "-@all", "+hello", "+get", "+pttl"});
+    auto const url = "redis://reader:pw@127.0.0.1:" + std::to_string(t[0].port());
+
+    auto const o = t.run({"list", "-u", url});
+
+    BOOST_TEST(o.status == 77);
+    BOOST_TEST(has(o.err, "NOPERM"), o.err);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_server_cannot_be_scanned)
+{
+    tool t(1);
+
+    auto const o = t.run({"list", "-u", t.urls, "-u", "memory://a"});
+
+    BOOST_TEST(o.status == 78);
+    BOOST_TEST(has(o.err, "memory://a"), o.err);
+}
+
+BOOST_AUTO_TEST_CASE(names_of_any_bytes_do_nothing_to_the_terminal_and_are_valid_json)
+{
+    tool t(1);
+    t.set("lock:\033]0;title\a\xff", token_of("web\033[2J"));
+
+    auto const people = t.run({"list"});
+    auto const locks = locks_in(t.run({"list", "-o", "jsonl"}));
+
+    BOOST_TEST(!has(people.out, "\033"));
+    BOOST_TEST(has(people.out, "\\x1b]0;title\\x07\\xff"), people.out);
+    BOOST_TEST(locks.contains("\033]0;title\a\xef\xbf\xbd"));
+}
+
+BOOST_AUTO_TEST_CASE(a_great_value_of_somebody_else_is_not_read_whole)
+{
+    tool t(1);
+    t.set("lock:x", std::string(1 << 20, 'v'));
+
+    BOOST_TEST(t.run({"list", "--tokens"}).out.size() < 2000u);
+    BOOST_TEST(has(t[0].ask({"INFO", "commandstats"}), "cmdstat_getrange:calls=1"));
+}
+
+BOOST_AUTO_TEST_CASE(list_of_another_store_names_it_without_its_password)
+{
+    for (std::string const url : {"etcd://127.0.0.1:7", "postgresql://127.0.0.1:7/db"}) {
+        auto with_password = url;
+        with_password.insert(url.find("127"), "app:secret@");
+        auto const o = started_tool({"-u", with_password, "list"}).wait();
+        BOOST_TEST(o.status == 78);
+        BOOST_TEST(!has(o.err, "secret"), o.err);
+        BOOST_TEST(!has(o.err, "redis://"), o.err);
+        bool const is_known = has(started_tool({"version", "-v"}).wait().out, url.substr(0, url.find(':')));
+        BOOST_TEST(has(o.err, is_known ? url : url.substr(0, url.find("127"))), o.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_the_list_may_stop_reading)
+{
+    tool t(1);
+    fill(t[0]);
+
+    auto const piped = t.run({"list"}, {}, "| head -n 1");
+    auto const full = t.run({"list"}, {}, ">/dev/full");
+
+    BOOST_TEST(std::ranges::count(piped.out, '\n') == 1);
+    BOOST_TEST(piped.err == "");
+    BOOST_TEST(full.status == 125);
+    BOOST_TEST(has(full.err, "could not be written"), full.err);
+}
+
+BOOST_AUTO_TEST_CASE(colours_are_for_terminals_that_want_them)
+{
+    tool t(1);
+    t.set("lock:x", token_of("web"));
+    auto const on_a_terminal = [&](std::vector<std::string> arguments, std::string const& no_color) {
+        arguments.insert(arguments.begin(), REDLOCK_TOOL);
+        auto environment = t.environment();
+        environment.push_back("NO_COLOR=" + no_color);
+        terminal screen(arguments, environment);
+        BOOST_TEST(screen.wait() == 0);
+        return screen.shown;
+    };
+
+    BOOST_TEST(has(on_a_terminal({"list"}, ""), "\033[1m"));
+    BOOST_TEST(!has(on_a_terminal({"list"}, "1"), "\033"));
+    BOOST_TEST(!has(on_a_terminal({"list", "--color", "never"}, ""), "\033"));
+    BOOST_TEST(!has(t.run({"list"}).out, "\033"));
+    BOOST_TEST(has(t.run({"list", "--color", "always"}).out, "\033[1m"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

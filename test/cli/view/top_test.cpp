@@ -1,0 +1,222 @@
+// redlock top, driven from outside.
+
+#include "cli/terminal.hpp"
+#include "cli/view/tool.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(top)
+
+namespace {
+
+bool has(std::string const& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+constexpr char own_screen[] = "\033[?25h\033[?1049l";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(one_look_tells_of_nodes_locks_and_who_waits)
+{
+    tool t(3);
+    auto const holder = t.hold({"jobs", "--owner", "web-3:1"});
+    auto const reader = t.hold({"report", "--shared"});
+    t.set("lock:late", token_of("late"), 1);
+    auto const waits = t.start({"hold", "jobs"});
+    BOOST_TEST(comes_true([&] { return t[0].ask({"HLEN", "lock:jobs:=wanted:{lock:jobs}"}) == "1"; }));
+
+    auto const told = t.run({"top", "--once", "-o", "json"}).json();
+    auto const people = t.run({"top"});  // its output is a pipe
+
+    BOOST_TEST(told.at("schema") == 1);
+    BOOST_TEST_REQUIRE(told.at("nodes").as_array().size() == 3u);
+    for (auto const& n : told.at("nodes").as_array()) {
+        BOOST_TEST(n.at("up") == true);
+        BOOST_TEST(n.at("votes") == 2);
+        BOOST_TEST(n.at("round_trip_us").as_int64() > 0);
+    }
+    BOOST_TEST(told.at("locks") == (boost::json::value{{"held", 1}, {"shared", 1}, {"foreign", 0}, {"partial", 1}, {"unknown", 0}}));
+    BOOST_TEST(told.at("waiting") == 1);
+    BOOST_TEST(told.at("first").at(0).at("key") == "jobs", "who is waited for comes first");
+    BOOST_TEST(told.at("first").at(0).at("waiting") == 1);
+    BOOST_TEST(told.at("new_per_second").is_null());
+    BOOST_TEST(people.status == 0);
+    BOOST_TEST(has(people.out, "locks: 1 held, 1 shared, 0 foreign, 1 partial, 0 unknown; 1 waiting"), people.out);
+    BOOST_TEST(has(people.out, "web-3:1"), people.out);
+    BOOST_TEST(!has(people.out, "\033"));
+}
+
+BOOST_AUTO_TEST_CASE(only_as_many_locks_as_wanted_are_shown)
+{
+    tool t(1);
+    for (int i = 0; i < 20; ++i)
+        t.set("lock:" + std::to_string(i), token_of("web"));
+
+    auto const o = t.run({"top", "--rows", "5"});
+
+    BOOST_TEST(has(o.out, "locks: 20 held"));
+    BOOST_TEST(has(o.out, "and 15 more"), o.out);
+    BOOST_TEST(t.run({"top", "1*", "-o", "json"}).json().at("first").as_array().size() == 11u);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_that_are_away_are_shown_and_a_majority_of_them_is_a_status)
+{
+    tool t(3);
+    t.set("lock:x", token_of("web"));
+    t[2].kill();
+
+    auto const one = t.run({"top"});
+    t[1].kill();
+    auto const two = t.run({"top"});
+    t[0].kill();
+
+    BOOST_TEST(one.status == 0);
+    BOOST_TEST(has(one.out, "down: "), one.out);
+    BOOST_TEST(has(one.out, "2/3"), one.out);
+    BOOST_TEST(two.status == 69);
+    BOOST_TEST(t.run({"top"}).status == 69);
+}
+
+BOOST_AUTO_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once)
+{
+    tool t(3);
+    t[2].pause();
+    auto const o = t.run({"top", "--connect-timeout", "1s"});
+    t[2].resume();
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.out, "down: it has not answered within 1.0 s"), o.out);
+    BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
+}
+
+BOOST_AUTO_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look)
+{
+    tool t(1);
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--node-timeout", "1500ms"}, t.environment());
+    BOOST_TEST(screen.shows("  up  "));
+
+    t[0].pause();
+    BOOST_TEST(screen.shows("down: it has not answered within 1.5 s"));
+    t[0].resume();
+    BOOST_TEST(screen.shows("  up  "));
+
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own)
+{
+    tool t(1);
+    t.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'lock:' .. i, ARGV[1], 'PX', 3600000) end return 1", "0",
+           token_of("web")});
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
+    BOOST_TEST(screen.shows("2000/2000  -"));  // the first look has nothing to compare with
+
+    BOOST_TEST(screen.shows("2000/2000  0.0/s"));
+    t.ask({"EVAL", "for i = 1, 2000 do redis.call('GET', 'lock:' .. i) end return 1", "0"});
+    BOOST_TEST(screen.shows(std::regex("2000/2000  [1-9]")));
+
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_rights_of_a_list_are_enough)
+{
+    tool t(1);
+    t.set("lock:x", token_of("web"));
+    t.ask({"ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "-@all", "+hello", "+scan", "+getrange", "+pttl"});
+
+    auto const o = t.run({"top", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(has(o.out, "up"), o.out);
+    BOOST_TEST(has(o.out, "web"), o.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_is_drawn_again_and_again_until_q)
+{
+    tool t(1);
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
+    BOOST_TEST(screen.shows("locks: 0 held"));
+
+    t.set("lock:late comer", token_of("web"));
+    BOOST_TEST(screen.shows("late comer"));
+    BOOST_TEST(screen.shows("0.0/s new"), screen.shown);
+    screen.type("xq");
+
+    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.shown.ends_with(own_screen), "the terminal is not as it was");
+    BOOST_TEST(!has(screen.shown, "\033[2J"), "to clear the screen flickers");
+}
+
+BOOST_AUTO_TEST_CASE(signals_end_it_and_leave_the_terminal_as_it_was)
+{
+    tool t(1);
+    for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM), std::pair(SIGHUP, 128 + SIGHUP), std::pair(SIGQUIT, 128 + SIGQUIT)}) {
+        terminal screen({REDLOCK_TOOL, "top"}, t.environment());
+        BOOST_TEST(screen.shows("locks: "));
+        if (number == 0)
+            screen.type("\x03");  // Ctrl-C
+        else
+            screen.signal(number);
+        BOOST_TEST(screen.wait() == status);
+        BOOST_TEST(screen.shown.ends_with(own_screen));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_at_once_while_it_waits_for_a_server_that_hangs)
+{
+    tool t(1);
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--connect-timeout", "60s"}, t.environment());
+    BOOST_TEST(screen.shows("locks: "));
+    t[0].pause();
+    screen.forget();
+
+    screen.type("q");
+
+    BOOST_TEST(screen.wait() == 0);
+    t[0].resume();
+}
+
+BOOST_AUTO_TEST_CASE(a_small_terminal_is_filled_and_not_more)
+{
+    tool t(1);
+    for (int i = 0; i < 20; ++i)
+        t.set("lock:" + std::to_string(i), token_of(std::string(100, 'w')));
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "60s"}, t.environment(), 8, 30);
+    BOOST_TEST(screen.shows("\033[J"));
+    auto const drawn = screen.shown.substr(screen.shown.find("\033[H"));
+
+    BOOST_TEST(std::count(drawn.begin(), drawn.end(), '\n') == 7);
+    BOOST_TEST(!has(drawn, std::string(31, 'w')));
+    screen.forget();
+    screen.resize(24, 100);
+    BOOST_TEST(screen.shows("WAITING"));
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_stops_it_gets_the_terminal_back_until_it_goes_on)
+{
+    tool t(1);
+    terminal screen({REDLOCK_TOOL, "top", "--interval", "60s"}, t.environment());
+    BOOST_TEST(screen.shows("locks: "));
+    screen.forget();
+
+    screen.signal(SIGTSTP);
+    BOOST_TEST(screen.shows(own_screen));
+    BOOST_TEST(screen.stops());
+    screen.forget();
+    screen.signal(SIGCONT);
+
+    BOOST_TEST(screen.shows("locks: "));
+    screen.type("q");
+    BOOST_TEST(screen.wait() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

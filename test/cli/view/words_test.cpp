@@ -1,0 +1,249 @@
+// What redlock says about itself: help, version, completions and manual pages.
+
+#include "cli/view/tool.hpp"
+
+#include <redlock/version.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(words)
+
+namespace {
+
+bool has(std::string const& text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+// Without a server, and without a line about one.
+tool_run say(std::vector<std::string> const& arguments, std::string const& redirections = "")
+{
+    return tool(0).run(arguments, {}, redirections);
+}
+
+std::vector<std::string> words_of(std::string const& text)
+{
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// All commands that the help lists.
+std::vector<std::string> commands()
+{
+    std::vector<std::string> all;
+    std::istringstream help(say({"--help"}).out);
+    for (std::string line; std::getline(help, line);) {
+        if (line.starts_with("  "))
+            all.push_back(words_of(line).front());
+    }
+    return all;
+}
+
+std::string kept(redlock::testbed::temporary_folder const& folder, std::string const& name, std::string const& text)
+{
+    std::ofstream(folder.path + "/" + name) << text;
+    return folder.path + "/" + name;
+}
+
+// What a program of the system says to this, if it is there. @return its exit status
+int run_program(std::vector<std::string> const& words, std::string& said)
+{
+    redlock::testbed::process p(words, {.piped = true});
+    said = p.read();
+    return p.wait().code();
+}
+
+bool is_installed(std::string const& program)
+{
+    std::string said;
+    return run_program({"/bin/sh", "-c", "command -v " + program}, said) == 0;
+}
+
+// What bash would offer for the last of these words.
+std::vector<std::string> completed(std::string const& script, std::vector<std::string> const& words)
+{
+    std::string line = "source " + script + "; COMP_WORDS=(";
+    for (auto const& word : words)
+        line += "'" + word + "' ";
+    line += "); COMP_CWORD=" + std::to_string(words.size() - 1) + "; _redlock; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    std::string said;
+    BOOST_TEST(run_program({"/bin/bash", "--norc", "-c", line}, said) == 0);
+    return words_of(said);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_help_lists_the_commands_and_each_has_its_own)
+{
+    auto const all = commands();
+    BOOST_TEST(all.size() >= 8u);
+    for (auto const& command : all) {
+        if (command == "demo" || command == "bench")
+            continue;
+        auto const o = say({command, "--help"});
+        BOOST_TEST(o.status == 0);
+        BOOST_TEST(has(o.out, "usage: redlock " + command), o.out);
+        BOOST_TEST(has(o.out, "--url"), o.out);
+    }
+    BOOST_TEST(std::ranges::count(all, "man") == 0, "the pages are for man(1)");
+}
+
+BOOST_AUTO_TEST_CASE(the_version_needs_no_server)
+{
+    auto const line = std::string("redlock ") + REDLOCK_VERSION_STRING + "\n";
+
+    BOOST_TEST(say({"version"}).out == line);
+    BOOST_TEST(say({"--version"}).out == line);
+    BOOST_TEST(say({"version", "-v"}).out.starts_with(line));
+    BOOST_TEST(say({"version", "-o", "json"}).json().at("version") == REDLOCK_VERSION_STRING);
+    BOOST_TEST(say({"version", "more"}).status == 64);
+}
+
+BOOST_AUTO_TEST_CASE(bash_is_told_of_all_commands_options_and_choices)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const o = say({"completion", "bash"});
+    auto const script = kept(folder, "redlock.bash", o.out);
+    std::string said;
+
+    BOOST_TEST(o.status == 0);
+    BOOST_TEST(run_program({"/bin/bash", "-n", script}, said) == 0);
+    BOOST_TEST(completed(script, {"redlock", ""}) == commands(), boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "-o", "json", "stat"}) == std::vector<std::string>{"status"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "status", "--tok"}) == std::vector<std::string>{"--tokens"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "hold", "--tok"}).empty());
+    BOOST_TEST(completed(script, {"redlock", "break", "--forc"}) == std::vector<std::string>{"--force"}, boost::test_tools::per_element());
+    for (auto const& words : {std::vector<std::string>{"redlock", "list", "--output", "js"}, {"redlock", "-o", "js"}, {"redlock", "list", "--output", "=", "js"}})
+        BOOST_TEST(completed(script, words) == (std::vector<std::string>{"json", "jsonl"}), boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "completion", ""}) == (std::vector<std::string>{"bash", "zsh", "fish"}), boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "list", "--owner", ""}).empty());
+    BOOST_TEST(completed(script, {"redlock", "list", "--config", script.substr(0, script.size() - 3)}) == std::vector<std::string>{script},
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(completion_of_run_offers_commands_behind_the_key)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const script = kept(folder, "redlock.bash", say({"completion", "bash"}).out);
+    auto const offers = [&](std::vector<std::string> const& words) {
+        return std::ranges::count(completed(script, words), "redis-server") > 0;
+    };
+
+    for (auto const& before : {std::vector<std::string>{"key", "--"}, {"key"}, {"-t", "5s", "key"}, {"-k", "a", "-k", "b"}, {"-n", "key", "--"}}) {
+        auto words = before;
+        words.insert(words.begin(), {"redlock", "-o", "json", "run"});
+        words.emplace_back("redis-ser");
+        BOOST_TEST(offers(words));
+    }
+    BOOST_TEST(!offers({"redlock", "run", "redis-ser"}));
+    BOOST_TEST(!offers({"redlock", "run", "-t", "redis-ser"}));
+    BOOST_TEST(completed(script, {"redlock", "run", "key", "--on-l"}) == std::vector<std::string>{"--on-lost"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(other_shells_understand_their_scripts)
+{
+    redlock::testbed::temporary_folder const folder;
+    for (std::string const shell : {"zsh", "fish"}) {
+        auto const o = say({"completion", shell});
+        BOOST_TEST(o.status == 0);
+        for (auto const& command : commands())
+            BOOST_TEST(has(o.out, command), shell << " is not told of " << command);
+        BOOST_TEST(has(o.out, "tokens"));
+        std::string said;
+        if (is_installed(shell))
+            BOOST_TEST(run_program({"/usr/bin/env", shell, "-n", kept(folder, shell, o.out)}, said) == 0);
+        else
+            BOOST_TEST_MESSAGE("there is no " << shell << " here");
+    }
+    BOOST_TEST(say({"completion", "tcsh"}).status == 64);
+    BOOST_TEST(say({"completion"}).status == 64);
+}
+
+BOOST_AUTO_TEST_CASE(each_command_has_a_page_and_man_understands_it)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const pages = words_of(say({"man", "--list"}).out);
+    BOOST_TEST(pages.size() == commands().size() + 1);
+    BOOST_TEST(say({"man", "nonsense"}).status == 64);
+    for (auto const& page : pages) {
+        auto const o = page == "redlock" ? say({"man"}) : say({"man", page.substr(std::string_view("redlock-").size())});
+        BOOST_TEST(o.status == 0);
+        BOOST_TEST(o.out.starts_with(".TH "));
+        auto const path = kept(folder, page + ".1", o.out);
+        std::string said;
+        if (is_installed("groff")) {
+            BOOST_TEST(run_program({"/bin/sh", "-c", "groff -man -Tutf8 -ww -z " + path + " 2>&1"}, said) == 0);
+            BOOST_TEST(said == "", page << ": " << said);
+        }
+        if (is_installed("mandoc")) {
+            BOOST_TEST(run_program({"/bin/sh", "-c", "mandoc -Tlint -Wwarning " + path + " | grep -v 'missing date'"}, said) == 1);
+            BOOST_TEST(said == "", page << ": " << said);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_pages_say_what_the_help_says)
+{
+    auto const page = say({"man", "status"}).out;
+    auto const all = say({"man"}).out;
+
+    BOOST_TEST(has(page, "redlock-status \\- show who holds a lock"), page);
+    BOOST_TEST(has(page, "\\fB\\-\\-tokens\\fR"), page);
+    BOOST_TEST(has(page, ".SH EXIT STATUS\n0 the lock is held"), page);
+    BOOST_TEST(has(all, "\\fB\\-\\-url\\fR, \\fB\\-u\\fR \\fIURL\\fR"), all);
+    BOOST_TEST(has(all, "REDLOCK_NODE_TIMEOUT"), all);
+    for (auto const& command : commands())
+        BOOST_TEST(has(all, "redlock\\-" + command), command);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_about_itself_does_not_depend_on_settings)
+{
+    for (std::vector<std::string> const& words : {std::vector<std::string>{"version"}, {"completion", "zsh"}, {"man"}, {"man", "run"}}) {
+        auto const o = tool(0).run(words, {"REDLOCK_CONFIG=/dev/null/none", "REDLOCK_NODE_TIMEOUT=soon", "REDLOCK_URLS=nowhere"});
+        BOOST_TEST(o.status == 0, o.err);
+        BOOST_TEST(!o.out.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_are_not_beside_it_are_missed_in_words)
+{
+    redlock::testbed::temporary_folder const folder;
+    auto const alone = folder.path + "/redlock";
+    std::string said;
+    BOOST_TEST_REQUIRE(run_program({"/bin/cp", REDLOCK_TOOL, alone}, said) == 0);
+
+    BOOST_TEST(run_program({"/bin/sh", "-c", alone + " demo 2>&1"}, said) == 127);
+    BOOST_TEST(has(said, folder.path + "/redlock_demo cannot be run: No such file"), said);
+
+    kept(folder, "redlock_bench", "#!/bin/sh\necho \"$0 $*\"\nexit 5\n");
+    BOOST_TEST(run_program({"/bin/sh", "-c", alone + " bench 2>&1"}, said) == 126);
+    run_program({"/bin/chmod", "+x", folder.path + "/redlock_bench"}, said);
+    BOOST_TEST(run_program({alone, "bench", "lock", "--seconds", "1"}, said) == 5);
+    BOOST_TEST(said == folder.path + "/redlock_bench lock --seconds 1\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_address_in_the_wrong_place_is_not_repeated)
+{
+    std::string const address = "redis://:s3cret@127.0.0.1";
+    for (auto const& words : {std::vector<std::string>{address, "status", "x"}, {"--urls", address, "status", "x"}, {"man", address}, {"doctor", "-u", "redis://a", "--skip", address}}) {
+        auto const o = say(words);
+        BOOST_TEST(o.status == 64);
+        BOOST_TEST(!has(o.out + o.err, "s3cret"), o.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_asks_for_a_description_is_no_option_for_people)
+{
+    auto const o = say({"status", "--describe"});
+
+    BOOST_TEST(o.status == 64);
+    BOOST_TEST(has(o.err, "there is no option \"--describe\""), o.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
