@@ -1,4 +1,4 @@
-#include "command.hpp"
+#include "scenarios.hpp"
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"

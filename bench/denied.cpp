@@ -1,15 +1,14 @@
-#include "denied.hpp"
+#include "scenarios.hpp"
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"
 #include "stores/redis/reply.hpp"
-#include "testbed/plain_client.hpp"
+#include "two_managers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -20,34 +19,18 @@ namespace {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-using testbed::plain_client;
 
 // One manager holds all names. Another one waits for them, and asks again, with tracking, whenever all of them have
 // changed.
-class denied_waiter {
+class denied_waiter : two_managers {
 public:
     denied_waiter(fleet const& servers, std::size_t names, std::size_t length)
-        : holder_(context_, settings_of(servers)), waiter_(context_, settings_of(servers))
+        : two_managers({.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl}), clients_(connect_to_all(servers))
     {
-        for (auto const& a : servers.addresses())
-            clients_.push_back(std::make_unique<plain_client>(plain_client::connected{connect_to(a)}));
         for (std::size_t i = 0; i < names; ++i) {
             names_.push_back(fmt::format("bench:denied:{:03}", i));
             names_.back().resize(length, 'x');
         }
-        for (auto* const m : {&holder_, &waiter_})  // connects
-            acquire(*m, {"bench:denied"}, 10s) = {};
-        run_until([&] { return holder_.stats().cleaning + waiter_.stats().cleaning == 0; });
-    }
-
-    ~denied_waiter()
-    {
-        int left = 2;
-        for (auto* const m : {&holder_, &waiter_})
-            m->async_shutdown([&](error_code) { --left; });
-        context_.restart();
-        while (left > 0)
-            context_.run_one_for(100ms);
     }
 
     /// A cycle is a round of the waiter.
@@ -55,7 +38,7 @@ public:
     ///                   because the system may take the processor from a server meanwhile
     sample run(std::chrono::milliseconds duration, double& server_ms)
     {
-        auto held = acquire(holder_, names_, 0s);
+        auto held = acquire(holder_, names_, {.ttl = lock_ttl});
         bool done = false;
         acquire_options const patient{.ttl = lock_ttl, .wait = wait_forever};
         waiter_.async_acquire(names_, patient, [&](error_code, lock) { done = true; });
@@ -86,11 +69,6 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds lock_ttl = 300s;
-
-    static config settings_of(fleet const& servers)
-    {
-        return {.nodes = servers.urls(), .node_timeout = 5s, .max_ttl = 2 * lock_ttl};
-    }
 
     // The waiter asks again when all of them have changed.
     void touch_all()
@@ -126,39 +104,7 @@ private:
         return all;
     }
 
-    void run_until(std::function<bool()> const& done)
-    {
-        context_.restart();
-        while (!done()) {
-            throw_if_interrupted();
-            context_.run_one_for(100ms);
-        }
-    }
-
-    lock acquire(lock_manager& by, std::vector<std::string> const& names, std::chrono::milliseconds wait)
-    {
-        lock held;
-        bool done = false;
-        by.async_acquire(names, {.ttl = lock_ttl, .wait = wait}, [&](error_code ec, lock l) {
-            if (ec)
-                throw system_error(ec, "denied: cannot lock");
-            held = std::move(l);
-            done = true;
-        });
-        run_until([&] { return done; });
-        return held;
-    }
-
-    void release(lock held)
-    {
-        bool done = false;
-        held.async_release([&](error_code) { done = true; });
-        run_until([&] { return done; });
-    }
-
-    asio::io_context context_{1};
-    lock_manager holder_, waiter_;
-    std::vector<std::unique_ptr<plain_client>> clients_;
+    std::vector<std::unique_ptr<testbed::plain_client>> clients_;
     std::vector<std::string> names_;
 };
 

@@ -1,5 +1,7 @@
 #include "etcd_floor.hpp"
 
+#include "threads.hpp"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/detail/base64.hpp>
@@ -9,13 +11,10 @@
 #include <boost/beast/http/write.hpp>
 #include <fmt/format.h>
 
-#include <atomic>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace redlock::bench {
@@ -84,27 +83,10 @@ private:
 
 sample run_etcd_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds duration)
 {
-    std::atomic<std::uint64_t> cycles{0};
     std::vector<std::unique_ptr<gateway>> all;
     for (std::size_t i = 0; i < connections; ++i)
         all.push_back(std::make_unique<gateway>(port));
-    auto const begin = std::chrono::steady_clock::now();
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < connections; ++i) {
-            threads.emplace_back([&, i] {
-                std::minstd_rand random(std::random_device{}());
-                while (std::chrono::steady_clock::now() - begin < duration) {
-                    all[i]->cycle(base64(fmt::format("floor:{}:{:016}", i, random() % 1'000'000)));
-                    ++cycles;
-                }
-            });
-        }
-    }
-    sample result;
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    result.cycles = cycles;
-    return result;
+    return run_threads(all, duration, [](auto& g, auto number) { g->cycle(base64(fmt::format("floor:{}:{:016}", fmt::ptr(g), number))); });
 }
 
 }  // namespace redlock::bench

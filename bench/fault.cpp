@@ -1,4 +1,4 @@
-#include "fault.hpp"
+#include "scenarios.hpp"
 
 #include "laboratory.hpp"
 

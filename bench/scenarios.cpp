@@ -1,18 +1,9 @@
 #include "scenarios.hpp"
 
 #include "apart.hpp"
-#include "command.hpp"
 #include "crowd.hpp"
-#include "denied.hpp"
-#include "fault.hpp"
 #include "laboratory.hpp"
-#include "orders.hpp"
-#include "sets.hpp"
-#include "shared.hpp"
-#include "slots.hpp"
-#include "stores.hpp"
 #include "testbed/proxy.hpp"
-#include "wake.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sets.hpp"
+#include "scenarios.hpp"
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"

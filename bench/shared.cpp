@@ -1,4 +1,4 @@
-#include "shared.hpp"
+#include "scenarios.hpp"
 
 #include "laboratory.hpp"
 

@@ -1,4 +1,4 @@
-#include "slots.hpp"
+#include "scenarios.hpp"
 
 #include "crowd.hpp"
 #include "laboratory.hpp"

@@ -1,33 +1,17 @@
-#include "stores.hpp"
+#include "scenarios.hpp"
 
+#include "cli/stores.hpp"
 #include "crowd.hpp"
-#include "laboratory.hpp"
-#include "wake.hpp"
-
-#ifdef REDLOCK_HAS_ETCD
 #include "etcd_floor.hpp"
-#include "testbed/etcd_server.hpp"
-
-#include <redlock/etcd.hpp>
-#endif
-#ifdef REDLOCK_HAS_MYSQL
+#include "laboratory.hpp"
 #include "mysql_floor.hpp"
+#include "testbed/etcd_server.hpp"
 #include "testbed/mariadb_server.hpp"
-
-#include <redlock/mysql.hpp>
-#endif
-#ifdef REDLOCK_HAS_POSTGRESQL
 #include "testbed/postgres_server.hpp"
 #include "testbed/process.hpp"
-
-#include <redlock/postgresql.hpp>
-#endif
-#ifdef REDLOCK_HAS_ZOOKEEPER
 #include "testbed/zookeeper_server.hpp"
+#include "wake.hpp"
 #include "zookeeper_floor.hpp"
-
-#include <redlock/zookeeper.hpp>
-#endif
 
 #include <fmt/format.h>
 
@@ -50,14 +34,14 @@ constexpr milliseconds patience(5000);
 struct subject {
     std::string name, floor;
     std::string url;
-    pid_t server = -1;
-    std::function<store(std::size_t connections, milliseconds timeout)> make;
+    pid_t server;
+    cli::linked_store store;
     std::function<sample(std::size_t clients, std::size_t connections, milliseconds)> run_floor;
 };
 
 config settings_of(subject const& s, std::size_t connections, milliseconds timeout = patience)
 {
-    return {.nodes = {s.url}, .stores = {s.make(connections, timeout)}, .node_timeout = timeout, .restart_guard = restart_guard::off};
+    return {.nodes = {s.url}, .stores = {s.store.make({.connections = connections, .timeout = timeout})}, .node_timeout = timeout, .restart_guard = restart_guard::off};
 }
 
 result measure_uncontended(laboratory& lab, subject const& s, std::size_t clients, std::size_t connections)
@@ -123,7 +107,6 @@ void measure(laboratory& lab, subject const& s, std::vector<result>& results)
     results.push_back(measure_woken(lab, s));
 }
 
-#ifdef REDLOCK_HAS_POSTGRESQL
 // What a lock and its release are there, asked for by PostgreSQL's own benchmark.
 constexpr auto cycle = R"(\set k random(1, 1000000)
 SELECT * FROM redlock_acquire(ARRAY[decode(md5(cast(:k AS text)), 'hex')], 'a value of the usual length, of about 50 bytes', 10000, 0, NULL, false, false, false);
@@ -150,71 +133,22 @@ sample run_pgbench(testbed::postgres_server const& s, std::size_t connections, m
     result.cycles = static_cast<std::uint64_t>(std::atof(said.c_str() + at + label.size()));
     return result;
 }
-#endif
-
-bool measure_postgresql([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
+// Measures a store with a server of its own, if both are here.
+template <class Server, class Floor>
+void measure_store(options const& o, progress const& p, std::vector<result>& results, char const* store, bool has_server,
+                   std::string const& name, char const* floor, Floor run_floor)
 {
-#ifdef REDLOCK_HAS_POSTGRESQL
-    if (!testbed::postgres_programs().empty()) {
-        laboratory lab(o, p, 1);
-        testbed::postgres_server const server;
-        measure(lab, {.name = "PostgreSQL", .floor = "pgbench", .url = server.url(), .server = server.pid(),
-                      .make = [](std::size_t connections, milliseconds timeout) { return postgresql({.connections = connections, .timeout = timeout}); },
-                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_pgbench(server, connections, duration); }},
-                results);
-        return true;
-    }
-#endif
-    return false;
-}
-
-bool measure_mysql([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
-{
-#ifdef REDLOCK_HAS_MYSQL
-    if (!testbed::mariadb_program().empty()) {
-        laboratory lab(o, p, 1);
-        testbed::mariadb_server const server;
-        measure(lab, {.name = "MariaDB", .floor = "its client library, a thread each", .url = server.url(), .server = server.pid(),
-                      .make = [](std::size_t connections, milliseconds timeout) { return mysql({.connections = connections, .timeout = timeout}); },
-                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_mysql_floor(server.port(), connections, duration); }},
-                results);
-        return true;
-    }
-#endif
-    return false;
-}
-
-bool measure_etcd([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
-{
-#ifdef REDLOCK_HAS_ETCD
-    if (!testbed::etcd_program().empty()) {
-        laboratory lab(o, p, 1);
-        testbed::etcd_server const server;
-        measure(lab, {.name = "etcd", .floor = "raw requests, a thread each", .url = server.url(), .server = server.pid(),
-                      .make = [](std::size_t, milliseconds timeout) { return etcd({.timeout = timeout}); },
-                      .run_floor = [&](std::size_t, std::size_t connections, auto duration) { return run_etcd_floor(server.port(), connections, duration); }},
-                results);
-        return true;
-    }
-#endif
-    return false;
-}
-
-// One session, however many clients: its connections are one.
-bool measure_zookeeper([[maybe_unused]] options const& o, [[maybe_unused]] progress const& p, [[maybe_unused]] std::vector<result>& results)
-{
-#ifdef REDLOCK_HAS_ZOOKEEPER
-    if (!testbed::zookeeper_class_path().empty()) {
-        laboratory lab(o, p, 1);
-        testbed::zookeeper_server const server;
-        measure(lab, {.name = "ZooKeeper", .floor = "its client library with the same transactions, in one session", .url = server.url(), .server = server.pid(),
-                      .make = [](std::size_t, milliseconds timeout) { return zookeeper({.timeout = timeout}); },
-                      .run_floor = [&](std::size_t clients, std::size_t, auto duration) { return run_zookeeper_floor(server.port(), clients, duration); }},
-                results);
-        return true;
-    }
-#endif
-    return false;
+    auto const* const linked = cli::find_store(store);
+    if (!linked || !has_server)
+        return p(fmt::format("stores: {} is left out, its {} is not here", name, linked ? "server" : "client library"));
+    laboratory lab(o, p, 1);
+    Server const server;
+    measure(lab,
+            {.name = name, .floor = floor, .url = server.url(), .server = server.pid(), .store = *linked,
+             .run_floor = [&](std::size_t clients, std::size_t connections, milliseconds duration) {
+                 return run_floor(server, clients, connections, duration);
+             }},
+            results);
 }
 
 }  // namespace
@@ -223,12 +157,19 @@ std::vector<result> stores(options const& o, progress const& p)
 {
     need_own_servers(o, "stores");
     std::vector<result> results;
-    std::pair<char const*, bool (*)(options const&, progress const&, std::vector<result>&)> const all[] = {
-        {"PostgreSQL", measure_postgresql}, {"MariaDB", measure_mysql}, {"etcd", measure_etcd}, {"ZooKeeper", measure_zookeeper}};
-    for (auto const& [name, run] : all) {
-        if (!run(o, p, results))
-            p(fmt::format("stores: {} is left out, its client library or its server is not here", name));
-    }
+    measure_store<testbed::postgres_server>(o, p, results, "postgresql", !testbed::postgres_programs().empty(), "PostgreSQL", "pgbench",
+                                            [](auto& s, std::size_t, auto connections, auto duration) { return run_pgbench(s, connections, duration); });
+    measure_store<testbed::mariadb_server>(
+        o, p, results, "mysql", !testbed::mariadb_program().empty(), "MariaDB", "its client library, a thread each",
+        [](auto& s, std::size_t, auto connections, auto duration) { return run_mysql_floor(s.port(), connections, duration); });
+    measure_store<testbed::etcd_server>(
+        o, p, results, "etcd", !testbed::etcd_program().empty(), "etcd", "raw requests, a thread each",
+        [](auto& s, std::size_t, auto connections, auto duration) { return run_etcd_floor(s.port(), connections, duration); });
+    // One session, however many clients: its connections are one.
+    measure_store<testbed::zookeeper_server>(
+        o, p, results, "zookeeper", !testbed::zookeeper_class_path().empty(), "ZooKeeper",
+        "its client library with the same transactions, in one session",
+        [](auto& s, auto clients, std::size_t, auto duration) { return run_zookeeper_floor(s.port(), clients, duration); });
     return results;
 }
 

@@ -2,7 +2,8 @@
 
 #include "interrupt.hpp"
 #include "laboratory.hpp"
-#include "testbed/plain_client.hpp"
+#include "scenarios.hpp"
+#include "two_managers.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
@@ -21,28 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-// A holder and its waiters, which know of each other only through the servers, as if they were processes.
-class neighbours {
+class neighbours : two_managers {
 public:
-    explicit neighbours(config const& c) : holder_(context_, c), waiter_(context_, c)
-    {
-        for (auto* m : {&holder_, &waiter_})
-            release(acquire(*m));  // connects
-    }
-
-    explicit neighbours(fleet const& servers) : neighbours(config{.nodes = servers.urls()})
-    {
-        for (auto const& a : servers.addresses())
-            foreign_.push_back(std::make_unique<testbed::plain_client>(testbed::plain_client::connected{connect_to(a)}));
-    }
-
-    ~neighbours()
-    {
-        int left = 2;
-        for (auto* m : {&holder_, &waiter_})
-            m->async_shutdown([&](error_code) { --left; });
-        run_until([&] { return left == 0; });
-    }
+    explicit neighbours(config const& c) : two_managers(c) {}
+    explicit neighbours(fleet const& servers) : two_managers({.nodes = servers.urls()}), foreign_(connect_to_all(servers)) {}
 
     // A cycle: it is held, waited for, and given up, by its holder or by a foreign client's DEL.
     sample wake(std::chrono::milliseconds duration, bool by_foreign_client)
@@ -51,7 +34,7 @@ public:
         auto const begun = steady::now();
         while (steady::now() < begun + duration) {
             throw_if_interrupted();
-            auto held = acquire(holder_);
+            auto held = acquire(holder_, "bench:woken");
             auto const asked = waiter_.stats().rounds;
             lock won;
             bool done = false;
@@ -84,7 +67,7 @@ public:
     sample idle(laboratory& lab, std::size_t waiters, std::chrono::milliseconds duration)
     {
         auto const ttl = lab.settings().ttl;
-        auto held = acquire(holder_, {.ttl = ttl, .renew = renewal::automatic});
+        auto held = acquire(holder_, "bench:woken", {.ttl = ttl, .renew = renewal::automatic});
         std::deque<asio::cancellation_signal> cancel(waiters);
         std::size_t left = waiters;
         sample s;
@@ -110,46 +93,6 @@ public:
     }
 
 private:
-    void run_for(std::chrono::milliseconds duration)
-    {
-        auto const end = steady::now() + duration;
-        while (steady::now() < end) {
-            throw_if_interrupted();
-            context_.run_for(20ms);
-        }
-    }
-
-    void run_until(std::function<bool()> const& done)
-    {
-        while (!done()) {
-            throw_if_interrupted();
-            context_.run_one_for(100ms);
-        }
-    }
-
-    lock acquire(lock_manager& by, acquire_options const& options = {.wait = 10s})
-    {
-        lock held;
-        bool done = false;
-        by.async_acquire("bench:woken", options, [&](error_code ec, lock l) {
-            if (ec)
-                throw system_error(ec, "woken: cannot lock");
-            held = std::move(l);
-            done = true;
-        });
-        run_until([&] { return done; });
-        return held;
-    }
-
-    void release(lock held)
-    {
-        bool done = false;
-        held.async_release([&](error_code) { done = true; });
-        run_until([&] { return done && holder_.stats().cleaning + waiter_.stats().cleaning == 0; });
-    }
-
-    asio::io_context context_{1};
-    lock_manager holder_, waiter_;
     std::vector<std::unique_ptr<testbed::plain_client>> foreign_;
 };
 

@@ -70,13 +70,3 @@ redlock_store(mysql "${MariaDB_FOUND}" "MariaDB Connector/C 3.3 or newer (Debian
 
 include(src/find_zookeeper.cmake)
 redlock_store(zookeeper "${ZooKeeper_FOUND}" "ZooKeeper's C client 3.6 or newer (Debian's libzookeeper-st-dev)" $<TARGET_OBJECTS:redlock_kit>)
-
-# Links all that there are; the file that names them is told which, by REDLOCK_HAS_….
-function(redlock_link_stores target file)
-    foreach(store IN LISTS redlock_stores)
-        string(TOUPPER REDLOCK_HAS_${store} has)
-        set_property(SOURCE ${file} APPEND PROPERTY COMPILE_DEFINITIONS ${has})
-        target_link_libraries(${target} PRIVATE redlock_${store}_whole)
-    endforeach()
-    set_property(SOURCE ${file} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-endfunction()

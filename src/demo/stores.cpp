@@ -1,29 +1,13 @@
 #include "demo/stores.hpp"
 
+#include "cli/stores.hpp"
 #include "demo/act.hpp"
 #include "demo/servers.hpp"
-#include "testbed/local_server.hpp"
-
-#ifdef REDLOCK_HAS_ETCD
 #include "testbed/etcd_server.hpp"
-
-#include <redlock/etcd.hpp>
-#endif
-#ifdef REDLOCK_HAS_MYSQL
+#include "testbed/local_server.hpp"
 #include "testbed/mariadb_server.hpp"
-
-#include <redlock/mysql.hpp>
-#endif
-#ifdef REDLOCK_HAS_POSTGRESQL
 #include "testbed/postgres_server.hpp"
-
-#include <redlock/postgresql.hpp>
-#endif
-#ifdef REDLOCK_HAS_ZOOKEEPER
 #include "testbed/zookeeper_server.hpp"
-
-#include <redlock/zookeeper.hpp>
-#endif
 
 #include <fmt/format.h>
 
@@ -32,6 +16,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,61 +42,21 @@ struct line {
     std::int64_t sold_meanwhile;
 };
 
-#ifdef REDLOCK_HAS_POSTGRESQL
-void add_postgresql(std::vector<store_in_play>& all, progress& p)
-{
-    if (testbed::postgres_programs().empty())
-        return p.print("PostgreSQL is left out: there is no server here (Debian's package postgresql)");
-    auto const s = std::make_shared<testbed::postgres_server>();
-    auto const kill = [s] { s->kill(); };
-    auto const start = [s] { s->start(); };
-    all.push_back({"PostgreSQL", "told (NOTIFY)", {s->url()}, {postgresql()}, kill, start, s});
-
-    auto const redis = std::make_shared<servers>(2, testbed::server_program());
-    auto nodes = redis->urls();
-    nodes.push_back(s->url("?table=mixed"));
-    all.push_back({"two Redis and PostgreSQL", "told", nodes, {postgresql()}, kill, start, redis});
-}
-#else
-void add_postgresql(std::vector<store_in_play>&, progress& p)
-{
-    p.print("PostgreSQL is left out: redlock was built without it, because libpq was not found (Debian's package libpq-dev)");
-}
-#endif
-
-// A store of which one server is all that there is.
+// Adds a store of which one server is all that there is. @return null if the store or its server is not here
 template <class Server>
-[[maybe_unused]] void add_alone(std::vector<store_in_play>& all, char const* name, char const* waiters, store s)
+std::shared_ptr<Server> add(std::vector<store_in_play>& all, progress& p, std::string_view store, bool has_server, char const* name,
+                            char const* waiters, char const* packages)
 {
+    auto const* const linked = cli::find_store(store);
+    if (!linked || !has_server) {
+        p.print(fmt::format("{} is left out: its {} is not here (Debian's {})", name, linked ? "server" : "client library", packages));
+        return {};
+    }
     auto const server = std::make_shared<Server>();
-    all.push_back({name, waiters, {server->url()}, {std::move(s)}, [server] { server->kill(); }, [server] { server->start(); }, server});
-}
-
-void add_mariadb([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
-{
-#ifdef REDLOCK_HAS_MYSQL
-    if (!testbed::mariadb_program().empty())
-        return add_alone<testbed::mariadb_server>(all, "MariaDB", "asking now and then", mysql());
-#endif
-    p.print("MariaDB is left out: its client library or its server is not here (Debian's packages libmariadb-dev and mariadb-server-core)");
-}
-
-void add_etcd([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
-{
-#ifdef REDLOCK_HAS_ETCD
-    if (!testbed::etcd_program().empty())
-        return add_alone<testbed::etcd_server>(all, "etcd", "told (watch)", etcd());
-#endif
-    p.print("etcd is left out: there is no server here (Debian's packages etcd-server and etcd-client)");
-}
-
-void add_zookeeper([[maybe_unused]] std::vector<store_in_play>& all, progress& p)
-{
-#ifdef REDLOCK_HAS_ZOOKEEPER
-    if (!testbed::zookeeper_class_path().empty())
-        return add_alone<testbed::zookeeper_server>(all, "ZooKeeper", "told (watch)", zookeeper());
-#endif
-    p.print("ZooKeeper is left out: its client library or its server is not here (Debian's packages libzookeeper-st-dev and zookeeper)");
+    auto const kill = [server] { server->kill(); };
+    auto const start = [server] { server->start(); };
+    all.push_back({name, waiters, {server->url()}, {linked->make({})}, kill, start, server});
+    return server;
 }
 
 std::vector<store_in_play> stores_in_play(progress& p, options const& o)
@@ -119,10 +64,22 @@ std::vector<store_in_play> stores_in_play(progress& p, options const& o)
     std::vector<store_in_play> all;
     auto const redis = std::make_shared<testbed::local_server>(std::vector<std::string>{"--appendonly", "yes", "--appendfsync", "always"}, o.server);
     all.push_back({"one Redis, with a durable log", "told (tracking)", {redis->url()}, {}, [redis] { redis->kill(); }, [redis] { redis->start(); }, redis});
-    add_postgresql(all, p);
-    add_mariadb(all, p);
-    add_etcd(all, p);
-    add_zookeeper(all, p);
+    if (auto const postgresql = add<testbed::postgres_server>(all, p, "postgresql", !testbed::postgres_programs().empty(), "PostgreSQL",
+                                                              "told (NOTIFY)", "libpq-dev and postgresql")) {
+        auto mixed = all.back();
+        auto const two = std::make_shared<servers>(2, o.server);
+        mixed.name = "two Redis and PostgreSQL";
+        mixed.waiters = "told";
+        mixed.nodes = two->urls();
+        mixed.nodes.push_back(postgresql->url("?table=mixed"));
+        mixed.servers = two;
+        all.push_back(mixed);
+    }
+    add<testbed::mariadb_server>(all, p, "mysql", !testbed::mariadb_program().empty(), "MariaDB", "asking now and then",
+                                 "libmariadb-dev and mariadb-server-core");
+    add<testbed::etcd_server>(all, p, "etcd", !testbed::etcd_program().empty(), "etcd", "told (watch)", "etcd-server and etcd-client");
+    add<testbed::zookeeper_server>(all, p, "zookeeper", !testbed::zookeeper_class_path().empty(), "ZooKeeper", "told (watch)",
+                                   "libzookeeper-st-dev and zookeeper");
     return all;
 }
 

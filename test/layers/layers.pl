@@ -36,18 +36,18 @@ for my $again (1 .. keys %may) {  # what may be included by what may be included
 for my $room (sort keys %may) { push @wrong, "docs/architecture.md: \"$room\" is drawn in a circle\n" if $may{$room}{$room} }
 
 my (%includes, @files);
-open(my $found, '-|', 'find', qw(src test bench docs/examples include -name *.[ch]pp -type f)) or die "find: $!\n";  # a bare system has no File::Find
+open(my $found, '-|', 'find', qw(src test bench docs/examples include -name *.[ch]pp -o -name *.[ch]pp.in)) or die "find: $!\n";  # a bare system has no File::Find
 chomp(@files = <$found>);
 close $found or die "find has failed\n";
-my %ours = map { $_ => 1 } grep { m{^src/} } @files;
+my %ours = map { s/\.in$//r => 1 } grep { m{^src/} } @files;
 my %outer = map { $_ => 1 } qw(cli demo testbed);  # they stand over include/, and are no part of the library
 sub room_of { my ($path) = @_; return $path =~ m{^src/(stores/\w+|\w+)/} ? $1 : 'src' }
 my $std = qr{^<[a-z_0-9]+>$};
 my $plain = qr{^<redlock/(clock|restart_guard|server_identity)\.hpp>$};  # they include the standard library only
 for my $file (sort @files) {
-    my $room = $ours{$file} ? room_of($file) : '';
+    my $room = $file =~ m{^src/} ? room_of($file) : '';
     push @wrong, "$file: src/$room is not in the drawing\n" if $room and !$may{$room};
-    my $unit = $file =~ s/\.[ch]pp$//r;
+    my $unit = $file =~ s/\.[ch]pp(\.in)?$//r;
     for (lines_of($file)) {
         next if !/^\s*#\s*include\s+(<[^>]+>|"[^"]+")/;
         my $what = $1;
@@ -82,6 +82,30 @@ sub visit {
     $state{$unit} = 'done';
 }
 visit($_) for sort keys %includes;
+
+# The walks, and the table "to find … open …": what they name is there.
+my ($section, $folder, %stays) = ('', '');
+for (lines_of('docs/architecture.md')) {
+    if (/^## (.*)/) { $section = $1 }
+    next if $section !~ /^(Where to look|Five walks)/ or !/^\|/ or /^\|[- |]+$/;
+    for my $name (/`([\w\/.*]+\.(?:[ch]pp|sql|lua|cmake))`/g) {
+        my @there = grep { -e or m{\*} && glob } map { "$_/$name" } grep { $_ } $folder, 'src', 'include/redlock', '.';
+        push @wrong, "docs/architecture.md, $section: there is no $name\n" if !@there;
+        $folder = "src/$1" if $name =~ m{^([\w/]+)/} and -d "src/$1";
+    }
+    # A step of the walk of an acquisition: its functions are in its file.
+    next if $section !~ /^Five walks/ or !/^\| (\d+) \| `([^`]+)` \| (.*) \|$/;
+    my ($step, $file, $text) = ($1, $2, $3);
+    push @wrong, "docs/architecture.md: the walk has $step files, at most 16 are allowed\n" if $step > 16;
+    push @wrong, "docs/architecture.md: the walk enters $file more than twice\n" if ++$stays{$file} > 2;
+    my ($path) = grep { -e } "src/$file", $file or next;
+    my $code = join '', map { lines_of($_) } grep { -e } map { $path =~ s/[ch]pp$/$_/r } 'hpp', 'cpp';
+    for my $name (grep { /_|::/ } $text =~ /`([a-z][\w:]*)`/g) {
+        my ($last) = $name =~ /(\w+)$/;
+        push @wrong, "docs/architecture.md, step $step: $file has no $name\n" if $code !~ /\b$last\b/;
+    }
+}
+push @wrong, "docs/architecture.md: there is no walk of an acquisition\n" if !%stays;
 
 die @wrong if @wrong;
 printf "%d files, %d rooms: as drawn, and no circles\n", scalar @files, scalar keys %may;
