@@ -17,7 +17,6 @@ struct sample {
     double seconds = 0;
     double client_cpu_seconds = 0;
     double server_cpu_seconds = 0;
-    double other_cpu_seconds = 0;   ///< by processes that have nothing to do with us, on the processors that we use
     std::uint64_t allocations = 0;
     std::uint64_t bytes = 0;
     std::uint64_t peak_heap_bytes = 0;

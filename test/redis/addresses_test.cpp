@@ -174,13 +174,12 @@ BOOST_AUTO_TEST_CASE(a_black_hole_does_not_hide_the_others)
     real_servers r(1);
     black_hole const first(r.context, at("127.0.0.2", r[0].port()));
     meaning const name({"127.0.0.2", "127.0.0.1"});
-    lock_manager locks(r.context, settings_for(r[0].port()));
+    ending_manager locks(r, settings_for(r[0].port()));
 
     auto won = r.acquire(locks, "stock", {.wait = 20s});
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.release(won.held));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(an_address_on_which_nobody_listens_is_passed_over_at_once)
@@ -195,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_will_not_talk_does_not_hide_the_one_behind_th
     real_servers r(1);
     refusing const first(r.context, at("127.0.0.2", r[0].port()));
     meaning const name({"127.0.0.2", "127.0.0.1"});
-    lock_manager locks(r.context, settings_for(r[0].port()));
+    ending_manager locks(r, settings_for(r[0].port()));
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
     BOOST_TEST(first.connections >= 1);
 
@@ -204,7 +203,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_will_not_talk_does_not_hide_the_one_behind_th
     r[0].ask({"CLIENT", "KILL", "TYPE", "normal"});
     BOOST_TEST(r.run_to([&] { return locks.stats().nodes[0].connections == 2; }));
     BOOST_TEST(first.connections == before);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(where_none_answers_each_is_told_with_its_reason)
@@ -225,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_l
 {
     real_servers r(1);
     meaning name({"127.0.0.1"}, true);
-    lock_manager locks(r.context, settings_for(r[0].port(), 100ms));
+    ending_manager locks(r, settings_for(r[0].port(), 100ms));
 
     auto const lost = r.acquire(locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
@@ -233,7 +231,6 @@ BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_is_told_and_waited_for_no_l
 
     name.wake();
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 20s}).ec);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_resolver_that_does_not_answer_keeps_nobody_else_waiting)

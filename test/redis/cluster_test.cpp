@@ -1,6 +1,7 @@
 // A cluster as one node: slots that move, masters that die, names that are apart.
 
 #include "stores/redis/scripts.hpp"
+#include "support/one_node.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
@@ -21,21 +22,6 @@ BOOST_AUTO_TEST_SUITE(cluster)
 
 namespace {
 
-/// Of a manager of one node; what is not @p special has patience.
-config settings(std::string url, config special = {})
-{
-    special.nodes = {std::move(url)};
-    if (special.node_timeout == config().node_timeout)
-        special.node_timeout = patience;
-    return special;
-}
-
-/// For what is not about quarantine.
-config trusting(std::string url)
-{
-    return settings(std::move(url), {.restart_guard = restart_guard::off});
-}
-
 real_servers::outcome acquire_set(real_servers& r, lock_manager& locks, resource_set names, bool any = false)
 {
     real_servers::outcome o;
@@ -51,26 +37,6 @@ real_servers::outcome acquire_set(real_servers& r, lock_manager& locks, resource
         locks.async_acquire(names, options, done);
     BOOST_TEST(r.run_to([&] { return o.done; }));
     return o;
-}
-
-node_report trouble_with(config c, errc e)
-{
-    real_servers r(0);
-    node_report last;
-    BOOST_TEST(r.run_to([&] {
-        auto const o = r.attempt(c, {.wait = 300ms});
-        BOOST_TEST(o.ec.failed());
-        BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
-        last = o.report.nodes.at(0);
-        return last.error == e;
-    }));
-    return last;
-}
-
-bool says(std::string const& text, std::string const& words)
-{
-    BOOST_TEST_INFO(text);
-    return text.find(words) != text.npos;
 }
 
 std::string name_at(redis_cluster& c, std::size_t i, std::string const& begin = "stock")
@@ -121,7 +87,7 @@ BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
 {
     auto& c = well();
     real_servers r(0);
-    lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
+    ending_manager locks(r, trusting(c.url())), other(r, trusting(c.url()));
     r.connect(locks);
     r.connect(other);
     std::vector<lock> held;
@@ -146,8 +112,6 @@ BOOST_AUTO_TEST_CASE(each_lock_is_where_its_slot_is)
     BOOST_TEST(r.run_to([&] { return next.done; }));
     BOOST_TEST(!next.ec);
     BOOST_TEST(!r.release(next.held));
-    r.shutdown(locks);
-    r.shutdown(other);
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
@@ -156,7 +120,7 @@ BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.fencing = servers_fence();
-    lock_manager locks(r.context, settings);
+    ending_manager locks(r, settings);
     r.connect(locks);
 
     auto const apart = acquire_set(r, locks, {name_at(c, 0), name_at(c, 1)});
@@ -170,14 +134,13 @@ BOOST_AUTO_TEST_CASE(names_that_are_apart_are_not_locked_together)
     auto any = acquire_set(r, locks, slots("{relay}", 3), true);
     BOOST_TEST(!any.ec);
     BOOST_TEST(!r.release(any.held));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
 {
     auto& c = well();
     real_servers r(0);
-    lock_manager locks(r.context, trusting(c.url())), other(r.context, trusting(c.url()));
+    ending_manager locks(r, trusting(c.url())), other(r, trusting(c.url()));
     auto const name = name_at(c, 0), key = "lock:" + name;
     auto won = r.acquire(locks, name, {.ttl = 60s, .wait = 10s});
     BOOST_REQUIRE(!won.ec);
@@ -192,8 +155,6 @@ BOOST_AUTO_TEST_CASE(a_lock_whose_slot_moves_is_kept)
     BOOST_TEST(c[1].ask({"EXISTS", key}) == "1");
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(c[1].ask({"EXISTS", key}) == "0");
-    r.shutdown(locks);
-    r.shutdown(other);
 }
 
 BOOST_AUTO_TEST_CASE(a_dead_master_without_replica_takes_its_own_slots_along)
@@ -317,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_of_dead_master_given_to_old_one_waits, o
 
 BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, old_masters)
 {
-    lock_manager locks(r.context, voting);
+    ending_manager locks(r, voting);
     auto const name = name_at(c, 0), idle = name_at(c, 0, "order");
     auto won = r.acquire(locks, name, {.ttl = 60s, .wait = 10s});
     BOOST_REQUIRE(!won.ec);
@@ -336,10 +297,8 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_slot_handed_over_by_living_master_succeeds, o
     }));
     BOOST_TEST(!r.extend(won.held, 60s));
     BOOST_TEST(!r.release(won.held));
-    lock_manager late(r.context, voting);
+    ending_manager late(r, voting);
     BOOST_TEST(!r.acquire(late, name, {.ttl = 5s, .wait = 5s}).ec);
-    r.shutdown(late);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
@@ -348,13 +307,12 @@ BOOST_AUTO_TEST_CASE(one_cluster_under_two_addresses_has_one_vote)
     real_servers r(0);
     auto settings = trusting(c.url());
     settings.nodes.push_back("redis-cluster://127.0.0.1:" + std::to_string(c[2].port()));
-    lock_manager locks(r.context, settings);
+    ending_manager locks(r, settings);
     BOOST_TEST(r.run_to([&] {
         r.release(r.acquire(locks, "stock").held);
         auto const nodes = locks.stats().nodes;
         return nodes[0].last_error == errc::duplicate_node || nodes[1].last_error == errc::duplicate_node;
     }));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
@@ -382,18 +340,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
 BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
 {
     auto& s = well();
-    for (int i = 0; i < 20; ++i) {
-        std::unique_ptr<lock_manager> locks;
-        lock held;
-        {
-            asio::io_context context;
-            locks = std::make_unique<lock_manager>(context, trusting(s.url()));
-            for (int k = 0; k < 10; ++k)
-                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
-            context.run_for(std::chrono::milliseconds(i));
-        }
-        BOOST_TEST(!held.held());
-    }
+    end_contexts_early(trusting(s.url()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -156,14 +156,13 @@ BOOST_AUTO_TEST_CASE(a_user_who_may_use_some_locks_only_can_do_so)
 {
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:stock*", "+@all"});
-    lock_manager locks(r.context, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = servers_fence()});
+    ending_manager locks(r, {.nodes = {with_credentials(r[0], "locker:pw")}, .node_timeout = patience, .fencing = servers_fence()});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));
     BOOST_TEST(!r.release(won.held));
     auto const refused = r.acquire(locks, "other");
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(rule_14_no_password_in_messages_names_or_logs)
@@ -189,14 +188,13 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_will_do)
     testbed::temporary_folder folder;
     auto const path = folder.path + "/s";
     real_servers r(1, {"--unixsocket", path});
-    lock_manager locks(r.context, {.nodes = {"unix://" + path + "?db=3"}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {"unix://" + path + "?db=3"}, .node_timeout = patience});
 
     auto won = r.acquire(locks, "stock");
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(r[0].ask({"INFO", "keyspace"}).find("db3:keys=3") != std::string::npos);
     BOOST_TEST(!r.release(won.held));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(user_and_password_go_with_a_unix_socket_too)

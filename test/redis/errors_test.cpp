@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(rule_13_a_cluster_that_is_down_or_keeps_the_key_elsewhere)
 BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
 {
     real_servers r(3, {"--lua-time-limit", "10"});
-    lock_manager locks(r.context, r.settings());
+    ending_manager locks(r, r.settings());
     r.connect(locks);
     std::thread busy([&] {
         try {
@@ -110,7 +110,6 @@ BOOST_AUTO_TEST_CASE(rule_13_a_busy_script)
     }));
     r[0].ask({"SCRIPT", "KILL"});
     busy.join();
-    r.shutdown(locks);
 }
 
 // Nobody will ever release it, so it is not taken for a lock that somebody holds.
@@ -136,12 +135,11 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_told_and_left_alone)
         BOOST_TEST((r.acquire(locks, "other").ec == errc::contended));
         shut_down_without_patience(r, locks);
     }
-    lock_manager locks(r.context, r.settings());
+    ending_manager locks(r, r.settings());
     auto [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect("stock", std::move(done)); });
     BOOST_TEST((ec == errc::no_quorum));
     BOOST_TEST((info.nodes[0].error == errc::wrong_type));
     BOOST_TEST(r[0].ask({"LLEN", "lock:stock"}) == "2");
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(nobody_listens)
@@ -257,10 +255,9 @@ BOOST_AUTO_TEST_CASE(a_peer_that_says_yes_to_everything_has_no_vote)
     odd_one(r, yes.url(), errc::unexpected_reply);
     BOOST_TEST(yes.connections < 40);
 
-    lock_manager alone(r.context, {.nodes = {yes.url()}});
+    ending_manager alone(r, {.nodes = {yes.url()}});
     BOOST_TEST((r.acquire(alone, "stock").ec == errc::no_quorum));
     BOOST_TEST(!alone.stats().nodes[0].connected);
-    r.shutdown(alone);
 }
 
 BOOST_AUTO_TEST_CASE(a_greeting_whose_answers_belong_to_other_questions_is_refused)
@@ -294,7 +291,7 @@ BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
     real_servers r(0);
     fake_server peer(r.context, [&](std::string_view) { return welcome("7.0.0") + "+OK\r\n"; });
     std::string lines;
-    lock_manager locks(r.context, {.nodes = {peer.url()}, .log = [&](log_level, std::string_view line) { lines += line; }});
+    ending_manager locks(r, {.nodes = {peer.url()}, .log = [&](log_level, std::string_view line) { lines += line; }});
 
     BOOST_TEST(r.run_to([&] {
         r.acquire(locks, "stock", {.wait = 100ms});
@@ -304,7 +301,6 @@ BOOST_AUTO_TEST_CASE(a_reply_that_no_request_explains_ends_the_connection)
     BOOST_TEST((locks.stats().nodes[0].last_error == errc::unexpected_reply));
     BOOST_TEST(locks.stats().acquired == 0u);
     BOOST_TEST(lines.find("nobody had asked") != lines.npos);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_quotes_our_password_in_its_own_way)

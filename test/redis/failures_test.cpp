@@ -159,7 +159,7 @@ BOOST_FIXTURE_TEST_CASE(cancelling_leaves_no_key_on_any_node, connected_to<3>)
 BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings({.node_timeout = 9s}));
+    ending_manager locks(r, r.settings({.node_timeout = 9s}));
     r.connect(locks);
     auto const before = sets_carried_out(r[0]);
     for (auto& s : r.servers)
@@ -178,7 +178,6 @@ BOOST_AUTO_TEST_CASE(cancelling_while_a_node_hangs_leaves_no_key_on_it)
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.keys("lock:stock") == 0u);
     BOOST_TEST(sets_carried_out(r[0]) == before + 1);  // it did arrive
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(rule_8_a_dead_node_costs_bounded_memory_replays_nothing_and_votes_again_soon, manager_of<3>)
@@ -223,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
     real_servers r(3);
     auto settings = r.settings();
     settings.node_timeout = 500ms;
-    lock_manager locks(r.context, settings);
+    ending_manager locks(r, settings);
     r.connect(locks);
     r[2].pause();
     auto const lock_and_unlock = [&] { r.release(r.acquire(locks, "stock").held); };
@@ -249,7 +248,6 @@ BOOST_AUTO_TEST_CASE(a_hung_node_gets_no_backlog_and_votes_again_when_it_wakes_u
         auto again = r.acquire(locks, "stock", {.wait = 5s});
         return r.run_to([&] { return r.keys("lock:stock") == 3; }, 1s);
     }));
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_server_that_stops_answering_is_given_up_also_while_nothing_is_asked, connected_to<1>)
@@ -269,7 +267,7 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_stops_answering_is_given_up_also_while_not
 BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
 {
     real_servers r(1);
-    lock_manager locks(r.context, r.settings({.node_timeout = 250ms}));
+    ending_manager locks(r, r.settings({.node_timeout = 250ms}));
     r.connect(locks);
     r.release(r.acquire(locks, "stock").held);
     auto const connections = locks.stats().nodes[0].connections;
@@ -283,7 +281,6 @@ BOOST_AUTO_TEST_CASE(a_process_that_stood_still_keeps_its_connections)
 
     BOOST_TEST(!r.acquire(locks, "stock", {.wait = 5s}).ec);
     BOOST_TEST(locks.stats().nodes[0].connections == connections);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_restarted_server_without_memory_votes_when_its_quarantine_is_over)

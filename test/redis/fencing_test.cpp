@@ -21,7 +21,7 @@ std::string counter_of(local_server& s)
 BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
 {
     real_servers r(5);
-    lock_manager a(r.context, r.settings({.fencing = true})), b(r.context, r.settings({.fencing = true}));
+    ending_manager a(r, r.settings({.fencing = true})), b(r, r.settings({.fencing = true}));
     r.connect(a);
     r.connect(b);
     std::uint64_t last = 0;
@@ -39,14 +39,12 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_managers_and_are_in_the_counters)
         BOOST_TEST(s->ask({"PTTL", core::fence_key("lock:stock")}) == "-1");  // it never expires
     }
     BOOST_TEST(a.stats().second_rounds + b.stats().second_rounds == 0u);
-    r.shutdown(a);
-    r.shutdown(b);
 }
 
 BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one_token)
 {
     real_servers r(3);
-    lock_manager locks(r.context, r.settings({.fencing = true}));
+    ending_manager locks(r, r.settings({.fencing = true}));
     r.connect(locks);
     std::uint64_t const ahead = 1ull << 52;  // further than any clock
     for (std::size_t i = 0; i < 3; ++i)
@@ -63,13 +61,12 @@ BOOST_AUTO_TEST_CASE(counters_ahead_of_the_clock_that_disagree_are_raised_to_one
     BOOST_TEST(!r.release(won.held));
     r.run_to([&] { return r.keys("lock:stock") == 0; });
     BOOST_TEST(r.acquire(locks, "stock").held.fencing_token() > token);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
 {
     real_servers r(3, {"--appendonly", "yes", "--appendfsync", "always"});
-    lock_manager locks(r.context, r.settings({.fencing = true}));
+    ending_manager locks(r, r.settings({.fencing = true}));
     auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 5s});
     auto const token = won.held.fencing_token();
     r.ask_all({"ZADD", core::fence_key("lock:stock"), std::to_string(token + 1'000'000'000'000), "token"});  // beyond the clock
@@ -82,7 +79,6 @@ BOOST_AUTO_TEST_CASE(tokens_outlive_a_crash_of_all_servers_with_a_log)
     auto next = r.acquire(locks, "stock", {.wait = 5s});
     BOOST_TEST(next.held.fencing_token() > token + 1'000'000'000'000);
     next.held = {};
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_does_not_reappear_after_its_release)
@@ -119,7 +115,7 @@ BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_u
 {
     real_servers r(3);
     r[0].ask({"ACL", "SETUSER", "default", "-client|kill"});
-    lock_manager locks(r.context, r.settings({.node_timeout = 1s}));
+    ending_manager locks(r, r.settings({.node_timeout = 1s}));
     r.connect(locks);
     r[0].pause();
     auto const begun = clock::now();
@@ -135,7 +131,6 @@ BOOST_AUTO_TEST_CASE(where_the_server_may_not_end_the_old_connection_the_clean_u
     bool const deleted = statistics.find("cmdstat_del:calls=1,") != std::string::npos;
     BOOST_TEST((deleted || clock::now() >= begun + 5s));
     BOOST_TEST(statistics.find("cmdstat_client|kill:calls=0,") != std::string::npos);  // it was refused
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_life_of_a_server_is_not_asked_to_end_a_connection_of_the_one_before, connected_to<3>)
@@ -153,7 +148,7 @@ BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_k
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load",
               "+get", "+del", "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zincrby"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience, .fencing = true});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience, .fencing = true});
     auto won = r.acquire(locks, "stock");
     BOOST_TEST(!won.ec);
     BOOST_TEST(won.held.fencing_token() > 0u);
@@ -165,7 +160,6 @@ BOOST_AUTO_TEST_CASE(fencing_needs_two_commands_in_an_access_list_and_no_other_k
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_on_a_server_that_forgot)

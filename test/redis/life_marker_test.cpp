@@ -223,12 +223,12 @@ BOOST_AUTO_TEST_CASE(connect_beside_other_settings_warns_once_of_each_difference
         if (line.find("another client") != line.npos)
             lines.emplace_back(line.substr(line.find(": ") + 2));
     };
-    lock_manager a(r.context, ours);
+    ending_manager a(r, ours);
     r.connect(a);
     BOOST_TEST(!r.attempt(ours, {.wait = 5s}).ec);  // with the same settings
     BOOST_TEST(lines.empty());
 
-    lock_manager b(r.context, theirs);
+    ending_manager b(r, theirs);
     r.connect(b);
     auto const before = carried_out(r[0], "evalsha");
     BOOST_TEST(r.run_to([&] { return lines.size() >= 2 && carried_out(r[0], "evalsha") > before + 6; }));  // each of them looks twice
@@ -238,8 +238,6 @@ BOOST_AUTO_TEST_CASE(connect_beside_other_settings_warns_once_of_each_difference
     std::vector<std::string> const expected{"another client has used max_ttl=50000 within the last hour, this one 60000" + where,
                                             "another client has used restart_guard=off within the last hour, this one automatic" + where};
     BOOST_TEST(lines == expected, boost::test_tools::per_element());
-    r.shutdown(a);
-    r.shutdown(b);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_without_life_marker_leaves_no_marker)

@@ -1,6 +1,7 @@
 // Masters that Sentinels name: fail-overs, and Sentinels that die or know nothing.
 
 #include "support/certificates.hpp"
+#include "support/one_node.hpp"
 #include "support/quarantine.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/proxy.hpp"
@@ -21,45 +22,10 @@ BOOST_AUTO_TEST_SUITE(sentinel)
 
 namespace {
 
-/// Of a manager of one node; what is not @p special has patience.
-config settings(std::string url, config special = {})
-{
-    special.nodes = {std::move(url)};
-    if (special.node_timeout == config().node_timeout)
-        special.node_timeout = patience;
-    return special;
-}
-
 /// Redis 6.0 has none.
 auto only_with_access_lists_of_sentinels()
 {
     return boost::unit_test::precondition([](boost::unit_test::test_unit_id) { return boost::test_tools::assertion_result(servers_fence()); });
-}
-
-/// For what is not about quarantine.
-config trusting(std::string url)
-{
-    return settings(std::move(url), {.restart_guard = restart_guard::off});
-}
-
-node_report trouble_with(config c, errc e)
-{
-    real_servers r(0);
-    node_report last;
-    BOOST_TEST(r.run_to([&] {
-        auto const o = r.attempt(c, {.wait = 300ms});
-        BOOST_TEST(o.ec.failed());
-        BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
-        last = o.report.nodes.at(0);
-        return last.error == e;
-    }));
-    return last;
-}
-
-bool says(std::string const& text, std::string const& words)
-{
-    BOOST_TEST_INFO(text);
-    return text.find(words) != text.npos;
 }
 
 /// A manager that has waited until the master votes.
@@ -87,7 +53,7 @@ BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
         if (l == log_level::warning)
             warnings.emplace_back(what);
     };
-    lock_manager locks(r.context, c);
+    ending_manager locks(r, c);
     auto won = r.acquire(locks, "stock", {.wait = 10s});
     BOOST_REQUIRE(!won.ec);
 
@@ -96,24 +62,21 @@ BOOST_AUTO_TEST_CASE(the_master_that_is_named_keeps_the_locks)
     BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
     BOOST_TEST(std::count_if(warnings.begin(), warnings.end(), [](auto& w) { return w.find("a fail-over may forget some") != w.npos; }) == 1);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_master_that_nobody_has_met_does_not_vote_at_first)
 {
     sentinel_set s({.replicas = 0});
     real_servers r(0);
-    lock_manager first(r.context, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
+    ending_manager first(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
 
     BOOST_TEST(r.run_to([&] { return r.acquire(first, "stock", {.ttl = 1200ms}).ec == errc::quarantined; }));
     BOOST_TEST(!acquire_after_quarantine(r, first, "stock", {.ttl = 1200ms}).ec);
     BOOST_TEST(s.server(0).ask({"PEXPIRE", "lock::=tenure", "315359880000"}) == "1");  // as if two minutes had passed on the server
 
-    lock_manager second(r.context, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
+    ending_manager second(r, settings(s.url(), {.node_timeout = 1s, .max_ttl = 1500ms}));
     BOOST_TEST(!r.acquire(second, "order", {.ttl = 1200ms, .wait = 20s}).ec);
     BOOST_TEST(second.stats().quarantined == 0u);  // it has been the master for long enough
-    r.shutdown(first);
-    r.shutdown(second);
 }
 
 BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
@@ -126,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     s.fail_over();
     s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
 
-    lock_manager late(r.context, settings(s.url(), {.max_ttl = 60s}));
+    ending_manager late(r, settings(s.url(), {.max_ttl = 60s}));
     auto const refused = wait_for_quarantine(r, late, "stock", {.ttl = 5s});
     BOOST_TEST((refused.report.quarantine > 30s && refused.report.quarantine <= 70s));
     auto won = acquire_after_quarantine(r, late, "stock", {.ttl = 6s, .renew = renewal::automatic});
@@ -139,7 +102,6 @@ BOOST_AUTO_TEST_CASE(a_fail_over_is_followed_and_no_second_holder_comes_of_it)
     BOOST_TEST_INFO(again.report.message);
     BOOST_TEST((again.ec == errc::contended));
     BOOST_TEST(!r.release(won.held));
-    r.shutdown(late);
 }
 
 // A network is cut. One Sentinel and the old master are on one side, the other Sentinel and the new master on the other.
@@ -165,7 +127,7 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *
     between.set_all(testbed::fault::half_open);
     s.fail_over(1);
     s.server(1).ask({"DEL", "lock:stock"});  // as if it had not heard of it
-    lock_manager b(r.context, settings(url_of(other), {.max_ttl = 60s}));
+    ending_manager b(r, settings(url_of(other), {.max_ttl = 60s}));
     wait_for_quarantine(r, b, "stock", {.ttl = 5s});
     skip_idle_time(r, a.locks, 8s);
     BOOST_TEST(!r.extend(held.held, 60s));  // at the old master
@@ -175,7 +137,6 @@ BOOST_AUTO_TEST_CASE(acquire_beside_a_sentinel_that_hears_late_has_one_holder, *
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(!held.held.held());
-    r.shutdown(b);
 }
 
 BOOST_AUTO_TEST_CASE(a_master_that_dies_or_hangs_is_replaced)
@@ -228,7 +189,7 @@ BOOST_AUTO_TEST_CASE(sentinels_may_die)
     sentinel_set s({.sentinels = 2});
     real_servers r(0);
     s.sentinel(0).kill();
-    lock_manager locks(r.context, trusting(s.url()));
+    ending_manager locks(r, trusting(s.url()));
     auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 10s});
     BOOST_REQUIRE(!won.ec);
 
@@ -237,7 +198,6 @@ BOOST_AUTO_TEST_CASE(sentinels_may_die)
     BOOST_TEST(!r.extend(won.held, 60s));
     BOOST_TEST(locks.stats().nodes[0].connections == 1u);
     BOOST_TEST(!r.release(won.held));
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_named)
@@ -311,18 +271,7 @@ BOOST_AUTO_TEST_CASE(sentinels_and_servers_may_speak_tls)
 BOOST_AUTO_TEST_CASE(rule_11_the_context_may_go_with_connections_open_and_requests_in_flight)
 {
     sentinel_set s({.replicas = 0});
-    for (int i = 0; i < 20; ++i) {
-        std::unique_ptr<lock_manager> locks;
-        lock held;
-        {
-            asio::io_context context;
-            locks = std::make_unique<lock_manager>(context, trusting(s.url()));
-            for (int k = 0; k < 10; ++k)
-                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
-            context.run_for(std::chrono::milliseconds(i));
-        }
-        BOOST_TEST(!held.held());
-    }
+    end_contexts_early(trusting(s.url()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_k
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del",
               "+pexpire", "+pttl", "+info", "+command|list", "+ping", "+zadd", "+zscore", "+zrem", "+zcard", "+zremrangebyscore", "+time"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
     auto won = r.acquire(locks, "stock", reading);
     BOOST_TEST(!won.ec);
     BOOST_TEST(!r.extend(won.held, 20s));
@@ -159,7 +159,6 @@ BOOST_AUTO_TEST_CASE(sharing_needs_six_commands_in_an_access_list_and_no_other_k
     BOOST_TEST((refused.ec == errc::no_quorum));
     BOOST_TEST((refused.report.nodes[0].error == errc::permission_denied));
     BOOST_TEST(r.acquire(locks, "stock").held.held());  // who does not share needs no more than before
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_key_that_is_no_list_of_readers_is_an_error_and_nothing_is_set, two_managers)

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(it_needs_no_command_that_a_lock_of_one_that_waits_does_not_
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "-@all", "+hello", "+set", "+evalsha", "+script|load", "+get", "+del", "+pexpire",
               "+pttl", "+info", "+command|list", "+ping"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience});
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience});
     std::deque<lock> held;
     for (int i = 0; i < 3; ++i) {
         auto [ec, l] = r.wait_for<lock>([&](auto done) { locks.async_acquire_any(slots("mailer", 3), {.ttl = 60s, .wait = 5s}, std::move(done)); });
@@ -158,7 +158,6 @@ BOOST_AUTO_TEST_CASE(it_needs_no_command_that_a_lock_of_one_that_waits_does_not_
     BOOST_TEST(waited.held());
     held.clear();
     waited = {};
-    r.shutdown(locks);
 }
 
 // Its servers know the script again after they have forgotten it.

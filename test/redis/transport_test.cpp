@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_rel
 {
     one_server r;
     r.server.native_deletions = {"delifeq"};
-    lock_manager locks(r.context, r.settings({.node_timeout = 1s}));
+    ending_manager locks(r, r.settings({.node_timeout = 1s}));
     auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .renew = renewal::automatic});
     BOOST_TEST_REQUIRE(!won.ec);
     auto const renewals = [&] { return r.server.count({"EVALSHA", std::string(redis::extend_script.sha1), "2", "lock:stock"}); };
@@ -142,7 +142,6 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_refused_does_not_go_again_behind_its_rel
     BOOST_TEST(r.run_to([&] { return locks.stats().cleaning == 0; }));
     BOOST_TEST(r.server.count({"DELIFEQ", "lock:stock"}) >= 1u);
     BOOST_TEST(renewals() == 1u);
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_connection_that_is_given_up_retransmits_nothing, manager_with<one_server>)
@@ -171,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(rule_13_a_server_whose_role_is_not_master_does_not_vote_
 BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_soon_as_it_has)
 {
     one_server r;
-    lock_manager locks(r.context, r.settings({.node_timeout = patience}));
+    ending_manager locks(r, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const good = std::exchange(r.server.persistence, "loading:1\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n");
     r.server.run_id = std::string(40, 'a');  // it has restarted
@@ -186,14 +185,13 @@ BOOST_AUTO_TEST_CASE(a_server_that_reads_its_data_is_greeted_again_and_votes_as_
     BOOST_TEST(won.held.held());
     BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
     won.held = {};
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_before)
 {
     one_server r;
     r.server.persistence = "loading:0\r\naof_enabled:0\r\n";
-    lock_manager locks(r.context, r.settings({.node_timeout = patience, .restart_guard = restart_guard::strict}));
+    ending_manager locks(r, r.settings({.node_timeout = patience, .restart_guard = restart_guard::strict}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     auto const before = r.server.connections;
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
@@ -209,13 +207,12 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_busy_is_greeted_again_and_is_the_same_as_b
 
     BOOST_TEST(r.acquire(locks, "stock", {.wait = 10s}).held.held());
     BOOST_TEST(locks.stats().nodes[0].quarantine.count() == 0);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
 {
     one_server r;
-    lock_manager locks(r.context, r.settings({.node_timeout = patience}));
+    ending_manager locks(r, r.settings({.node_timeout = patience}));
     r.release(r.acquire(locks, "stock", {.wait = 10s}).held);
     r.server.answer = [](auto const& c) -> std::optional<std::string> {
         if (c[0] == "CONFIG")
@@ -231,7 +228,6 @@ BOOST_AUTO_TEST_CASE(who_may_not_ask_for_the_log_any_more_asks_no_more)
     BOOST_TEST(r.server.count({"INFO", "memory"}) > 3u);
     BOOST_TEST(r.server.count({"CONFIG"}) == 2u);  // when it was greeted, and once more
     BOOST_TEST(r.server.connections == 1);
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_native_deletion_that_an_access_list_forbids_is_done_by_a_script, manager_with<one_server>)

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
     real_servers r(1);
     r[0].ask({"ACL", "SETUSER", "locker", "on", ">pw", "~lock:*", "+@all", "-exists"});
     auto const url = "redis://locker:pw@127.0.0.1:" + std::to_string(r[0].port());
-    lock_manager locks(r.context, {.nodes = {url}, .node_timeout = patience}), other(r.context, r.settings());
+    ending_manager locks(r, {.nodes = {url}, .node_timeout = patience}), other(r, r.settings());
     for (int i = 0; i < 3; ++i) {
         auto held = r.acquire(other, "a", {.ttl = 60s});
         real_servers::outcome waiter;
@@ -154,8 +154,6 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_set_by_a_user_without_exists_is_woken)
         BOOST_TEST(waiter.held.held());
         BOOST_TEST(!r.release(waiter.held));
     }
-    r.shutdown(other);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

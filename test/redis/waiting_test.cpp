@@ -46,7 +46,7 @@ struct queue_at_a_lock {
 BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
 {
     real_servers r(5);
-    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    ending_manager other(r, r.settings()), locks(r, r.settings());
     r.connect(locks);
     for (int i = 0; i < 20; ++i) {
         auto held = r.acquire(other, "stock", held_long);
@@ -61,8 +61,6 @@ BOOST_AUTO_TEST_CASE(a_release_by_another_process_wakes)
         BOOST_TEST(!r.release(waiter.held));
     }
     BOOST_TEST(locks.stats().nodes[0].tells);
-    r.shutdown(other);
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(whoever_deletes_the_key_wakes, connected_to<3>)
@@ -117,7 +115,7 @@ BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
         if (line.find("does not tell of changes") != line.npos)
             lines.emplace_back(line);
     };
-    lock_manager other(r.context, r.settings()), locks(r.context, r.settings({.log = log}));
+    ending_manager other(r, r.settings()), locks(r, r.settings({.log = log}));
     r.connect(locks);
     auto held = r.acquire(other, "stock", held_long);
     real_servers::outcome waiter;
@@ -133,8 +131,6 @@ BOOST_AUTO_TEST_CASE(servers_that_may_not_tell_are_asked_now_and_then)
     while (locks.stats().nodes[0].connections == connected)
         r.release(r.acquire(locks, "other", {.wait = 5s}).held);
     BOOST_TEST(lines.size() == 3u);  // once for each node
-    r.shutdown(other);
-    r.shutdown(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end, queue_at_a_lock)
@@ -166,7 +162,7 @@ BOOST_FIXTURE_TEST_CASE(a_turn_leaves_nothing_and_wakes_at_its_end, queue_at_a_l
 BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)
 {
     real_servers r(3);
-    lock_manager other(r.context, r.settings()), locks(r.context, r.settings());
+    ending_manager other(r, r.settings()), locks(r, r.settings());
     auto held = r.acquire(other, "stock", {.ttl = 60s});
     for (int i = 0; i < 20; ++i)
         BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
@@ -174,8 +170,6 @@ BOOST_AUTO_TEST_CASE(without_a_wait_nothing_is_watched)
     BOOST_TEST(statistics.find("client|caching") == std::string::npos);
     BOOST_TEST(r[0].ask({"EXISTS", core::wanted_key("lock:stock")}) == "0");
     r.release(held.held);
-    r.shutdown(other);
-    r.shutdown(locks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

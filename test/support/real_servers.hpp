@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::test {
@@ -213,6 +215,16 @@ public:
 
     std::vector<std::unique_ptr<local_server>> servers;
     asio::io_context context;
+};
+
+/// A manager that ends in good order with its test case: its destructor waits for the end of the shutdown.
+class ending_manager : public lock_manager {
+public:
+    ending_manager(real_servers& r, config c) : lock_manager(r.context, std::move(c)), servers_(r) {}
+    ~ending_manager() { servers_.shutdown(*this); }
+
+private:
+    real_servers& servers_;
 };
 
 /// What most tests begin and end with: servers, and a manager, which has connections to all of them where that matters.

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "support/real_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace redlock::test {
+
+/// Of a manager of one node; what is not @p special has patience.
+inline config settings(std::string url, config special = {})
+{
+    special.nodes = {std::move(url)};
+    if (special.node_timeout == config().node_timeout)
+        special.node_timeout = patience;
+    return special;
+}
+
+/// For what is not about quarantine.
+inline config trusting(std::string url)
+{
+    return settings(std::move(url), {.restart_guard = restart_guard::off});
+}
+
+/// What is wrong with the node, when it is @p e.
+inline node_report trouble_with(config c, errc e)
+{
+    real_servers r(0);
+    node_report last;
+    BOOST_TEST(r.run_to([&] {
+        auto const o = r.attempt(c, {.wait = 300ms});
+        BOOST_TEST(o.ec.failed());
+        BOOST_TEST(o.report.message.find("pass-word") == std::string::npos);
+        last = o.report.nodes.at(0);
+        return last.error == e;
+    }));
+    return last;
+}
+
+inline bool says(std::string const& text, std::string const& words)
+{
+    BOOST_TEST_INFO(text);
+    return text.find(words) != text.npos;
+}
+
+/// The context ends with connections open and requests in flight, a millisecond later each time.
+inline void end_contexts_early(config const& c)
+{
+    for (int i = 0; i < 20; ++i) {
+        std::unique_ptr<lock_manager> locks;
+        lock held;
+        {
+            asio::io_context context;
+            locks = std::make_unique<lock_manager>(context, c);
+            for (int k = 0; k < 10; ++k)
+                locks->async_acquire("stock" + std::to_string(k), {.ttl = 5s, .wait = 5s}, [&](error_code, lock l) { held = std::move(l); });
+            context.run_for(std::chrono::milliseconds(i));
+        }
+        BOOST_TEST(!held.held());
+    }
+}
+
+}  // namespace redlock::test
