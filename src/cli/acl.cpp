@@ -22,10 +22,7 @@ std::string argument(std::string const& text)
 {
     if (text.find_first_of(" '\"") == text.npos)
         return text;
-    std::string all = "'";
-    for (char const c : text)
-        all += c == '\'' ? std::string("\\'") : std::string(1, c);
-    return all + '\'';
+    return '\'' + escaped(text, "'") + '\'';
 }
 
 bool uses_database(std::string const& url)

@@ -3,6 +3,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
 #include "cli/output.hpp"
+#include "cli/watched_input.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/deferred.hpp>
@@ -26,12 +27,6 @@ namespace {
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
-
-asio::awaitable<void> wait_for_ever()
-{
-    asio::steady_timer timer(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
-    co_await timer.async_wait(as_result);
-}
 
 asio::awaitable<acquired> ask(lock_manager& locks, how_to_acquire const& how)
 {
@@ -189,6 +184,28 @@ asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number)
         if (which == SIGHUP || which == SIGINT || which == SIGQUIT || which == SIGTERM)
             number = which;
     }
+}
+
+int refuse(int status, std::string const& why, settings const& s)
+{
+    if (!s.quiet)
+        say(why);
+    return status;
+}
+
+std::int64_t deadline_of(lock const& held)
+{
+    auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
+    auto const end = std::chrono::system_clock::now() + left;
+    return std::chrono::duration_cast<milliseconds>(end.time_since_epoch()).count();
+}
+
+boost::json::array json_of(std::span<std::string const> keys)
+{
+    boost::json::array all;
+    for (auto const& key : keys)
+        all.emplace_back(valid_utf8(key));
+    return all;
 }
 
 asio::awaitable<acquired> acquire(lock_manager& locks, how_to_acquire const& how, settings const& s,

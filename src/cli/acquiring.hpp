@@ -7,16 +7,17 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/json/array.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace redlock::cli {
-
-namespace asio = boost::asio;
 
 /// How a command acquires its locks: its options for that.
 struct how_to_acquire {
@@ -48,6 +49,15 @@ struct acquired {
 /// The next of @p signals that ends a program: SIGHUP, SIGINT, SIGQUIT or SIGTERM. Others are ignored.
 /// @p number is 0 until then.
 asio::awaitable<void> wait_for_end(asio::signal_set& signals, int& number);
+
+/// Tells people @p why, unless the settings say quiet. @return @p status
+int refuse(int status, std::string const& why, settings const&);
+
+/// When the lock ends if nobody renews it, in milliseconds since 1970.
+std::int64_t deadline_of(lock const&);
+
+/// Names of locks as JSON.
+boost::json::array json_of(std::span<std::string const> keys);
 
 /** Acquires what @p how says, and tells people what it waits for, unless the settings say quiet.
 

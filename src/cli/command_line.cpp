@@ -12,10 +12,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -27,38 +25,19 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_name = 512;
 
-struct global_option {
-    std::string_view name, short_name;
-    bool takes_value;
-};
-
-constexpr std::array<global_option, 17> global_options{{
-    {"--url", "-u", true},
-    {"--prefix", "", true},
-    {"--owner", "", true},
-    {"--password-file", "", true},
-    {"--node-timeout", "", true},
-    {"--connect-timeout", "", true},
-    {"--max-ttl", "", true},
-    {"--restart-guard", "", true},
-    {"--drift-factor", "", true},
-    {"--ca-file", "", true},
-    {"--certificate-file", "", true},
-    {"--private-key-file", "", true},
-    {"--config", "", true},
-    {"--output", "-o", true},
-    {"--color", "", true},
-    {"--verbose", "-v", false},
-    {"--quiet", "-q", false},
-}};
-
 // Options of some commands that may stand in the environment and in the file, too.
 constexpr std::array<std::string_view, 4> shared_options{"--ttl", "--wait", "--grace", "--at-least"};
 
-std::string text_of(char const* variable)
+// An option that all commands have, or null.
+CLI::Option const* global_option(CLI::App const& app, std::string const& name)
 {
-    auto const* const text = std::getenv(variable);
-    return text ? text : "";
+    auto const* const o = app.get_option_no_throw(name);
+    return o && o->get_group() == global_group ? o : nullptr;
+}
+
+bool takes_value(CLI::Option const& o)
+{
+    return o.get_items_expected_max() > 0;
 }
 
 bool is_yes(std::string_view text)
@@ -90,9 +69,11 @@ std::string variable_of(std::string_view option)
     return name;
 }
 
-bool takes_value(std::string_view option)
+bool takes_value(std::string const& option)
 {
-    return std::ranges::any_of(global_options, [=](auto const& o) { return o.takes_value && (o.name == option || o.short_name == option); });
+    command_line const any("", "");
+    auto const* const o = global_option(any, option);
+    return o && takes_value(*o);
 }
 
 command_line::command_line(std::string const& command, std::string about, std::string notes)
@@ -228,7 +209,7 @@ void command_line::check_ttl()
 
 std::vector<command_line::configured> command_line::defaults(std::vector<std::string> const& given)
 {
-    auto path = text_of("REDLOCK_CONFIG");
+    auto path = in_environment("REDLOCK_CONFIG");
     for (auto const& argument : given) {
         if (argument == "--config" && &argument != &given.back())
             path = *(&argument + 1);
@@ -238,13 +219,14 @@ std::vector<command_line::configured> command_line::defaults(std::vector<std::st
     auto all = path.empty() ? std::vector<configured>() : from_file(path);
     auto const add = [&](std::string_view option, bool has_value) {
         auto const variable = variable_of(option);
-        auto const text = text_of(variable.c_str());
+        auto const text = in_environment(variable.c_str());
         if (!text.empty() && (has_value || is_yes(text)))
             all.push_back({has_value ? fmt::format("{}={}", option, text) : std::string(option), '$' + variable});
     };
-    for (auto const& o : global_options) {
-        if (o.name != "--url" && o.name != "--config")
-            add(o.name, o.takes_value);
+    for (auto const* o : get_options([](CLI::Option const* each) { return each->get_group() == global_group; })) {
+        auto const name = "--" + o->get_lnames().front();
+        if (name != "--url" && name != "--config")
+            add(name, takes_value(*o));
     }
     for (auto const name : shared_options) {
         if (get_option_no_throw(std::string(name)))
@@ -263,12 +245,11 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
     try {
         for (auto const& item : CLI::ConfigINI().from_config(file)) {
             auto const option = "--" + item.name;
-            auto const* const known = std::ranges::find(global_options, option, &global_option::name);
-            bool const is_global = known != global_options.end() && option != "--config";
+            auto const* const known = option == "--config" ? nullptr : global_option(*this, option);
             bool const is_shared = std::ranges::find(shared_options, option) != shared_options.end();
             if (!item.parents.empty())
                 refuse_configuration(fmt::format("{}: sections such as [{}] are not known", path, item.parents.front()));
-            if (!is_global && !is_shared)
+            if (!known && !is_shared)
                 refuse_configuration(fmt::format("{}: \"{}\" cannot stand in a file", path, item.name));
             check_values(path, item.name, item.inputs);
             if (is_shared && !get_option_no_throw(option))
@@ -278,7 +259,7 @@ std::vector<command_line::configured> command_line::from_file(std::string const&
                 continue;
             }
             for (auto const& value : item.inputs) {
-                if (is_shared || known->takes_value)
+                if (is_shared || takes_value(*known))
                     all.push_back({fmt::format("{}={}", option, value), path});
                 else if (is_yes(value))
                     all.push_back({option, path});
@@ -307,7 +288,7 @@ void command_line::choose_nodes()
     try {
         nodes = urls_;
         if (nodes.empty())
-            nodes = split_urls(text_of("REDLOCK_URLS"));
+            nodes = split_urls(in_environment("REDLOCK_URLS"));
         if (nodes.empty())
             nodes = urls_in_file_;
         named_ = nodes;

@@ -74,6 +74,6 @@ private:
 std::string variable_of(std::string_view option);
 
 /// The options that all commands have and that take a value, such as "--prefix": where a command begins behind them must be known.
-bool takes_value(std::string_view global_option);
+bool takes_value(std::string const& global_option);
 
 }  // namespace redlock::cli

@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 namespace redlock::cli {
 
 namespace {
 
-constexpr std::size_t counters_at_once = 500;
 constexpr char counter_pattern[] = "*:=fence*";
 constexpr std::string_view counter_mark = ":=fence";
 
@@ -66,49 +64,25 @@ asio::awaitable<void> counter_move::greet()
 asio::awaitable<bool> counter_move::next()
 {
     while (found_.empty() && !has_failed() && !std::ranges::all_of(nodes_, &moving_node::is_scanned))
-        co_await scan_on();
+        co_await find_more();
     if (found_.empty() || has_failed())
         co_return false;
-    auto const first = found_.end() - static_cast<std::ptrdiff_t>(std::min(found_.size(), counters_at_once));
-    std::vector<std::string> keys(std::make_move_iterator(first), std::make_move_iterator(found_.end()));
-    found_.erase(first, found_.end());
-    co_await move(std::move(keys));
+    co_await move(take_some(found_));
     co_return !has_failed();
 }
 
-// A page of each old node that has more.
-asio::awaitable<void> counter_move::scan_on()
+// Reads a page of each old node that has more.
+asio::awaitable<void> counter_move::find_more()
 {
-    std::vector<questions> each(nodes_.size());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        auto& n = nodes_[i];
+    for (auto& n : nodes_)
         n.is_scanned = n.is_scanned || !n.trouble.empty();
-        if (!n.is_scanned)
-            each[i].push_back({"SCAN", n.cursor, "MATCH", counter_pattern, "COUNT", "1000"});
-    }
-    auto const pages = co_await servers_.ask(std::move(each));
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!pages[i].replies.empty())
-            take(nodes_[i], pages[i].replies.front());
-    }
-}
-
-void counter_move::take(moving_node& n, reply const& page)
-{
-    if (page.what != reply::kind::list || page.elements.size() != 2) {
-        n.trouble = page.failed() ? page.text : "what it answers to SCAN is not understood";
-        n.is_scanned = true;
-        return;
-    }
-    n.cursor = page.elements[0].text;
-    n.is_scanned = n.cursor == "0";
-    for (auto const& key : page.elements[1].elements) {
-        if (core::mark_in(key.text) != counter_mark)
+    for (auto& key : co_await scan_on(servers_, nodes_, counter_pattern)) {
+        if (core::mark_in(key) != counter_mark)
             continue;
-        if (!key.text.starts_with(prefix_))
-            foreign_ = key.text;
-        else if (met_.add(key.text))
-            found_.push_back(key.text);
+        if (!key.starts_with(prefix_))
+            foreign_ = key;
+        else if (met_.insert(fingerprint_of(key)).second)
+            found_.push_back(std::move(key));
     }
 }
 

@@ -13,20 +13,16 @@
 namespace redlock::cli {
 
 /// A node of the old set of nodes, of the new one, or of both.
-struct moving_node {
+struct moving_node : scan_place {
     bool is_old = false, is_new = false;
     std::size_t raised = 0;  ///< counters; of a dry run, those that would be
-    std::string trouble{};   ///< why it was not asked to the end; empty if it was
-
-    std::string cursor = "0";
-    bool is_scanned = false;
 };
 
 /** Raises the counters of fencing tokens on every node of a new set to the highest that the old set has.
 
     The old nodes are scanned at the same time, a page of each at once. A counter that one of them has is asked of all
     nodes. The new nodes whose counter is lower raise it by comparison, and are asked again. A counter is never lowered,
-    so all of it can be repeated. Of each counter @ref fingerprints are remembered.
+    so all of it can be repeated. Of each counter @ref fingerprint_of is remembered.
 */
 class counter_move {
 public:
@@ -50,11 +46,10 @@ public:
     std::string const& foreign() const noexcept { return foreign_; }
 
 private:
-    asio::awaitable<void> scan_on();
+    asio::awaitable<void> find_more();
     asio::awaitable<void> move(std::vector<std::string> keys);
     asio::awaitable<void> raise(std::vector<std::string> const& keys, std::vector<std::uint64_t> const& highest,
                                 std::vector<std::vector<std::uint64_t>> const& before);
-    void take(moving_node&, reply const& page);
     std::uint64_t counter_of(moving_node&, std::string const& key, reply const&);
 
     servers& servers_;

@@ -4,7 +4,6 @@
 #include "cli/early_exit.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace CLI {

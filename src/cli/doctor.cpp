@@ -4,14 +4,11 @@
 #include "cli/commands.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/gather.hpp"
-#include "cli/doctor/read_call.hpp"
-#include "cli/doctor/report.hpp"
+#include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
-#include "runtime/as_result.hpp"
-
-#include "cli/early_exit.hpp"
 #include "cli/node_urls.hpp"
+#include "runtime/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -19,6 +16,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -100,20 +98,13 @@ asio::awaitable<int> look_until_told(settings const& s, how_to_look const& how)
 int run(settings const& s, how_to_look const& how)
 {
     asio::io_context context(1);
-    int status = failed;
-    std::exception_ptr thrown;
-    asio::co_spawn(context, look_until_told(s, how), [&](std::exception_ptr e, int found) {
-        thrown = e;
-        status = found;
-    });
+    auto status = asio::co_spawn(context, look_until_told(s, how), asio::use_future);
     context.run();
     try {
-        if (thrown)
-            std::rethrow_exception(thrown);
+        return status.get();
     } catch (std::invalid_argument const& e) {
         throw early_exit(wrong_configuration, std::string("redlock doctor: ") + e.what());
     }
-    return status;
 }
 
 // "--watch" may stand alone: it is the only option whose value may be left out.

@@ -3,7 +3,6 @@
 #include "cli/acquiring.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
-#include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/output.hpp"
 #include "cli/watched_input.hpp"
@@ -50,8 +49,7 @@ asio::awaitable<void> end_of_input()
             std::tie(ec) = co_await timer.async_wait(as_result);
         }
     }
-    timer.expires_at(asio::steady_timer::time_point::max());
-    co_await timer.async_wait(as_result);
+    co_await wait_for_ever();
 }
 
 asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& how, settings const& s)
@@ -60,18 +58,12 @@ asio::awaitable<int> hold_until_told(lock_manager& locks, how_to_acquire const& 
     if (!inheritance::ours().ignores(SIGHUP))  // as nohup(1) has it
         ends.add(SIGHUP);
     auto got = co_await acquire(locks, how, s, ends, "hold");
-    if (!got.held) {
-        if (!s.quiet)
-            say(got.message);
-        co_return got.status;
-    }
+    if (!got.held)
+        co_return refuse(got.status, got.message, s);
     print(fmt::format("{}\n", fmt::join(got.held.resources(), " ")));
     auto const end = co_await (got.held.async_wait_lost(as_result) || ends.async_wait(as_result) || end_of_input());
-    if (end.index() == 0) {
-        if (!s.quiet)
-            say(fmt::format("redlock hold: {} is lost", fmt::join(got.held.resources(), ", ")));
-        co_return lock_lost;
-    }
+    if (end.index() == 0)
+        co_return refuse(lock_lost, fmt::format("redlock hold: {} is lost", fmt::join(got.held.resources(), ", ")), s);
     auto [ec] = co_await got.held.async_release(as_result);
     co_return ec == errc::not_held ? lock_lost : done;
 }

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <unistd.h>
 #include <utility>
 

@@ -1,5 +1,6 @@
 #include "cli/lock_scan.hpp"
 
+#include "cli/output.hpp"
 #include "core/key.hpp"
 
 #include <algorithm>
@@ -12,56 +13,39 @@ namespace redlock::cli {
 namespace {
 
 constexpr std::size_t keys_at_once = 500;
-constexpr char scan_count[] = "1000";
 constexpr char value_end[] = "511";  // no value of ours is as long, and one of somebody else's may be half a gigabyte
 constexpr std::string_view trial = "=trial";
 
-// So that SCAN takes it as it is.
-std::string literal(std::string_view text)
-{
-    std::string pattern;
-    for (char const c : text) {
-        if (std::string_view("*?[]^-\\").find(c) != std::string_view::npos)
-            pattern += '\\';
-        pattern += c;
-    }
-    return pattern;
-}
-
 }  // namespace
 
-std::size_t fingerprints::place_of(std::uint64_t bits) const noexcept
+std::uint64_t fingerprint_of(std::string_view text)
 {
-    auto place = bits % places_.size();
-    while (places_[place] != 0 && places_[place] != bits)
-        place = (place + 1) % places_.size();
-    return place;
+    return std::hash<std::string_view>()(text);
 }
 
-bool fingerprints::has(std::string_view text) const noexcept
+void scan_place::take(reply const& page, std::vector<std::string>& keys)
 {
-    return places_[place_of(std::max<std::uint64_t>(std::hash<std::string_view>()(text), 1))] != 0;
-}
-
-bool fingerprints::add(std::string_view text)
-{
-    auto const bits = std::max<std::uint64_t>(std::hash<std::string_view>()(text), 1);
-    auto& place = places_[place_of(bits)];
-    if (place != 0)
-        return false;
-    place = bits;
-    if (++size_ * 2 > places_.size()) {
-        auto const before = std::exchange(places_, std::vector<std::uint64_t>(places_.size() * 2));
-        for (auto const b : before) {
-            if (b != 0)
-                places_[place_of(b)] = b;
-        }
+    if (page.what != reply::kind::list || page.elements.size() != 2) {
+        trouble = page.failed() ? page.text : "what it answers to SCAN is not understood";
+        is_scanned = true;
+        return;
     }
-    return true;
+    cursor = page.elements[0].text;
+    is_scanned = cursor == "0";
+    std::ranges::transform(page.elements[1].elements, std::back_inserter(keys), &reply::text);
+}
+
+std::vector<std::string> take_some(std::vector<std::string>& found)
+{
+    auto const first = found.end() - static_cast<std::ptrdiff_t>(std::min(found.size(), keys_at_once));
+    std::vector<std::string> some(std::make_move_iterator(first), std::make_move_iterator(found.end()));
+    found.erase(first, found.end());
+    return some;
 }
 
 lock_scan::lock_scan(servers& s, std::string prefix, std::string_view glob, tells what)
-    : servers_(s), prefix_(std::move(prefix)), pattern_(literal(prefix_).append(glob)), what_(what), nodes_(s.size())
+    : servers_(s), prefix_(std::move(prefix)), pattern_(escaped(prefix_, "*?[]^-\\").append(glob)), what_(what),
+      nodes_(s.size())
 {
 }
 
@@ -74,46 +58,17 @@ asio::awaitable<std::vector<lock_view>> lock_scan::next()
 {
     std::vector<lock_view> locks;
     while (locks.empty()) {
-        while (found_.empty() && !std::ranges::all_of(nodes_, &node::is_scanned))
-            co_await scan_on();
+        while (found_.empty() && !std::ranges::all_of(nodes_, &scan_place::is_scanned)) {
+            for (auto& key : co_await scan_on(servers_, nodes_, pattern_)) {
+                if (is_lock(key) && met_.insert(fingerprint_of(key)).second)
+                    found_.push_back(std::move(key));
+            }
+        }
         if (found_.empty())
             break;
-        auto const first = found_.end() - static_cast<std::ptrdiff_t>(std::min(found_.size(), keys_at_once));
-        std::vector<std::string> keys(std::make_move_iterator(first), std::make_move_iterator(found_.end()));
-        found_.erase(first, found_.end());
-        locks = co_await look_at(std::move(keys));
+        locks = co_await look_at(take_some(found_));
     }
     co_return locks;
-}
-
-// A page of each server that has more.
-asio::awaitable<void> lock_scan::scan_on()
-{
-    std::vector<questions> each(nodes_.size());
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!nodes_[i].is_scanned)
-            each[i].push_back({"SCAN", nodes_[i].cursor, "MATCH", pattern_, "COUNT", scan_count});
-    }
-    auto const pages = co_await servers_.ask(std::move(each));
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (!pages[i].replies.empty())
-            take(nodes_[i], pages[i].replies.front());
-    }
-}
-
-void lock_scan::take(node& n, reply const& page)
-{
-    if (page.what != reply::kind::list || page.elements.size() != 2) {
-        n.trouble = page.failed() ? page.text : "what it answers to SCAN is not understood";
-        n.is_scanned = true;
-        return;
-    }
-    n.cursor = page.elements[0].text;
-    n.is_scanned = n.cursor == "0";
-    for (auto const& key : page.elements[1].elements) {
-        if (is_lock(key.text) && met_.add(key.text))
-            found_.push_back(key.text);
-    }
 }
 
 bool lock_scan::is_lock(std::string_view key) const

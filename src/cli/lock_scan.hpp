@@ -4,6 +4,7 @@
 #include "cli/servers.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,23 +15,43 @@
 
 namespace redlock::cli {
 
-/** Which texts have been there, by 64 bits of each: 16 to 32 bytes for one, whatever its length.
+/// Which texts have been there, by 64 bits of each, whatever its length: @ref fingerprint_of. Of a million different
+/// texts two are taken for one in one of 37 million runs.
+using fingerprints = boost::unordered_flat_set<std::uint64_t>;
 
-    Of a million different ones two are taken for one in one of 37 million runs.
-*/
-class fingerprints {
-public:
-    /// @return whether it is new
-    bool add(std::string_view text);
-    bool has(std::string_view text) const noexcept;
-    std::size_t size() const noexcept { return size_; }
+std::uint64_t fingerprint_of(std::string_view text);
 
-private:
-    std::size_t place_of(std::uint64_t bits) const noexcept;
+/// How far the scan of one server is.
+struct scan_place {
+    std::string cursor = "0";
+    bool is_scanned = false;
+    std::string trouble{};  ///< why the server was not asked to the end; empty if it was
 
-    std::vector<std::uint64_t> places_ = std::vector<std::uint64_t>(64);  // 0: nothing is there
-    std::size_t size_ = 0;
+    /// The answer to SCAN.
+    void take(reply const& page, std::vector<std::string>& keys);
 };
+
+/// Asks each server that has more keys for a page of them, all at the same time. @return the keys
+/// @param nodes  one for each server, derived from scan_place
+template <class Node>
+asio::awaitable<std::vector<std::string>> scan_on(servers& all, std::vector<Node>& nodes, std::string pattern)
+{
+    std::vector<questions> each(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!nodes[i].is_scanned)
+            each[i].push_back({"SCAN", nodes[i].cursor, "MATCH", pattern, "COUNT", "1000"});
+    }
+    auto const pages = co_await all.ask(std::move(each));
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (!pages[i].replies.empty())
+            nodes[i].take(pages[i].replies.front(), keys);
+    }
+    co_return keys;
+}
+
+/// Takes away some of @p found: as many as a question may be about.
+std::vector<std::string> take_some(std::vector<std::string>& found);
 
 /** All locks on the servers, a few at a time, each once and in no order.
 
@@ -55,22 +76,14 @@ public:
     std::size_t complete() const;
 
 private:
-    struct node {
-        std::string cursor = "0";
-        bool is_scanned = false;
-        std::string trouble{};
-    };
-
-    asio::awaitable<void> scan_on();
     asio::awaitable<std::vector<lock_view>> look_at(std::vector<std::string> keys);
     lock_view view_of(std::string const& key, std::vector<answers> const& told, std::size_t at);
-    void take(node&, reply const& page);
     bool is_lock(std::string_view key) const;
 
     servers& servers_;
     std::string const prefix_, pattern_;
     tells const what_;
-    std::vector<node> nodes_;
+    std::vector<scan_place> nodes_;
     std::vector<std::string> found_;  // and not looked at yet
     fingerprints met_;
 };

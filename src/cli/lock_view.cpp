@@ -6,6 +6,7 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -34,15 +35,8 @@ boost::json::value json_of_owner(std::string_view owner)
 
 std::string_view to_string(lock_state s)
 {
-    switch (s) {
-    case lock_state::unknown: return "unknown";
-    case lock_state::free: return "free";
-    case lock_state::partial: return "partial";
-    case lock_state::held: return "held";
-    case lock_state::shared: return "shared";
-    case lock_state::foreign: return "foreign";
-    }
-    return "";
+    constexpr std::array<std::string_view, 6> names{"unknown", "free", "partial", "held", "shared", "foreign"};
+    return names[static_cast<std::size_t>(s)];
 }
 
 node_view view_of(std::string name, reply const& value, reply const& ttl)
@@ -124,15 +118,9 @@ lock_view view_of(lock_info const& info)
 
 std::string holder_of(lock_state has, std::string_view owner)
 {
-    switch (has) {
-    case lock_state::held: return owner.empty() ? "a client without a name" : printable(owner);
-    case lock_state::shared: return "readers";
-    case lock_state::foreign: return "another kind of client";
-    case lock_state::unknown:
-    case lock_state::free:
-    case lock_state::partial: return "";
-    }
-    return "";
+    if (has == lock_state::held)
+        return owner.empty() ? "a client without a name" : printable(owner);
+    return has == lock_state::shared ? "readers" : has == lock_state::foreign ? "another kind of client" : "";
 }
 
 std::string ttl_of(lock_state has, std::optional<milliseconds> ttl)

@@ -59,10 +59,20 @@ std::vector<std::string> urls_in_file(std::string const& path)
     return urls;
 }
 
+std::string in_environment(char const* variable)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? text : "";
+}
+
 std::vector<std::string> urls_in_environment()
 {
-    auto const* const given = std::getenv("REDLOCK_NODES");
-    return split_urls(given ? given : "");
+    return split_urls(in_environment("REDLOCK_NODES"));
+}
+
+std::size_t width_of(std::string_view text)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string without_urls(std::string_view argument)

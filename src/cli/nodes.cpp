@@ -46,8 +46,8 @@ std::string place_in_words(std::string const& url)
     return is_server(url) ? fmt::format("{}/{}", name_of(url), place_of(url).database) : url;
 }
 
-// @throws early_exit if a set names a node twice
-void check_set(std::vector<std::string> const& urls, std::string_view option)
+// Where the nodes of a set are. @throws early_exit if it names a node twice
+std::vector<std::string> places_of(std::vector<std::string> const& urls, std::string_view option)
 {
     std::vector<std::string> places;
     for (auto const& url : urls) {
@@ -58,28 +58,23 @@ void check_set(std::vector<std::string> const& urls, std::string_view option)
                 fmt::format("redlock nodes: {} names {} twice: name each node once", option, name_of(url)));
         places.push_back(place);
     }
+    return places;
 }
 
 move_sets join(move_order const& o)
 {
-    check_set(o.from, "--from");
-    check_set(o.to, "--to");
-    move_sets all;
-    std::vector<std::string> places;
-    for (auto const& url : o.from) {
-        all.urls.push_back(url);
-        all.nodes.push_back({.is_old = true});
-        places.push_back(place_in_words(url));
-    }
-    for (auto const& url : o.to) {
-        auto const known = std::ranges::find(places, place_in_words(url)) - places.begin();
-        if (known == static_cast<std::ptrdiff_t>(places.size())) {
-            all.urls.push_back(url);
+    auto const from = places_of(o.from, "--from"), to = places_of(o.to, "--to");
+    move_sets all{.urls = o.from, .nodes = std::vector<moving_node>(o.from.size())};
+    for (auto& n : all.nodes)
+        n.is_old = true;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        auto const known = static_cast<std::size_t>(std::ranges::find(from, to[i]) - from.begin());
+        if (known == from.size()) {
+            all.urls.push_back(o.to[i]);
             all.nodes.emplace_back();
-            places.push_back(place_in_words(url));
-            all.comes.push_back(name_of(url));
+            all.comes.push_back(name_of(o.to[i]));
         }
-        all.nodes[static_cast<std::size_t>(known)].is_new = true;
+        (known == from.size() ? all.nodes.back() : all.nodes[known]).is_new = true;
     }
     for (std::size_t i = 0; i < all.nodes.size(); ++i) {
         if (!all.nodes[i].is_new)

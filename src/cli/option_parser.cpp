@@ -47,12 +47,6 @@ std::string in_words(std::chrono::nanoseconds ns)
     return ms < 1000 ? fmt::format("{}ms", ms) : fmt::format("{}s", ms / 1000);
 }
 
-// In columns of a terminal: "…" takes one, and three bytes.
-std::size_t width_of(std::string_view text)
-{
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 // Lines of words, each but the first behind the column @p indent.
 std::string paragraph(std::string_view text, std::size_t indent)
 {

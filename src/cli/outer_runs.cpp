@@ -1,5 +1,6 @@
 #include "cli/outer_runs.hpp"
 
+#include "cli/node_urls.hpp"
 #include "cli/server_place.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -56,8 +56,7 @@ std::string line_of(outer_lock const& l)
 
 std::vector<outer_lock> locks_of_outer_runs()
 {
-    auto const* const text = std::getenv(outer_runs_variable);
-    std::istringstream lines(text ? text : "");
+    std::istringstream lines(in_environment(outer_runs_variable));
     std::vector<outer_lock> all;
     for (std::string line; std::getline(lines, line);) {
         outer_lock l;

@@ -1,5 +1,7 @@
 #include "cli/output.hpp"
 
+#include "cli/node_urls.hpp"
+
 #include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
@@ -18,12 +20,6 @@
 namespace redlock::cli {
 
 namespace {
-
-// In columns of a terminal: of UTF-8, what begins a character.
-std::size_t width_of(std::string_view text)
-{
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
 
 struct character {
     std::size_t size;  // in bytes; 0: it is none of UTF-8
@@ -153,6 +149,17 @@ std::string valid_utf8(std::string_view text)
         text.remove_prefix(std::max<std::size_t>(size, 1));
     }
     return valid;
+}
+
+std::string escaped(std::string_view text, std::string_view special)
+{
+    std::string all;
+    for (char const c : text) {
+        if (special.find(c) != special.npos)
+            all += '\\';
+        all += c;
+    }
+    return all;
 }
 
 void print(std::string const& text)

@@ -41,6 +41,9 @@ std::string printable(std::string_view text);
 /// The same for JSON: what is no UTF-8 is replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+/// @p text with a backslash before each of @p special.
+std::string escaped(std::string_view text, std::string_view special);
+
 /// Says something to people, on the standard error stream: a line. It never waits for whoever should read it, as a lock is renewed, and a
 /// command stopped, by the thread that says so: what does not fit into a full pipe is left out.
 void say(std::string_view line) noexcept;

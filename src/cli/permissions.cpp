@@ -1,6 +1,7 @@
 #include "cli/permissions.hpp"
 
 #include "cli/option_parser.hpp"
+#include "cli/output.hpp"
 
 #include <fmt/format.h>
 
@@ -98,13 +99,7 @@ std::string rules_for(uses const& u)
 
 std::string pattern_of(std::string_view prefix)
 {
-    std::string pattern;
-    for (char const c : prefix) {
-        if (std::string_view("*?[]\\^").find(c) != std::string_view::npos)
-            pattern += '\\';
-        pattern += c;
-    }
-    return pattern + '*';
+    return escaped(prefix, "*?[]\\^") + '*';
 }
 
 std::string shell_quoted(std::string_view word)

@@ -8,8 +8,6 @@
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 
-#include <redlock/version.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
@@ -26,10 +26,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <fcntl.h>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <system_error>
 #include <unistd.h>
@@ -58,12 +56,6 @@ struct run_options {
 constexpr auto held_keys = "REDLOCK_KEYS";
 constexpr auto shared_keys = "REDLOCK_SHARED_KEYS";  // those of them that are shared
 
-std::string lines_of(char const* variable)
-{
-    auto const* const lines = std::getenv(variable);
-    return lines ? lines : "";
-}
-
 std::vector<std::string> node_names(settings const& s)
 {
     std::vector<std::string> names;
@@ -85,11 +77,8 @@ void tell(ending const& e, run_options const& o)
 {
     if (o.status_fd < 0)
         return;
-    boost::json::array keys;
-    for (auto const& key : o.how.keys)
-        keys.emplace_back(valid_utf8(key));
     auto const line = boost::json::serialize(boost::json::object{{"schema", 1},
-                                                                 {"keys", std::move(keys)},
+                                                                 {"keys", json_of(o.how.keys)},
                                                                  {"reason", e.reason},
                                                                  {"status", e.status},
                                                                  {"waited_ms", e.waited.count()},
@@ -247,27 +236,25 @@ private:
 
     std::vector<std::string> environment(lock const& held, int lost_fd) const
     {
-        auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
-        auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch());
-        auto const with_ours = [&](std::string lines) {
-            for (auto const& name : held.resources())
-                lines += (lines.empty() ? "" : "\n") + settings_.locks.prefix + name;
-            return lines;
-        };
-        auto const shared = lines_of(shared_keys);
         run_locks ours{.nodes = node_names(settings_), .is_shared = options_.how.shared};
         for (auto const& name : held.resources())
             ours.keys.push_back(settings_.locks.prefix + name);
+        auto const with_ours = [&](std::string lines) {
+            for (auto const& key : ours.keys)
+                lines += (lines.empty() ? "" : "\n") + key;
+            return lines;
+        };
+        auto const shared = in_environment(shared_keys);
         return {"REDLOCK_HELD=1",
                 "REDLOCK_KEY=" + fmt::format("{}", fmt::join(held.resources(), "\n")),
-                std::string(held_keys) + '=' + with_ours(lines_of(held_keys)),
+                std::string(held_keys) + '=' + with_ours(in_environment(held_keys)),
                 std::string(shared_keys) + '=' + (options_.how.shared ? with_ours(shared) : shared),
                 fmt::format("{}={}", outer_runs_variable, lines_for_inner_runs(std::move(ours))),
                 "REDLOCK_FENCE=" + std::to_string(held.fencing_token()),
                 "REDLOCK_TOKEN=" + held.token(),
                 "REDLOCK_OWNER=" + owner_in(held.token()),
                 "REDLOCK_TTL_MS=" + std::to_string(options_.how.ttl.count()),
-                "REDLOCK_DEADLINE=" + std::to_string(deadline.count()),
+                "REDLOCK_DEADLINE=" + std::to_string(deadline_of(held)),
                 "REDLOCK_LOST_FD=" + std::to_string(lost_fd)};
     }
 
@@ -328,7 +315,7 @@ void check_words(command_line const& line, run_options const& o)
 // shared run passes writers that wait: they wait for the outer run, and the outer run waits for this one.
 void check_nesting(run_options& o, settings const& s)
 {
-    if (lines_of(outer_runs_variable).empty())
+    if (in_environment(outer_runs_variable).empty())
         return;
     auto const nodes = node_names(s);
     for (auto const& key : o.how.keys) {

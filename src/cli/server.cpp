@@ -9,7 +9,6 @@
 #include "stores/redis/link.hpp"
 #include "stores/redis/socket_link.hpp"
 
-#include <redlock/error.hpp>
 #include <redlock/lock_manager.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -18,8 +17,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <span>

@@ -8,11 +8,13 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <stdexcept>
 #include <utility>
 
@@ -86,20 +88,11 @@ bool are_servers(settings const& s)
 int with_servers(settings const& s, std::string_view command, std::function<asio::awaitable<int>(servers&)> const& body)
 {
     asio::io_context context(1);
-    int status = failed;
-    std::exception_ptr thrown;
-    {
-        servers all(context.get_executor(), s, command);
-        asio::co_spawn(context, body(all), [&](std::exception_ptr e, int of_the_body) {
-            thrown = e;
-            status = of_the_body;
-            context.stop();
-        });
-        context.run();
-    }
-    if (thrown)
-        std::rethrow_exception(thrown);
-    return status;
+    servers all(context.get_executor(), s, command);
+    auto status = asio::co_spawn(context, body(all), asio::use_future);
+    while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        context.run_one();
+    return status.get();
 }
 
 }  // namespace redlock::cli

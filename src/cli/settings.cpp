@@ -1,11 +1,10 @@
 #include "cli/settings.hpp"
 
+#include "cli/node_urls.hpp"
 #include "cli/server_place.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <string_view>
 #include <unistd.h>
 
 namespace redlock::cli {
@@ -14,8 +13,7 @@ bool settings::has_color(int descriptor) const
 {
     if (color != when::automatically)
         return color == when::always;
-    auto const* const none = std::getenv("NO_COLOR");
-    return (!none || *none == '\0') && ::isatty(descriptor) != 0;
+    return in_environment("NO_COLOR").empty() && ::isatty(descriptor) != 0;
 }
 
 std::string with_password(std::string const& url, std::string const& password)

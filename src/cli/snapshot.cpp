@@ -54,13 +54,18 @@ void keep_first(std::vector<lock_view>& locks, std::size_t rows)
         locks.resize(rows);
 }
 
+std::uint64_t hold_of(lock_view const& l)
+{
+    return fingerprint_of(l.key + '\0' + l.value);
+}
+
 void count(snapshot& s, lock_view const& l)
 {
     ++s.locks[static_cast<std::size_t>(l.state)];
     s.waiting += l.waiting;
     if (l.state < lock_state::held)
         return;
-    s.holds.add(l.key + '\0' + l.value);
+    s.holds.insert(hold_of(l));
     for (std::size_t i = 0; i < s.nodes.size(); ++i)
         s.nodes[i].votes += l.nodes[i].state == l.has && l.nodes[i].value == l.value;
 }
@@ -102,7 +107,7 @@ asio::awaitable<snapshot> take_snapshot(servers& all, view_range what, snapshot 
     for (auto locks = co_await scan.next(); !locks.empty(); locks = co_await scan.next()) {
         for (auto& l : locks) {
             count(s, l);
-            still_there += l.state >= lock_state::held && before && before->holds.has(l.key + '\0' + l.value);
+            still_there += l.state >= lock_state::held && before && before->holds.contains(hold_of(l));
             s.first.push_back(std::move(l));
         }
         keep_first(s.first, what.rows);

@@ -5,7 +5,6 @@
 #include <redlock/lock.hpp>
 #include <redlock/testing.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,8 +17,6 @@
 #include <vector>
 
 namespace redlock::cli {
-
-namespace asio = boost::asio;
 
 /// What becomes of a command whose lock cannot be kept.
 enum class on_lost : std::uint8_t {

@@ -6,13 +6,11 @@
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
 #include "cli/named_nodes.hpp"
+#include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 #include "cli/permissions.hpp"
 #include "cli/with_locks.hpp"
 #include "runtime/as_result.hpp"
-
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,22 +28,12 @@ using std::chrono::milliseconds;
 
 constexpr auto ttl_of_scripts = 60s;  // nobody renews it
 
-std::string text_of(char const* variable)
-{
-    auto const* const text = std::getenv(variable);
-    return text ? text : "";
-}
-
 // How the caller goes on: lines for eval, or a document.
 void print_held(lock const& held, milliseconds ttl, settings const& s)
 {
-    auto const left = std::chrono::duration_cast<milliseconds>(held.remaining());
-    auto const deadline = std::chrono::duration_cast<milliseconds>((std::chrono::system_clock::now() + left).time_since_epoch()).count();
+    auto const deadline = deadline_of(held);
     if (s.output != format::table) {
-        boost::json::array keys;
-        for (auto const& name : held.resources())
-            keys.emplace_back(valid_utf8(name));
-        return print_json({{"keys", std::move(keys)},
+        return print_json({{"keys", json_of(held.resources())},
                            {"token", held.token()},
                            {"fence", held.fencing_token()},
                            {"ttl_ms", ttl.count()},
@@ -54,13 +42,6 @@ void print_held(lock const& held, milliseconds ttl, settings const& s)
     print(fmt::format("REDLOCK_KEY={}\nREDLOCK_TOKEN={}\nREDLOCK_FENCE={}\nREDLOCK_TTL_MS={}\nREDLOCK_DEADLINE={}\n"
                       "export REDLOCK_KEY REDLOCK_TOKEN REDLOCK_FENCE REDLOCK_TTL_MS REDLOCK_DEADLINE\n",
                       shell_quoted(fmt::format("{}", fmt::join(held.resources(), "\n"))), shell_quoted(held.token()), held.fencing_token(), ttl.count(), deadline));
-}
-
-int refuse(int status, std::string const& why, settings const& s)
-{
-    if (!s.quiet)
-        say(why);
-    return status;
 }
 
 // Before anything is acquired or printed: another process cannot use a lock that ends with the session of this one.
@@ -122,14 +103,14 @@ struct ticket_arguments {
     {
         if (words.size() < 2)
             line.refuse("it needs the names of the locks and their token: KEY… TOKEN");
-        auto const ours = text_of("REDLOCK_TOKEN");
+        auto const ours = in_environment("REDLOCK_TOKEN");
         auto const token = words.back() != "-" ? words.back() : ours;
         if (token.empty())
             line.refuse("the token is \"-\", and $REDLOCK_TOKEN is empty");
         return {.resources = std::vector<std::string>(words.begin(), words.end() - 1),
                 .token = token,
                 .mode = shared ? mode::shared : mode::exclusive,
-                .fencing_token = token == ours ? std::strtoull(text_of("REDLOCK_FENCE").c_str(), nullptr, 10) : 0};
+                .fencing_token = token == ours ? std::strtoull(in_environment("REDLOCK_FENCE").c_str(), nullptr, 10) : 0};
     }
 };
 

@@ -39,17 +39,15 @@ struct display {
 
 asio::awaitable<void> key_q()
 {
-    auto const executor = co_await asio::this_coro::executor;
     error_code ec;
-    auto keys = watched_input(executor, ec);
+    auto keys = watched_input(co_await asio::this_coro::executor, ec);
     while (!ec && ::isatty(STDIN_FILENO)) {
         std::tie(ec) = co_await keys.async_wait(asio::posix::stream_descriptor::wait_read, as_result);
         char key = 'q';
         if (!ec && (::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q'))
             co_return;
     }
-    asio::steady_timer forever(executor, asio::steady_timer::time_point::max());
-    co_await forever.async_wait(as_result);
+    co_await wait_for_ever();
 }
 
 // @return the signal that is to end us

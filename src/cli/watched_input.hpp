@@ -3,6 +3,7 @@
 #include <redlock/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 namespace redlock::cli {
@@ -17,5 +18,8 @@ namespace asio = boost::asio;
     @param ec the reason if the input cannot be waited for; a file is such an input
 */
 asio::posix::stream_descriptor watched_input(asio::any_io_executor const&, error_code& ec);
+
+/// Ends if it is cancelled.
+asio::awaitable<void> wait_for_ever();
 
 }  // namespace redlock::cli

@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <exception>
 #include <optional>
@@ -43,16 +44,9 @@ int with_locks(settings const& s, std::function<asio::awaitable<int>(lock_manage
     } catch (std::invalid_argument const& e) {
         throw early_exit(wrong_configuration, std::string("redlock: ") + e.what());
     }
-    int status = failed;
-    std::exception_ptr thrown;
-    asio::co_spawn(context, run_and_stop(*locks, body), [&](std::exception_ptr e, int of_the_body) {
-        thrown = e;
-        status = of_the_body;
-    });
+    auto status = asio::co_spawn(context, run_and_stop(*locks, body), asio::use_future);
     context.run();
-    if (thrown)
-        std::rethrow_exception(thrown);
-    return status;
+    return status.get();
 }
 
 }  // namespace redlock::cli

@@ -10,8 +10,6 @@
 
 namespace redlock::cli {
 
-namespace asio = boost::asio;
-
 /** Runs @p body with a manager of its own, which is stopped after it.
 
     @return what @p body returns

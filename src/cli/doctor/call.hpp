@@ -1,10 +1,16 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace redlock::cli {
+
+class command_line;
+struct settings;
+
+}  // namespace redlock::cli
 
 namespace redlock::cli::doctor {
 
@@ -43,6 +49,10 @@ struct call {
     /// "redlock -u redis://10.0.0.1 --prefix jobs: doctor --ttl 5s"
     std::string line() const;
 };
+
+/// @param line  has been read
+/// @param s     what it has returned
+call read_call(command_line const& line, settings const& s);
 
 /// The placeholder in a line for a file that the reader names.
 inline constexpr std::string_view some_file = "FILE";

@@ -27,12 +27,12 @@ struct check_of_all {
 };
 
 // A group that begins behind another one is for who has let us in.
-std::span<check const> reach_checks();
-std::span<check const> timing_checks();
-std::span<check const> service_checks();
-std::span<check const> memory_checks();
-std::span<check const> permission_checks();
-std::span<check_of_all const> checks_of_all();
+extern std::span<check const> const reach_checks;
+extern std::span<check const> const timing_checks;
+extern std::span<check const> const service_checks;
+extern std::span<check const> const memory_checks;
+extern std::span<check const> const permission_checks;
+extern std::span<check_of_all const> const checks_of_all;
 
 /// The names of all checks.
 std::vector<std::string_view> names_of_checks();

@@ -2,10 +2,17 @@
 
 #include <boost/json/object.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace redlock::cli {
+
+struct settings;
+
+}  // namespace redlock::cli
 
 namespace redlock::cli::doctor {
 
@@ -32,5 +39,12 @@ using findings = std::vector<finding>;
 
 /// The worst: critical, then warning, unknown, ok.
 level worst(findings const&) noexcept;
+
+/** Prints the findings and a summary at the end.
+
+    The table begins with the worst, has findings with the same words in one line, and counts the checks that are fine;
+    with `settings::verbose` it lists them. JSON has an entry for each node and check. `settings::quiet` leaves out OK.
+*/
+void print_report(findings const&, std::size_t nodes, settings const&);
 
 }  // namespace redlock::cli::doctor

@@ -1,8 +1,6 @@
 #include "cli/doctor/gather.hpp"
 
 #include "cli/doctor/checks.hpp"
-#include "cli/doctor/look_at_keys.hpp"
-#include "cli/doctor/probe.hpp"
 #include "cli/server.hpp"
 #include "runtime/as_result.hpp"
 #include "runtime/within.hpp"
@@ -25,7 +23,6 @@
 #include <exception>
 #include <iterator>
 #include <random>
-#include <tuple>
 #include <utility>
 
 namespace redlock::cli::doctor {

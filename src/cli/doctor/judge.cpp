@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 namespace redlock::cli::doctor {
@@ -15,7 +14,7 @@ namespace {
 
 std::vector<std::span<check const>> groups()
 {
-    return {reach_checks(), permission_checks(), timing_checks(), service_checks(), memory_checks()};
+    return {reach_checks, permission_checks, timing_checks, service_checks, memory_checks};
 }
 
 // "CONFIG GET" of "config|get".
@@ -78,7 +77,7 @@ std::vector<std::string_view> names_of_checks()
     std::vector<std::string_view> names;
     for (auto const group : groups())
         std::ranges::transform(group, std::back_inserter(names), &check::what);
-    std::ranges::transform(checks_of_all(), std::back_inserter(names), &check_of_all::what);
+    std::ranges::transform(checks_of_all, std::back_inserter(names), &check_of_all::what);
     return names;
 }
 
@@ -87,7 +86,7 @@ findings judge(std::vector<node_facts> const& nodes, demands const& d, std::vect
     findings all;
     for (auto const& f : nodes)
         std::ranges::move(judge(f, d, skipped), std::back_inserter(all));
-    for (auto const& c : checks_of_all()) {
+    for (auto const& c : checks_of_all) {
         if (std::ranges::find(skipped, c.what) != skipped.end())
             continue;
         for (auto& one : c.judge(nodes, d)) {

@@ -1,4 +1,4 @@
-#include "cli/doctor/look_at_keys.hpp"
+#include "cli/doctor/gather.hpp"
 
 #include "core/key.hpp"
 

@@ -1,7 +1,6 @@
 // What a server remembers, and what is in its memory.
 
 #include "cli/doctor/checks.hpp"
-#include "cli/doctor/durability.hpp"
 
 #include "cli/output.hpp"
 
@@ -9,6 +8,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::cli::doctor {
@@ -57,38 +57,36 @@ findings durability(node_facts const& f, demands const& d)
     auto const keep = f.info.field("config_file").empty()
                           ? std::string()
                           : fmt::format(" && {} CONFIG REWRITE", f.place.admin_client());
-    if (state.lacks == durability_state::lack::nothing)
-        return {{.why = "it has a durable log, and votes at once after a restart"}};
-    finding found{.level = level::warning};
+    auto const lacks = [](std::string why, std::string mend, level l = level::warning) {
+        return findings{{.level = l, .why = std::move(why), .mend = std::move(mend)}};
+    };
     switch (state.lacks) {
     case durability_state::lack::nothing:
-        break;
+        return {{.why = "it has a durable log, and votes at once after a restart"}};
     case durability_state::lack::log:
-        found.why = "appendonly is no: " + after;
         // In this order: docs/fencing.md.
-        found.mend = fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE",
+        return lacks("appendonly is no: " + after,
+                     fmt::format("{} && {} && {}  # then, when its first rewrite is done: CONFIG REWRITE",
                                  set_setting(f, "appendfsync always"), set_setting(f, "no-appendfsync-on-rewrite no"),
-                                 set_setting(f, "appendonly yes"));
-        break;
+                                 set_setting(f, "appendonly yes")));
     case durability_state::lack::written:
-        found.level = level::critical;
-        found.why = "the last write to its log has failed: " + after;
-        found.mend = "df -h  # on its host: make room if the disk is full, else read the log of the server";
-        break;
+        return lacks("the last write to its log has failed: " + after,
+                     "df -h  # on its host: make room if the disk is full, else read the log of the server",
+                     level::critical);
     case durability_state::lack::synced:
-        found.why = fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after);
-        found.mend = set_setting(f, "appendfsync always") + keep;
-        break;
+        return lacks(
+            fmt::format("appendfsync is {}, not always: {}", printable(f.settings.field("appendfsync")), after),
+            set_setting(f, "appendfsync always") + keep);
     case durability_state::lack::synced_on_rewrite:
-        found.why = "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after;
-        found.mend = set_setting(f, "no-appendfsync-on-rewrite no") + keep;
-        break;
+        return lacks(
+            "no-appendfsync-on-rewrite is yes: while the log is rewritten it is not written through, and " + after,
+            set_setting(f, "no-appendfsync-on-rewrite no") + keep);
     case durability_state::lack::complete:
-        found.why = "its log is being rewritten: if it was switched on just now, and the server is killed before that is done, " + after;
-        found.mend = f.place.client() + " INFO persistence  # repeat it until aof_rewrite_in_progress is 0";
-        break;
+        return lacks("its log is being rewritten: if it was switched on just now, and the server is killed before that "
+                     "is done, " + after,
+                     f.place.client() + " INFO persistence  # repeat it until aof_rewrite_in_progress is 0");
     }
-    return {std::move(found)};
+    return {};
 }
 
 // A line for a shell. Bytes that cannot be copied from a terminal go to the prompt of redis-cli, which reads them as
@@ -188,9 +186,6 @@ constexpr std::array all_of_memory{
 
 }  // namespace
 
-std::span<check const> memory_checks()
-{
-    return all_of_memory;
-}
+constinit std::span<check const> const memory_checks{all_of_memory};
 
 }  // namespace redlock::cli::doctor

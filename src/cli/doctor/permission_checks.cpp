@@ -38,14 +38,24 @@ findings refused_commands(node_facts const& f, demands const& d)
     return all;
 }
 
+// The options that ask for what is used, or for what is not.
+std::vector<std::string_view> options_of(uses const& u, bool is_used)
+{
+    std::vector<std::string_view> all;
+    for (auto const& [is, option] : {std::pair(u.fencing, "--fencing"),
+                                     {u.waiting, "--waiting"},
+                                     {u.shared, "--shared"},
+                                     {u.sets, "--sets"}}) {
+        if (is == is_used)
+            all.push_back(option);
+    }
+    return all;
+}
+
 std::string not_tried(uses const& u)
 {
-    std::vector<std::string_view> words;
-    for (auto const& [is_used, word] : {std::pair(u.fencing, "--fencing"), {u.waiting, "--waiting"}, {u.shared, "--shared"}, {u.sets, "--sets"}}) {
-        if (!is_used)
-            words.push_back(word);
-    }
-    return words.empty() ? "" : fmt::format(" (what is asked for by {} was not tried)", fmt::join(words, ", "));
+    auto const options = options_of(u, false);
+    return options.empty() ? "" : fmt::format(" (what is asked for by {} was not tried)", fmt::join(options, ", "));
 }
 
 // The line that prints what the user must be allowed.
@@ -54,15 +64,9 @@ std::string print_rules(node_facts const& f, demands const& d)
     auto line = d.prefix == demands().prefix ? std::string("redlock acl")
                                              : fmt::format("redlock --prefix {} acl", shell_word(d.prefix));
     line += " --user " + shell_word(f.place.user);
-    for (auto const& [is_used, option] : {std::pair(d.used.fencing, "--fencing"),
-                                          {d.used.waiting, "--waiting"},
-                                          {d.used.shared, "--shared"},
-                                          {d.used.sets, "--sets"},
-                                          {f.place.database != 0, "--select"}}) {
-        if (is_used)
-            line += fmt::format(" {}", option);
-    }
-    return line;
+    for (auto const option : options_of(d.used, true))
+        line += fmt::format(" {}", option);
+    return f.place.database == 0 ? line : line + " --select";
 }
 
 findings permissions_of(node_facts const& f, demands const& d)
@@ -102,9 +106,6 @@ constexpr std::array all_of_permission{
 
 }  // namespace
 
-std::span<check const> permission_checks()
-{
-    return all_of_permission;
-}
+constinit std::span<check const> const permission_checks{all_of_permission};
 
 }  // namespace redlock::cli::doctor

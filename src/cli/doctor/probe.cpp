@@ -1,4 +1,4 @@
-#include "cli/doctor/probe.hpp"
+#include "cli/doctor/gather.hpp"
 
 #include "core/key.hpp"
 #include "runtime/as_result.hpp"
@@ -10,7 +10,6 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace redlock::cli::doctor {

@@ -193,9 +193,6 @@ constexpr std::array all_of_reach{
 
 }  // namespace
 
-std::span<check const> reach_checks()
-{
-    return all_of_reach;
-}
+constinit std::span<check const> const reach_checks{all_of_reach};
 
 }  // namespace redlock::cli::doctor

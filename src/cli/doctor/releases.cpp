@@ -1,6 +1,5 @@
 #include "cli/doctor/releases.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 

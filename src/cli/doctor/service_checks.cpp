@@ -228,9 +228,6 @@ constexpr std::array all_of_service{
 
 }  // namespace
 
-std::span<check const> service_checks()
-{
-    return all_of_service;
-}
+constinit std::span<check const> const service_checks{all_of_service};
 
 }  // namespace redlock::cli::doctor

@@ -1,7 +1,6 @@
 // What the nodes are together.
 
 #include "cli/doctor/checks.hpp"
-#include "cli/doctor/durability.hpp"
 
 #include "cli/output.hpp"
 #include "core/quarantine.hpp"
@@ -287,9 +286,6 @@ constexpr std::array checks{
 
 }  // namespace
 
-std::span<check_of_all const> checks_of_all()
-{
-    return checks;
-}
+constinit std::span<check_of_all const> const checks_of_all{checks};
 
 }  // namespace redlock::cli::doctor

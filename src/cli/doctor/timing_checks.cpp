@@ -107,9 +107,6 @@ constexpr std::array all_of_timing{
 
 }  // namespace
 
-std::span<check const> timing_checks()
-{
-    return all_of_timing;
-}
+constinit std::span<check const> const timing_checks{all_of_timing};
 
 }  // namespace redlock::cli::doctor
