@@ -22,6 +22,10 @@ namespace {
 
 using words = std::vector<std::string>;
 
+struct with_server {
+    local_server s;
+};
+
 std::string line_for(words options)
 {
     options.insert(options.begin(), "acl");
@@ -59,9 +63,8 @@ std::vector<words> uses()
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(the_line_is_enough_for_what_it_was_asked_for)
+BOOST_FIXTURE_TEST_CASE(acl_line_is_enough_for_its_options, with_server)
 {
-    local_server s;
     for (auto const& options : uses()) {
         auto const as_user = make_user(s, line_for(options));
         auto const seen = look({as_user}, options).all_of("permissions");
@@ -73,9 +76,8 @@ BOOST_AUTO_TEST_CASE(the_line_is_enough_for_what_it_was_asked_for)
 }
 
 // The library itself, by what a server that refuses anything writes into its log.
-BOOST_AUTO_TEST_CASE(with_all_of_it_the_library_asks_for_nothing_else, *only_with_fencing())
+BOOST_FIXTURE_TEST_CASE(acl_line_of_all_options_allows_all_that_the_library_asks, with_server, *only_with_fencing())
 {
-    local_server s;
     auto const as_user = make_user(s, line_for({"--fencing", "--waiting", "--shared", "--sets"}));
     s.ask({"ACL", "LOG", "RESET"});
     real_servers r(0);
@@ -96,9 +98,8 @@ BOOST_AUTO_TEST_CASE(with_all_of_it_the_library_asks_for_nothing_else, *only_wit
     BOOST_TEST(refused.find("object\n") == std::string::npos, log);
 }
 
-BOOST_AUTO_TEST_CASE(nothing_in_the_line_can_be_left_out)
+BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
 {
-    local_server s;
     words options{"--waiting", "--shared", "--sets"};
     if (servers_fence())
         options.push_back("--fencing");
@@ -124,9 +125,8 @@ BOOST_AUTO_TEST_CASE(nothing_in_the_line_can_be_left_out)
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_line_that_the_doctor_gives_mends_it)
+BOOST_FIXTURE_TEST_CASE(doctor_line_for_a_missing_permission_mends_it, with_server)
 {
-    local_server s;
     auto const as_user = make_user(s, line_for({}), "redlock", "+pexpire");
     auto const before = look({as_user}).of("permissions");
     BOOST_TEST(before.level == "CRIT");
@@ -134,9 +134,8 @@ BOOST_AUTO_TEST_CASE(the_line_that_the_doctor_gives_mends_it)
     BOOST_TEST(look({as_user}).of("permissions").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(another_prefix_than_that_of_the_user)
+BOOST_FIXTURE_TEST_CASE(doctor_with_another_prefix_gives_the_line_that_allows_it, with_server)
 {
-    local_server s;
     auto const as_user = make_user(s, line_for({}));
     auto const seen = look({as_user}, {"--prefix", "jobs:"}).of("permissions");
     BOOST_TEST(seen.level == "CRIT");
@@ -144,20 +143,18 @@ BOOST_AUTO_TEST_CASE(another_prefix_than_that_of_the_user)
     BOOST_TEST(look({as_user}, {"--prefix", "jobs:"}).of("permissions").level == "OK");
 }
 
-BOOST_AUTO_TEST_CASE(the_doctor_can_read_all_that_it_wants_with_the_line_for_it)
+BOOST_AUTO_TEST_CASE(acl_with_doctor_allows_all_that_the_doctor_reads)
 {
     local_server s({"--appendonly", "yes", "--appendfsync", "always"});
     s.ask({"ZADD", "lock:stock:=fence:{lock:stock}", "7", "token"});
     auto const with = look({make_user(s, line_for({"--doctor"}))}, {"--skip", "version,slow-log"});
     for (auto const& f : with.findings)
         BOOST_TEST(f.level != "UNKNOWN", f.what << ": " << f.why);
-    auto const without = look({make_user(s, line_for({}))});
-    BOOST_TEST(without.of("keys").level == "UNKNOWN");
+    BOOST_TEST(look({make_user(s, line_for({}))}).of("keys").level == "UNKNOWN");
 }
 
-BOOST_AUTO_TEST_CASE(a_database_of_its_own_needs_select)
+BOOST_FIXTURE_TEST_CASE(acl_of_another_database_allows_select, with_server)
 {
-    local_server s;
     auto const address = "redis://127.0.0.1:" + std::to_string(s.port()) + "/3";
     BOOST_TEST(line_for({}).find("+select") == std::string::npos);
     BOOST_TEST(line_for({"-u", address}) == line_for({"--select"}));
@@ -167,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_database_of_its_own_needs_select)
     BOOST_TEST(without.of("login").mend.find("+select") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(names_and_prefixes_are_put_into_the_words_of_an_access_list)
+BOOST_AUTO_TEST_CASE(acl_escapes_names_and_prefixes)
 {
     BOOST_TEST(line_for({"--user", "app"}).starts_with("ACL SETUSER app reset on >PASSWORD ~lock:* -@all +"));
     BOOST_TEST(line_for({"--prefix", "a[1]*"}).find(" ~a\\[1\\]\\** -@all ") != std::string::npos);
@@ -184,7 +181,7 @@ BOOST_AUTO_TEST_CASE(names_and_prefixes_are_put_into_the_words_of_an_access_list
     BOOST_TEST(json[0].at("line").as_string() == line_for({}));
 }
 
-BOOST_AUTO_TEST_CASE(the_page_on_access_control_names_each_of_them)
+BOOST_AUTO_TEST_CASE(permissions_are_all_named_in_guarantees)
 {
     std::ifstream page(REDLOCK_SOURCE "/docs/guarantees.md");
     std::string const text{std::istreambuf_iterator<char>(page), {}};

@@ -112,13 +112,43 @@ findings found(std::vector<node_facts> const& nodes, std::string_view what, dema
     return all;
 }
 
+using change = std::function<void(node_facts&, demands&)>;
+
+// Changes of what a server has answered.
+change sets(reply node_facts::*what, std::string name, std::string value)
+{
+    return [=](node_facts& f, demands&) { set(f.*what, name, value); };
+}
+change info(std::string name, std::string value)
+{
+    return sets(&node_facts::info, name, value);
+}
+change setting(std::string name, std::string value)
+{
+    return sets(&node_facts::settings, name, value);
+}
+change answers(reply node_facts::*what, reply answer)
+{
+    return [=](node_facts& f, demands&) { f.*what = answer; };
+}
+change refuses(reply node_facts::*what, std::string why = "NOPERM no")
+{
+    return answers(what, error(why));
+}
+change both(change first, change second)
+{
+    return [=](node_facts& f, demands& d) { first(f, d), second(f, d); };
+}
+
+void nothing(node_facts&, demands&) {}
+
 // A defect, and what is to be said of it.
 struct defect {
     std::string_view what;
     doctor::level level;
     std::string_view why;   ///< a part of the sentence
     std::string_view mend;  ///< a part of the line
-    std::function<void(node_facts&, demands&)> make;
+    change make;
 };
 
 void must_be_told(defect const& wrong)
@@ -202,16 +232,16 @@ BOOST_AUTO_TEST_CASE(reachable_by_cause_and_port_names_the_mend)
 
 BOOST_AUTO_TEST_CASE(connections_that_are_refused)
 {
-    using enum level;
-    must_be_told({"login", critical, "WRONGPASS", "--password-file", [](auto& f, auto&) { f.hello = error("WRONGPASS invalid username-password pair"); }});
-    must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +hello", [](auto& f, auto&) { f.hello = error("NOPERM this user has no permissions to run the 'hello' command"); }});
-    must_be_told({"login", critical, "NOPERM", "ACL SETUSER app +select", [](auto& f, auto&) { f.hello = error("NOPERM User app has no permissions to run the 'select' command"); }});
-    must_be_told({"login", critical, "DB index", "CONFIG GET databases",
-                  [](auto& f, auto&) { f.hello = error("ERR DB index is out of range"); }});
-    must_be_told({"login", critical, "max number", "CONFIG SET maxclients $((n * 2))",
-                  [](auto& f, auto&) { f.hello = error("ERR max number of clients reached"); }});
-    must_be_told({"login", critical, "DENIED", "| redis-cli -p 6379 -x CONFIG SET requirepass  # on 10.0.0.1;",
-                  [](auto& f, auto&) { f.hello = error("DENIED Redis is running in protected mode"); }});
+    auto const login = [](std::string_view why, std::string_view mend, std::string answer) {
+        must_be_told({"login", level::critical, why, mend, refuses(&node_facts::hello, answer)});
+    };
+    login("WRONGPASS", "--password-file", "WRONGPASS invalid username-password pair");
+    login("NOPERM", "ACL SETUSER app +hello", "NOPERM this user has no permissions to run the 'hello' command");
+    login("NOPERM", "ACL SETUSER app +select", "NOPERM User app has no permissions to run the 'select' command");
+    login("DB index", "CONFIG GET databases", "ERR DB index is out of range");
+    login("max number", "CONFIG SET maxclients $((n * 2))", "ERR max number of clients reached");
+    login("DENIED", "| redis-cli -p 6379 -x CONFIG SET requirepass  # on 10.0.0.1;",
+          "DENIED Redis is running in protected mode");
 }
 
 BOOST_AUTO_TEST_CASE(certificates)
@@ -234,7 +264,7 @@ BOOST_AUTO_TEST_CASE(certificates)
 BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
 {
     using enum level;
-    must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", [](auto&, auto&) {}});
+    must_be_told({"round-trip", ok, "p50 0.3 ms, p99 0.3 ms of 50", "", nothing});
     must_be_told(
         {"round-trip", warning, "some votes come after node_timeout (50 ms)",
          "redlock -u redis://app@10.0.0.1:6379 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
@@ -252,83 +282,67 @@ BOOST_AUTO_TEST_CASE(round_trips_against_node_timeout_and_ttl)
 BOOST_AUTO_TEST_CASE(clocks_by_their_rate_and_their_offset)
 {
     using enum level;
-    must_be_told({"clock", critical, "gains 2.00 % within 1.0 s, more than drift_factor (1 %): two may hold a lock", "set-ntp true  # on 10.0.0.1", [](auto& f, auto&) { f.last_time->theirs += 20ms; }});
-    must_be_told({"clock", warning, "loses 2.00 %", "set-ntp", [](auto& f, auto&) { f.last_time->theirs -= 20ms; }});
-    must_be_told({"clock", ok, "runs as fast: +5000 ppm, give or take 200", "", [](auto& f, auto&) { f.last_time->theirs += 5ms; }});
-    must_be_told({"clock", unknown, "cannot be told", "--watch", [](auto& f, auto&) {
-                      f.last_time->theirs += 20ms;  // which may be our mistake
-                      f.last_time->error = 15ms;
-                  }});
-    must_be_told({"clock", warning, "90 s ahead of ours", "set-ntp", [](auto& f, auto&) {
-                      f.first_time->theirs += 90s;
-                      f.last_time->theirs += 90s;
-                  }});
-    must_be_told({"clock", warning, "90 s behind ours", "set-ntp", [](auto& f, auto&) {
-                      f.first_time->theirs -= 90s;
-                      f.last_time->theirs -= 90s;
-                  }});
+    auto const shifted = [](std::chrono::microseconds first, std::chrono::microseconds last, auto error) {
+        return [=](node_facts& f, demands&) {
+            f.first_time->theirs += first;
+            f.last_time->theirs += last;
+            f.last_time->error = error;
+        };
+    };
+    must_be_told({"clock", critical, "gains 2.00 % within 1.0 s, more than drift_factor (1 %): two may hold a lock",
+                  "set-ntp true  # on 10.0.0.1", shifted(0s, 20ms, 100us)});
+    must_be_told({"clock", warning, "loses 2.00 %", "set-ntp", shifted(0s, -20ms, 100us)});
+    must_be_told({"clock", ok, "runs as fast: +5000 ppm, give or take 200", "", shifted(0s, 5ms, 100us)});
+    must_be_told({"clock", unknown, "cannot be told", "--watch", shifted(0s, 20ms, 15ms)});  // it may be our mistake
+    must_be_told({"clock", warning, "90 s ahead of ours", "set-ntp", shifted(90s, 90s, 100us)});
+    must_be_told({"clock", warning, "90 s behind ours", "set-ntp", shifted(-90s, -90s, 100us)});
     must_be_told({"clock", unknown, "not seen twice", "--watch", [](auto& f, auto&) { f.last_time.reset(); }});
 }
 
 BOOST_AUTO_TEST_CASE(what_a_server_is)
 {
     using enum level;
+    auto const is_replica = sets(&node_facts::hello, "role", "replica");
+    auto const of = [&](std::string host, std::string port) {
+        return both(is_replica, both(info("master_host", host), info("master_port", port)));
+    };
+    auto const watched_by = [](std::string count) {
+        return answers(&node_facts::sentinels, words({"__sentinel__:hello", count}));
+    };
     must_be_told(
         {"role", critical, "a replica of 10.0.0.9:6380",
          "redlock -u redis://app@10.0.0.9:6380 -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379"
          " --prefix jobs: doctor",
-         [](auto& f, auto&) {
-             set(f.hello, "role", "replica");
-             set(f.info, "master_host", "10.0.0.9");
-             set(f.info, "master_port", "6380");
-         }});
+         of("10.0.0.9", "6380")});
     must_be_told({"role", critical, "a replica of 10.0.0.2:6379",
                   "redlock -u redis://app@10.0.0.2:6379 -u redis://app@10.0.0.3:6379 --prefix jobs: doctor",
-                  [](auto& f, auto&) {
-                      set(f.hello, "role", "replica");
-                      set(f.info, "master_host", "10.0.0.2");
-                      set(f.info, "master_port", "6379");
-                  }});
-    must_be_told({"role", critical, "a replica", "INFO replication", [](auto& f, auto&) {
-                      set(f.hello, "role", "replica");
-                      f.info = error("NOPERM no");
-                  }});
+                  of("10.0.0.2", "6379")});
+    must_be_told({"role", critical, "a replica", "INFO replication", both(is_replica, refuses(&node_facts::info))});
     must_be_told({"role", critical, "member of a cluster", "redlock -u redis-cluster://app@10.0.0.1:6379 -u ",
-                  [](auto& f, auto&) { set(f.hello, "mode", "cluster"); }});
-    must_be_told({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME", [](auto& f, auto&) { set(f.hello, "mode", "sentinel"); }});
-    must_be_told({"replicas", warning, "a replica is attached", "INFO replication",
-                  [](auto& f, auto&) { set(f.info, "connected_slaves", "1"); }});
-    must_be_told({"replicas", warning, "2 replicas are attached", "", [](auto& f, auto&) { set(f.info, "connected_slaves", "2"); }});
-    must_be_told({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", [](auto& f, auto&) {
-                      f.sentinels = words({"__sentinel__:hello", "1"});
-                  }});
-    must_be_told({"sentinel", critical, "3 Sentinels watch it", "SUBSCRIBE __sentinel__:hello", [](auto& f, auto&) {
-                      f.sentinels = words({"__sentinel__:hello", "3"});
-                      set(f.info, "connected_slaves", "1");
-                  }});
+                  sets(&node_facts::hello, "mode", "cluster")});
+    must_be_told({"role", critical, "a Sentinel", "redis-sentinel://10.0.0.1:6379/NAME",
+                  sets(&node_facts::hello, "mode", "sentinel")});
+    must_be_told({"replicas", warning, "a replica is attached", "INFO replication", info("connected_slaves", "1")});
+    must_be_told({"replicas", warning, "2 replicas are attached", "", info("connected_slaves", "2")});
+    must_be_told({"sentinel", warning, "a Sentinel watches it", "SUBSCRIBE __sentinel__:hello", watched_by("1")});
+    must_be_told({"sentinel", critical, "3 Sentinels watch it", "SUBSCRIBE __sentinel__:hello",
+                  both(watched_by("3"), info("connected_slaves", "1"))});
 }
 
 BOOST_AUTO_TEST_CASE(version_check_knows_releases_and_their_end_of_life)
 {
     using enum level;
-    auto const is = [](std::string version) {
-        return [=](node_facts& f, demands&) { set(f.info, "redis_version", version); };
-    };
+    auto const is = [](std::string version) { return info("redis_version", version); };
     must_be_told({"version", ok, "Redis 7.4.1 is corrected until 2026-11-30", "", is("7.4.1")});
     must_be_told({"version", ok, "Redis 8.2.3 is corrected; no end of life is announced", "", is("8.2.3")});
     must_be_told({"version", ok, "Redis 8.10.0 is corrected; no end of life is announced", "", is("8.10.0")});
     must_be_told({"version", unknown, "Redis 7.9.0 is no release that this version of redlock knows", "INFO server",
                   is("7.9.0")});
     must_be_told({"version", critical, "Redis 5.0.7 is too old", "apt-cache policy redis-server", is("5.0.7")});
-    must_be_told({"version", critical, "fencing needs 6.2", "apt-cache policy redis-server", [](auto& f, auto& d) {
-                      set(f.info, "redis_version", "6.0.16");
-                      d.used.fencing = true;
-                  }});
-    auto const is_valkey = [](std::string version) {
-        return [=](node_facts& f, demands&) { set(f.info, "valkey_version", version); };
-    };
-    must_be_told({"version", ok, "Valkey 8.1.3 is corrected until 2028-03-31", "", is_valkey("8.1.3")});
-    must_be_told({"version", ok, "Valkey 9.1.3 is corrected until 2029-05-19", "", is_valkey("9.1.3")});
+    must_be_told({"version", critical, "fencing needs 6.2", "apt-cache policy redis-server",
+                  both(is("6.0.16"), [](auto&, auto& d) { d.used.fencing = true; })});
+    must_be_told({"version", ok, "Valkey 8.1.3 is corrected until 2028-03-31", "", info("valkey_version", "8.1.3")});
+    must_be_told({"version", ok, "Valkey 9.1.3 is corrected until 2029-05-19", "", info("valkey_version", "9.1.3")});
     BOOST_TEST(!life_of("redis", "8.1").is_known);  // a release of Valkey
     BOOST_TEST(!life_of("redis", "7.9").is_newer);
 }
@@ -366,20 +380,18 @@ BOOST_AUTO_TEST_CASE(version_check_of_a_newer_release_is_a_remark_also_if_strict
 BOOST_AUTO_TEST_CASE(how_busy_a_server_is)
 {
     using enum level;
-    auto const used = [](std::string count) { return [=](node_facts& f, demands&) { set(f.info, "connected_clients", count); }; };
+    auto const used = [](std::string count) { return info("connected_clients", count); };
     must_be_told({"clients", ok, "80 of 100", "", used("80")});
     must_be_told({"clients", warning, "81 of 100", "CONFIG SET maxclients 200", used("81")});
     must_be_told({"clients", critical, "96 of 100", "CONFIG SET maxclients 200", used("96")});
-    must_be_told({"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT", [](auto& f, auto&) { set(f.info, "rejected_connections", "2"); }});
-    must_be_told({"clients", unknown, "not known", "CONFIG GET maxclients", [](auto& f, auto&) {
-                      set(f.info, "maxclients", "");
-                      f.settings = error("ERR unknown command 'CONFIG'");
-                  }});
-    must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", [](auto& f, auto&) { set(f.settings, "timeout", "2"); }});
-    must_be_told({"timeout", ok, "idle for 300 s", "", [](auto& f, auto&) { set(f.settings, "timeout", "300"); }});
-    must_be_told({"timeout", unknown, "does not contain timeout", us, [](auto& f, auto&) {
-                      f.settings = words({"appendfsync", "always"});
-                  }});
+    must_be_told({"clients", warning, "2 were refused since its start", "CONFIG RESETSTAT",
+                  info("rejected_connections", "2")});
+    must_be_told({"clients", unknown, "not known", "CONFIG GET maxclients",
+                  both(info("maxclients", ""), refuses(&node_facts::settings, "ERR unknown command 'CONFIG'"))});
+    must_be_told({"timeout", warning, "idle for 2 s", "CONFIG SET timeout 0", setting("timeout", "2")});
+    must_be_told({"timeout", ok, "idle for 300 s", "", setting("timeout", "300")});
+    must_be_told({"timeout", unknown, "does not contain timeout", us,
+                  answers(&node_facts::settings, words({"appendfsync", "always"}))});
 }
 
 BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
@@ -388,50 +400,46 @@ BOOST_AUTO_TEST_CASE(slow_commands_of_the_last_hour)
     auto const entry = [](std::string when, std::string took, std::string command) {
         return list({text("7"), text(when), text(took), words({command, "secret"}), text("127.0.0.1:1"), text("")});
     };
-    auto const logged = [=](std::vector<reply> entries) { return [=](node_facts& f, demands&) { f.slow_log = list(entries); }; };
+    auto const logged = [](std::vector<reply> entries) { return answers(&node_facts::slow_log, list(entries)); };
     must_be_told({"slow-log", ok, "no command", "", logged({entry("1000000", "50000", "KEYS"), entry("900000", "900000", "KEYS")})});
     must_be_told({"slow-log", warning, "2 commands within the last hour have taken longer than node_timeout (50 ms), during which nobody votes; the slowest, KEYS, 80 ms", "SLOWLOG GET",
                   logged({entry("1000000", "60000", "SORT"), entry("999000", "80000", "KEYS"), entry("900000", "900000", "SAVE")})});
-    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 10000", [](auto& f, auto&) { set(f.settings, "slowlog-log-slower-than", "60000"); }});
-    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 5000", [](auto& f, auto& d) {
-                      set(f.settings, "slowlog-log-slower-than", "-1");
-                      d.node_timeout = 5ms;
-                  }});
+    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 10000",
+                  setting("slowlog-log-slower-than", "60000")});
+    must_be_told({"slow-log", unknown, "do not come into its slow log", "slowlog-log-slower-than 5000",
+                  both(setting("slowlog-log-slower-than", "-1"), [](auto&, auto& d) { d.node_timeout = 5ms; })});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_evicted)
 {
     using enum level;
     auto const memory = [](std::string policy, std::string limit, std::string used, std::string evicted = "0") {
-        return [=](node_facts& f, demands&) {
-            set(f.info, "maxmemory_policy", policy);
-            set(f.info, "maxmemory", limit);
-            set(f.info, "used_memory", used);
-            set(f.info, "evicted_keys", evicted);
-        };
+        return both(both(info("maxmemory_policy", policy), info("maxmemory", limit)),
+                    both(info("used_memory", used), info("evicted_keys", evicted)));
     };
     must_be_told({"eviction", critical, "allkeys-lru and maxmemory 1.0 MiB", "CONFIG SET maxmemory-policy noeviction", memory("allkeys-lru", "1048576", "9")});
     must_be_told({"eviction", ok, "no maxmemory", "", memory("volatile-ttl", "0", "9")});
     must_be_told({"eviction", warning, "evicted 7 keys", "CONFIG RESETSTAT", memory("noeviction", "1048576", "9", "7")});
     must_be_told({"eviction", warning, "grants no locks", "CONFIG SET maxmemory 2000", memory("noeviction", "1000", "901")});
     must_be_told({"eviction", ok, "noeviction", "", memory("noeviction", "1000", "900")});
-    must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO",
-                  [](auto& f, auto&) { set(f.info, "maxmemory_policy", ""); }});
+    must_be_told({"eviction", unknown, "does not contain maxmemory_policy", "INFO", info("maxmemory_policy", "")});
 }
 
 BOOST_AUTO_TEST_CASE(what_a_restart_forgets)
 {
     using enum level;
-    auto const says = [](std::string name, std::string value) { return [=](node_facts& f, demands&) { set(f.info, name, value); }; };
-    auto const has = [](std::string name, std::string value) { return [=](node_facts& f, demands&) { set(f.settings, name, value); }; };
-    must_be_told({"durability", ok, "votes at once", "", [](auto&, auto&) {}});
-    must_be_told({"durability", warning, "does not vote for 60 s (max_ttl)", "CONFIG SET appendonly yes", says("aof_enabled", "0")});
-    must_be_told({"durability", critical, "last write", "df -h", says("aof_last_write_status", "err")});
-    must_be_told({"durability", warning, "appendfsync is everysec", "CONFIG SET appendfsync always", has("appendfsync", "everysec")});
-    must_be_told({"durability", warning, "no-appendfsync-on-rewrite is yes", "no-appendfsync-on-rewrite no", has("no-appendfsync-on-rewrite", "yes")});
-    must_be_told({"durability", warning, "being rewritten", "INFO persistence", says("aof_rewrite_in_progress", "1")});
-    must_be_told({"durability", warning, "being rewritten", "INFO persistence", says("aof_rewrite_scheduled", "1")});
-    must_be_told({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'", [](auto& f, auto&) { f.settings = error("NOPERM no"); }});
+    must_be_told({"durability", ok, "votes at once", "", nothing});
+    must_be_told({"durability", warning, "does not vote for 60 s (max_ttl)", "CONFIG SET appendonly yes",
+                  info("aof_enabled", "0")});
+    must_be_told({"durability", critical, "last write", "df -h", info("aof_last_write_status", "err")});
+    must_be_told({"durability", warning, "appendfsync is everysec", "CONFIG SET appendfsync always",
+                  setting("appendfsync", "everysec")});
+    must_be_told({"durability", warning, "no-appendfsync-on-rewrite is yes", "no-appendfsync-on-rewrite no",
+                  setting("no-appendfsync-on-rewrite", "yes")});
+    must_be_told({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_in_progress", "1")});
+    must_be_told({"durability", warning, "being rewritten", "INFO persistence", info("aof_rewrite_scheduled", "1")});
+    must_be_told({"durability", unknown, "CONFIG GET is refused", "ACL SETUSER app '+config|get'",
+                  refuses(&node_facts::settings)});
 }
 
 BOOST_AUTO_TEST_CASE(the_client_in_a_line_finds_the_server_and_trusts_it)
@@ -477,14 +485,11 @@ BOOST_AUTO_TEST_CASE(keys_that_are_no_locks)
     must_be_told({"keys", warning, "lock:x (list)", "RENAMENX lock:x no-lock:x", [](auto& f, auto&) { f.keys.foreign.add("lock:x", "list"); }});
     must_be_told({"keys", warning, "lock:\\x1bit's\\x0a", R"(printf '%s\n' '"PEXPIRE" "lock:\x1bit\x27s\x0a" "60000"' | redis-cli)",
                   [](auto& f, auto&) { f.keys.endless.add("lock:\x1bit's\n", "string"); }});
-    must_be_told({"keys", warning, "9 keys of another type", "", [](auto& f, auto&) {
-                      for (int i = 0; i < 9; ++i)
-                          f.keys.foreign.add(fmt::format("lock:{}", i), "list");
-                  }});
-    must_be_told({"keys", warning, "lock:4 (list) and 4 more", "", [](auto& f, auto&) {
-                      for (int i = 0; i < 9; ++i)
-                          f.keys.foreign.add(fmt::format("lock:{}", i), "list");
-                  }});
+    for (auto const why : {"9 keys of another type", "lock:4 (list) and 4 more"})
+        must_be_told({"keys", warning, why, "", [](auto& f, auto&) {
+                          for (int i = 0; i < 9; ++i)
+                              f.keys.foreign.add(fmt::format("lock:{}", i), "list");
+                      }});
     must_be_told({"keys", ok, "others are there (--keys)", "", [](auto& f, auto&) { f.keys.is_all = false; }});
     must_be_told({"keys", unknown, "SCAN is refused", "ACL SETUSER app +scan", [](auto& f, auto&) {
                       f.keys.refusal = error("NOPERM no");
@@ -504,20 +509,16 @@ BOOST_AUTO_TEST_CASE(counters_and_their_memory)
     };
     must_be_told({"counters", ok, "no fencing counters", "", counted(0)});
     must_be_told({"counters", ok, "1000 counters of fencing, one for each resource and for ever, take about 100 KiB", "", counted(1000)});
-    must_be_told({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory", [=](auto& f, auto& d) {
-                      counted(1000)(f, d);
-                      set(f.info, "maxmemory", "204799");
-                  }});
-    must_be_told({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage", [=](auto& f, auto& d) {
-                      counted(1)(f, d);
-                      f.keys.unmeasured = error("NOPERM no");
-                  }});
+    must_be_told({"counters", warning, "more than half of maxmemory", "CONFIG SET maxmemory",
+                  both(counted(1000), info("maxmemory", "204799"))});
+    must_be_told({"counters", unknown, "MEMORY USAGE is refused", "+memory|usage",
+                  both(counted(1), [](auto& f, auto&) { f.keys.unmeasured = error("NOPERM no"); })});
 }
 
 BOOST_AUTO_TEST_CASE(permissions_by_what_was_tried)
 {
     using enum level;
-    must_be_told({"permissions", ok, "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, --shared, --sets was not tried)", "", [](auto&, auto&) {}});
+    must_be_told({"permissions", ok, "a lock was acquired, extended, waited for, released (what is asked for by --fencing, --waiting, --shared, --sets was not tried)", "", nothing});
     must_be_told({"permissions", critical, "may not run pexpire, without which nothing is extended", "ACL SETUSER app +pexpire", [](auto& f, auto&) {
                       f.trials.emplace_back("pexpire", error("NOPERM this user has no permissions to run the 'pexpire' command"));
                       f.probe = {.done = {"acquired"}, .failed_at = "extended", .error = errc::permission_denied, .message = "refused"};
@@ -540,14 +541,15 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_unknown_with_the_line_to_run)
 {
     using enum level;
     for (auto const what : {"replicas", "version", "clients", "eviction", "durability"}) {
-        must_be_told({what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", [](auto& f, auto&) { f.info = error("NOPERM no"); }});
-        must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO", [](auto& f, auto&) { f.info = silence(); }});
+        must_be_told({what, unknown, "INFO is refused: NOPERM no", "ACL SETUSER app +info", refuses(&node_facts::info)});
+        must_be_told({what, unknown, "INFO is not answered", "redis-cli -h 10.0.0.1 -p 6379 INFO",
+                      answers(&node_facts::info, silence())});
     }
-    must_be_told({"clock", unknown, "TIME is refused", "+time", [](auto& f, auto&) { f.time = error("NOPERM no"); }});
+    must_be_told({"clock", unknown, "TIME is refused", "+time", refuses(&node_facts::time)});
     must_be_told({"timeout", unknown, "CONFIG GET is refused: ERR unknown command", "doctor --skip timeout",
-                  [](auto& f, auto&) { f.settings = error("ERR unknown command 'CONFIG'"); }});
-    must_be_told({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", [](auto& f, auto&) { f.sentinels = error("NOPERM no"); }});
-    must_be_told({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", [](auto& f, auto&) { f.slow_log = error("NOPERM no"); }});
+                  refuses(&node_facts::settings, "ERR unknown command 'CONFIG'")});
+    must_be_told({"sentinel", unknown, "PUBSUB NUMSUB is refused", "+pubsub|numsub", refuses(&node_facts::sentinels)});
+    must_be_told({"slow-log", unknown, "SLOWLOG GET is refused", "+slowlog|get", refuses(&node_facts::slow_log)});
 }
 
 BOOST_AUTO_TEST_CASE(how_many_nodes_there_are)

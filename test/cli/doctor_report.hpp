@@ -37,6 +37,17 @@ struct doctor_report : tool_run {
         return some.front();
     }
 
+    struct judgement {
+        std::string what, level, node{};
+    };
+
+    /// Checks, and the level of what each has found first.
+    void must_have(std::vector<judgement> const& all) const
+    {
+        for (auto const& j : all)
+            BOOST_TEST(of(j.what, j.node).level == j.level, j.what << ": " << of(j.what, j.node).why);
+    }
+
     std::string summary() const { return std::string(documents().back().at("summary").as_string()); }
 };
 

@@ -17,7 +17,6 @@
 #include <fstream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -70,6 +69,10 @@ public:
 private:
     redlock::testbed::temporary_folder folder_;
     std::vector<std::string> environment_;
+};
+
+struct with_shell {
+    shell const sh;
 };
 
 // An error of a server does not change the exit status of redis-cli.
@@ -141,11 +144,6 @@ void must_call(shell const& sh, doctor_report const& before, std::string const& 
     BOOST_TEST(is_well(after, what), line << ": " << after.out);
 }
 
-bool holds(std::string const& text, std::string const& part)
-{
-    return text.find(part) != std::string::npos;
-}
-
 // They take a while to make.
 certificates& our_certificates()
 {
@@ -161,10 +159,9 @@ std::vector<std::string> with_defects(std::vector<std::string> options = {})
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(mend_reads_the_password_file_of_the_call)
+BOOST_FIXTURE_TEST_CASE(mend_reads_the_password_file_of_the_call, with_shell)
 {
     local_server s(with_defects({"--requirepass", password, "--slowlog-log-slower-than", "-1"}));
-    shell const sh;
     sh.write("our password", password);
 
     must_mend(sh, fmt::format("redlock -u {} --password-file 'our password' doctor", s.url()),
@@ -180,7 +177,7 @@ BOOST_AUTO_TEST_CASE(mend_without_a_password_file_takes_the_password_from_the_en
 
     auto const refused = shell().run(line_of(look_by(shell(), call), "timeout"));
     BOOST_TEST(refused.status != 0);
-    BOOST_TEST(holds(refused.err, "REDISCLI_AUTH: set it to the password"), refused.err);
+    BOOST_TEST(has(refused.err, "REDISCLI_AUTH: set it to the password"), refused.err);
     BOOST_TEST(!is_refused_in(refused));
 
     must_mend(shell({"REDISCLI_AUTH=" + password}), call, {"timeout", "eviction"});
@@ -194,7 +191,7 @@ BOOST_AUTO_TEST_CASE(mend_is_run_by_the_user_of_the_url_if_it_may)
     auto const call = fmt::format("REDLOCK_URLS=redis://ad%27min:{}@127.0.0.1:{} redlock doctor", password, s.port());
     shell const sh({"REDISCLI_AUTH=" + password});
 
-    BOOST_TEST(holds(line_of(look_by(sh, call), "eviction"), R"( --user 'ad'\''min' )"));
+    BOOST_TEST(has(line_of(look_by(sh, call), "eviction"), R"( --user 'ad'\''min' )"));
     must_mend(sh, call, {"eviction", "timeout"});
 }
 
@@ -211,7 +208,7 @@ BOOST_AUTO_TEST_CASE(mend_is_run_by_the_default_user_if_the_user_of_the_url_may_
     must_mend(without_password, call, {"permissions", "timeout"});
     s.ask({"CONFIG", "SET", "requirepass", password});
     auto const line = line_of(look_by(with_password, call), "eviction");
-    BOOST_TEST(holds(line, " --user default "), line);
+    BOOST_TEST(has(line, " --user default "), line);
     must_mend(with_password, call, {"eviction"});
 }
 
@@ -224,20 +221,19 @@ BOOST_AUTO_TEST_CASE(mend_of_a_user_who_may_not_connect_allows_it)
 
     auto const call = fmt::format("redlock -u redis://app:{}@127.0.0.1:{}/1 doctor", password_of_app, s.port());
     shell const sh({"REDISCLI_AUTH=" + password});
-    BOOST_TEST(holds(line_of(look_by(sh, call), "login"), " --user default ACL SETUSER app +select"));
+    BOOST_TEST(has(line_of(look_by(sh, call), "login"), " --user default ACL SETUSER app +select"));
     must_mend(sh, call, {"login"});
 }
 
-BOOST_AUTO_TEST_CASE(mend_through_a_unix_socket_keeps_socket_and_database)
+BOOST_FIXTURE_TEST_CASE(mend_through_a_unix_socket_keeps_socket_and_database, with_shell)
 {
-    shell const sh;
     local_server s(with_defects({"--unixsocket", sh.file("s")}));
     s.ask({"EVAL", "redis.call('SELECT', 3) redis.call('SET', 'jobs:for ever', 'somebody')", "0"});
 
     must_mend(sh, fmt::format("redlock -u 'unix://{}?db=3' --prefix jobs: doctor", sh.file("s")), {"keys", "eviction"});
 }
 
-BOOST_AUTO_TEST_CASE(mend_over_tls_names_the_files_of_the_call)
+BOOST_FIXTURE_TEST_CASE(mend_over_tls_names_the_files_of_the_call, with_shell)
 {
     auto const& c = our_certificates();
     tls_server s(c, "server", "yes");
@@ -248,7 +244,6 @@ BOOST_AUTO_TEST_CASE(mend_over_tls_names_the_files_of_the_call)
 
     must_mend(shell(), call, {"timeout"});
 
-    shell const sh;
     std::filesystem::copy(c.file("client.pem"), sh.file("CERTIFICATE"));
     std::filesystem::copy(c.file("client.key"), sh.file("KEY"));
     must_call(
@@ -272,11 +267,10 @@ BOOST_AUTO_TEST_CASE(mend_of_a_certificate_that_ends_makes_the_server_read_the_n
     BOOST_TEST(comes_true([&] { return is_well(look_by(shell(), call), "certificate"); }));
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_an_untrusted_certificate_names_its_authority)
+BOOST_FIXTURE_TEST_CASE(mend_of_an_untrusted_certificate_names_its_authority, with_shell)
 {
     auto const& c = our_certificates();
     tls_server s(c);
-    shell const sh;
     std::filesystem::copy(c.file("ca.pem"), sh.file("FILE"));
     auto const before = look_by(sh, fmt::format("redlock -u {} --connect-timeout 5s doctor", s.url()));
 
@@ -284,28 +278,26 @@ BOOST_AUTO_TEST_CASE(mend_of_an_untrusted_certificate_names_its_authority)
     BOOST_TEST(line_of(before, "certificate") == line_of(before, "reachable"));
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_the_wrong_transport_asks_with_the_other_one)
+BOOST_FIXTURE_TEST_CASE(mend_of_the_wrong_transport_asks_with_the_other_one, with_shell)
 {
     auto const& c = our_certificates();
     tls_server s(c);
-    shell const sh;
     auto const ask_with = [&](std::string const& url) {
         return look_by(sh, fmt::format("redlock -u {} --ca-file {} doctor", url, c.file("ca.pem")));
     };
 
     auto const plain = ask_with("redis://localhost:" + std::to_string(s.port));
-    BOOST_TEST(holds(plain.of("reachable").why, "its URL begins with rediss://"), plain.of("reachable").why);
+    BOOST_TEST(has(plain.of("reachable").why, "its URL begins with rediss://"), plain.of("reachable").why);
     must_call(sh, plain, "reachable");
 
     auto const tls = ask_with("rediss://localhost:" + std::to_string(s.server.port()));
-    BOOST_TEST(holds(tls.of("reachable").why, "its URL begins with redis://"), tls.of("reachable").why);
+    BOOST_TEST(has(tls.of("reachable").why, "its URL begins with redis://"), tls.of("reachable").why);
     must_call(sh, tls, "reachable");
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_missing_or_wrong_password_reads_it_from_a_file)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_missing_or_wrong_password_reads_it_from_a_file, with_shell)
 {
     local_server s({"--requirepass", password});
-    shell const sh;
     sh.write("FILE", password);
     sh.write("wrong", password_of_app);
 
@@ -318,10 +310,9 @@ BOOST_AUTO_TEST_CASE(mend_of_a_missing_or_wrong_password_reads_it_from_a_file)
     must_call(sh, look_by(sh, fmt::format("redlock -u {} --password-file wrong doctor", s.url())), "login");
 }
 
-BOOST_AUTO_TEST_CASE(mend_in_protected_mode_sets_a_password)
+BOOST_FIXTURE_TEST_CASE(mend_in_protected_mode_sets_a_password, with_shell)
 {
     local_server s;
-    shell const sh;
     sh.write("FILE", password);
     redlock::cli::doctor::node_facts f{.name = s.url()};
     f.place = {.host = "127.0.0.1", .port = std::to_string(s.port()), .user = "default"};
@@ -335,11 +326,10 @@ BOOST_AUTO_TEST_CASE(mend_in_protected_mode_sets_a_password)
     BOOST_TEST(is_well(look_by(sh, fmt::format("redlock -u {} --password-file FILE doctor", s.url())), "login"));
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_replica_names_its_primary)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_replica_names_its_primary, with_shell)
 {
     local_server primary, other;
     local_server replica({"--replicaof", "127.0.0.1 " + std::to_string(primary.port())});
-    shell const sh;
 
     auto const alone = look_by(
         sh, fmt::format("redlock -u {} -u {} --prefix jobs: --restart-guard automatic doctor --ttl 5s --fencing", replica.url(), other.url()));
@@ -351,7 +341,7 @@ BOOST_AUTO_TEST_CASE(mend_of_a_replica_names_its_primary)
     auto const both = look_by(sh, fmt::format("REDLOCK_URLS={},{} redlock doctor", primary.url(), replica.url()));
     BOOST_TEST(line_of(both, "role") == fmt::format("redlock -u {} --restart-guard automatic doctor --skip clock", primary.url()));
     must_call(sh, both, "role");
-    BOOST_TEST(holds(replica.ask({"INFO", "replication"}), "role:slave"));
+    BOOST_TEST(has(replica.ask({"INFO", "replication"}), "role:slave"));
 }
 
 BOOST_AUTO_TEST_CASE(mend_lists_the_replicas_of_a_primary)
@@ -363,26 +353,25 @@ BOOST_AUTO_TEST_CASE(mend_lists_the_replicas_of_a_primary)
     BOOST_TEST_REQUIRE(comes_true([&] { return !is_well(look_by(sh, call), "replicas"); }));
 
     auto const ran = sh.run(line_of(look_by(sh, call), "replicas"));
-    BOOST_TEST(holds(ran.out, "port=" + std::to_string(replica.port())), ran.out << ran.err);
+    BOOST_TEST(has(ran.out, "port=" + std::to_string(replica.port())), ran.out << ran.err);
 }
 
-BOOST_AUTO_TEST_CASE(mend_names_the_service_that_a_sentinel_watches)
+BOOST_FIXTURE_TEST_CASE(mend_names_the_service_that_a_sentinel_watches, with_shell)
 {
     redlock::testbed::sentinel_set set;
-    shell const sh;
     auto const seen =
         look_by(sh, fmt::format("redlock -u {} -u {} --max-ttl 5s doctor", set.sentinel(0).url(), set.server(0).url()));
 
     auto const line = line_of(seen, "role");
-    BOOST_TEST(holds(line, "redlock -u " + set.url() + " -u "), line);
+    BOOST_TEST(has(line, "redlock -u " + set.url() + " -u "), line);
     must_call(sh, seen, "role");
 
     auto const hello = sh.run(seen.of("sentinel", set.server(0).url()).mend);
-    BOOST_TEST(holds(hello.out, fmt::format("127.0.0.1,{},", set.sentinel(0).port())), hello.out << hello.err);
-    BOOST_TEST(holds(hello.out, ",stock,"), hello.out);
+    BOOST_TEST(has(hello.out, fmt::format("127.0.0.1,{},", set.sentinel(0).port())), hello.out << hello.err);
+    BOOST_TEST(has(hello.out, ",stock,"), hello.out);
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_member_names_the_cluster)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_member_names_the_cluster, with_shell)
 {
     local_server other, member({"--cluster-enabled", "yes"});
     for (int slot = 0; slot < 16'384; slot += 4'096) {
@@ -391,9 +380,8 @@ BOOST_AUTO_TEST_CASE(mend_of_a_member_names_the_cluster)
             add.push_back(std::to_string(i));
         member.ask(add);
     }
-    BOOST_TEST_REQUIRE(comes_true([&] { return holds(member.ask({"CLUSTER", "INFO"}), "cluster_state:ok"); }));
+    BOOST_TEST_REQUIRE(comes_true([&] { return has(member.ask({"CLUSTER", "INFO"}), "cluster_state:ok"); }));
 
-    shell const sh;
     auto const seen = look_by(sh, fmt::format("redlock -u {} -u {} --prefix jobs: doctor", other.url(), member.url()));
     BOOST_TEST(line_of(seen, "role")
                == fmt::format("redlock -u {} -u redis-cluster://127.0.0.1:{} --prefix jobs: --restart-guard automatic doctor --skip clock",
@@ -401,7 +389,7 @@ BOOST_AUTO_TEST_CASE(mend_of_a_member_names_the_cluster)
     must_call(sh, seen, "role");
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_server_without_room_gets_in_when_a_client_leaves)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_server_without_room_gets_in_when_a_client_leaves, with_shell)
 {
     local_server s({"--maxclients", "6"});
     redlock::testbed::plain_client observer(s.port());
@@ -410,7 +398,6 @@ BOOST_AUTO_TEST_CASE(mend_of_a_server_without_room_gets_in_when_a_client_leaves)
         idle.push_back(std::make_unique<redlock::testbed::plain_client>(s.port()));
         idle.back()->ask({"PING"});
     }
-    shell const sh;
     auto const call = fmt::format("redlock -u {} doctor", s.url());
     std::string line;
     BOOST_TEST_REQUIRE(comes_true([&] {  // the end of the connection may come before the words of the server
@@ -432,10 +419,9 @@ BOOST_AUTO_TEST_CASE(mend_of_a_server_without_room_gets_in_when_a_client_leaves)
     BOOST_TEST(is_well(look_by(sh, call), "login"));
 }
 
-BOOST_AUTO_TEST_CASE(mend_names_a_server_with_two_addresses_once)
+BOOST_FIXTURE_TEST_CASE(mend_names_a_server_with_two_addresses_once, with_shell)
 {
     local_server s, other;
-    shell const sh;
     auto const seen =
         look_by(sh, fmt::format("redlock -u {} -u redis://localhost:{} -u {} doctor", s.url(), s.port(), other.url()));
 
@@ -444,12 +430,11 @@ BOOST_AUTO_TEST_CASE(mend_names_a_server_with_two_addresses_once)
         line_of(seen, "same-server").starts_with(fmt::format("redlock -u {} -u {} --restart-guard automatic doctor", s.url(), other.url())));
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_slow_answer_waits_longer_for_votes, with_shell)
 {
     local_server s;
     redlock::testbed::proxy far({{.port = s.port(), .rtt = 15ms}});
     far.start();
-    shell const sh;
     auto const before = look_by(sh, fmt::format("redlock -u {} --node-timeout 5ms doctor", far.url(0)));
     BOOST_TEST(before.of("round-trip").level == "CRIT");
 
@@ -467,21 +452,19 @@ BOOST_AUTO_TEST_CASE(mend_of_a_lock_that_is_held_tries_another_name)
     must_call(sh, look_by(sh, fmt::format("redlock -u {} doctor", s.url())), "permissions");
 }
 
-BOOST_AUTO_TEST_CASE(mend_of_a_command_that_the_server_lacks_leaves_the_check_out)
+BOOST_FIXTURE_TEST_CASE(mend_of_a_command_that_the_server_lacks_leaves_the_check_out, with_shell)
 {
     local_server s({"--rename-command", "CONFIG", ""});
-    shell const sh;
     auto const seen = look_by(sh, fmt::format("redlock -u {} doctor --fencing", s.url()));
 
     for (auto const what : {"durability", "timeout"})
         must_call(sh, seen, what);
-    BOOST_TEST(holds(line_of(seen, "timeout"), " doctor --fencing --skip clock,timeout"), line_of(seen, "timeout"));
+    BOOST_TEST(has(line_of(seen, "timeout"), " doctor --fencing --skip clock,timeout"), line_of(seen, "timeout"));
 }
 
-BOOST_AUTO_TEST_CASE(mend_that_shows_something_runs_without_an_error)
+BOOST_FIXTURE_TEST_CASE(mend_that_shows_something_runs_without_an_error, with_shell)
 {
     local_server s({"--requirepass", password});
-    shell const sh;
     sh.write("password", password);
     redlock::cli::reply const silence{.what = redlock::cli::reply::kind::silence, .text = "it has not answered"};
     redlock::cli::doctor::node_facts f{.name = s.url()};
@@ -499,7 +482,7 @@ BOOST_AUTO_TEST_CASE(mend_that_shows_something_runs_without_an_error)
 
     std::size_t count = 0;
     for (auto const& found : redlock::cli::doctor::judge({f, writing}, {}, {"version"})) {
-        if (found.level == redlock::cli::doctor::level::ok || !holds(found.mend, "redis-cli"))
+        if (found.level == redlock::cli::doctor::level::ok || !has(found.mend, "redis-cli"))
             continue;
         auto const ran = sh.run(found.mend);
         BOOST_TEST(ran.status == 0, found.mend << ": " << ran.out << ran.err);

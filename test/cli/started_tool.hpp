@@ -5,13 +5,17 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <thread>
 #include <utility>
@@ -23,6 +27,19 @@ inline std::string text_of(std::string const& file)
 {
     std::ifstream f(file);
     return {std::istreambuf_iterator<char>(f), {}};
+}
+
+inline bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+inline std::size_t count_of(std::string_view text, std::string_view part)
+{
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + part.size()))
+        ++count;
+    return count;
 }
 
 /// Waits until something is true; a minute at the most.
@@ -63,6 +80,28 @@ struct tool_run {
     }
 };
 
+/// @param why  parts of what it has said on the error stream
+template <class... Parts>
+void must_say(tool_run const& e, int status, Parts const&... why)
+{
+    BOOST_TEST(e.status == status, e.err);
+    for (std::string_view const part : {std::string_view(why)...})
+        BOOST_TEST(has(e.err, part), e.err);
+}
+
+inline void must_print(tool_run const& e, int status, std::string_view out)
+{
+    BOOST_TEST(e.status == status, e.err);
+    BOOST_TEST(e.out == out, e.err);
+}
+
+/// @p document has these fields, and others.
+inline void must_have(boost::json::object const& document, boost::json::object const& fields)
+{
+    for (auto const& [name, value] : fields)
+        BOOST_TEST(document.at(name) == value, name);
+}
+
 /// The tool, with a folder for what it and its command say.
 class started_tool {
 public:
@@ -83,6 +122,12 @@ public:
     bool complains(std::string const& text) const
     {
         return comes_true([&] { return err().find(text) != std::string::npos; });
+    }
+
+    tool_run end_by(int signal)
+    {
+        process_.signal(signal);
+        return wait();
     }
 
     tool_run wait()

@@ -15,11 +15,11 @@
 #include <csignal>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -122,6 +122,13 @@ struct fixture {
         pass(0s);
     }
 
+    /// The command ends by itself.
+    void end()
+    {
+        command.end();
+        pass(0s);
+    }
+
     void pass(clock::duration d) { clock->advance(context, d); }
 
     /// This process is paused: time passes, and it does nothing.
@@ -161,6 +168,30 @@ struct fixture {
         return all;
     }
 
+    void must_have_heard(lines const& expected) const
+    {
+        BOOST_TEST(heard() == expected, boost::test_tools::per_element());
+    }
+
+    /// @param was_kept  the lock; nothing: the command goes on
+    /// @param told      how often the loss was told
+    void must_be(std::optional<bool> was_kept, int told) const
+    {
+        BOOST_TEST((kept == was_kept));
+        BOOST_TEST(losses == told);
+    }
+    void must_be(std::optional<bool> was_kept, int told, lines const& expected) const
+    {
+        must_have_heard(expected);
+        must_be(was_kept, told);
+    }
+
+    void must_have_said_once(std::string_view part) const
+    {
+        BOOST_TEST_REQUIRE(said.size() == 1u);
+        BOOST_TEST(said[0].find(part) != std::string::npos, said[0]);
+    }
+
     /// Without the times.
     lines heard_of() const
     {
@@ -197,6 +228,10 @@ private:
     } const handled_{signals};
 };
 
+struct running : fixture {
+    explicit running(how h = {}) : fixture(std::move(h)) { start(); }
+};
+
 using lines = fixture::lines;
 
 // The rows of the table in docs/cli.md. An outage or a pause is worst if it begins right before a renewal.
@@ -213,8 +248,7 @@ template <class Trouble>
 bool survives(milliseconds ttl, Trouble trouble)
 {
     for (int i = 0; i < moments; ++i) {
-        fixture f({.ttl = ttl, .grace = cli::default_grace(ttl)});
-        f.start();
+        running f({.ttl = ttl, .grace = cli::default_grace(ttl)});
         f.pass(ttl + ttl * i / (3 * moments));
         trouble(f);
         f.pass(ttl);
@@ -241,15 +275,11 @@ BOOST_AUTO_TEST_SUITE(supervising)
 BOOST_AUTO_TEST_CASE(run_with_renewals_leaves_the_command_alone)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
-        fixture f({.then = then});
-        f.start();
+        running f({.then = then});
         f.pass(1h);
         BOOST_TEST(!f.kept);
-        f.command.end();
-        f.pass(0s);
-        BOOST_TEST((f.kept == true));
-        BOOST_TEST(f.heard().empty());
-        BOOST_TEST(f.losses == 0);
+        f.end();
+        f.must_be(true, 0, {});
         BOOST_TEST(f.said.empty());
     }
 }
@@ -259,8 +289,7 @@ BOOST_AUTO_TEST_CASE(run_of_a_command_that_has_ended_before_ends_at_once)
     fixture f;
     f.command.end_unnoticed();
     f.start();
-    BOOST_TEST((f.kept == true));
-    BOOST_TEST(f.heard().empty());
+    f.must_be(true, 0, {});
 }
 
 // SIGKILL comes a margin before the end of the validity: min(max(ttl/20, 50 ms), ttl/5). SIGTERM comes the grace before SIGKILL, but not
@@ -280,11 +309,9 @@ BOOST_AUTO_TEST_CASE(term_without_renewal_sends_sigterm_and_sigkill_before_the_e
         {10s, 0s, {"-500 KILL"}},
     };
     for (auto const& row : rows) {
-        fixture f({.ttl = row.ttl, .grace = row.grace, .acquire = {.renew = renewal::none}});
-        f.start();
+        running f({.ttl = row.ttl, .grace = row.grace, .acquire = {.renew = renewal::none}});
         f.pass(2 * row.ttl);
-        BOOST_TEST(f.heard() == row.expected, boost::test_tools::per_element());
-        BOOST_TEST((f.kept == false));
+        f.must_be(false, 1, row.expected);
         BOOST_TEST((f.ended < f.held.valid_until()));
         BOOST_TEST(f.losses == 1);
     }
@@ -292,10 +319,9 @@ BOOST_AUTO_TEST_CASE(term_without_renewal_sends_sigterm_and_sigkill_before_the_e
 
 BOOST_AUTO_TEST_CASE(term_after_max_hold_sends_sigterm_and_sigkill_before_the_end)
 {
-    fixture f({.acquire = {.renew = renewal::automatic, .max_hold = 1min}});
-    f.start();
+    running f({.acquire = {.renew = renewal::automatic, .max_hold = 1min}});
     f.pass(1h);
-    BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT", "-500 KILL"}), boost::test_tools::per_element());
+    f.must_have_heard({"-1500 TERM", "-1500 CONT", "-500 KILL"});
     BOOST_TEST((f.ended < f.begun + 1min));
 }
 
@@ -310,12 +336,10 @@ BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_the_ttl_leaves_time_to_work)
         {200ms, 5s, {"-120 TERM", "-120 CONT", "-40 KILL"}},
     };
     for (auto const& row : rows) {
-        fixture f({.ttl = 10s, .grace = row.grace, .acquire = {.renew = renewal::automatic, .max_hold = row.max_hold}});
-        f.start();
+        running f({.ttl = 10s, .grace = row.grace, .acquire = {.renew = renewal::automatic, .max_hold = row.max_hold}});
         BOOST_TEST((f.held.valid_until() == f.begun + row.max_hold));
         f.pass(row.max_hold * 2);
-        BOOST_TEST(f.heard() == row.expected, boost::test_tools::per_element());
-        BOOST_TEST((f.kept == false));
+        f.must_be(false, 1, row.expected);
         BOOST_TEST((f.ended < f.held.valid_until()));
     }
 }
@@ -323,14 +347,11 @@ BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_the_ttl_leaves_time_to_work)
 BOOST_AUTO_TEST_CASE(term_when_renewals_fail_sends_sigterm_and_sigkill_before_the_end)
 {
     for (auto const how_they_fail : {fault::unreachable, fault::hung, fault::mute}) {
-        fixture f;
-        f.start();
+        running f;
         f.pass(1min);
         f.cut_off(how_they_fail);
         f.pass(1min);
-        BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT", "-500 KILL"}), boost::test_tools::per_element());
-        BOOST_TEST((f.kept == false));
-        BOOST_TEST(f.losses == 1);
+        f.must_be(false, 1, {"-1500 TERM", "-1500 CONT", "-500 KILL"});
         BOOST_TEST(f.said == (lines{"stock cannot be kept, and will be lost in 1.0 s; the command is asked to stop", "stock cannot be kept; the command is killed"}),
                    boost::test_tools::per_element());
     }
@@ -338,54 +359,45 @@ BOOST_AUTO_TEST_CASE(term_when_renewals_fail_sends_sigterm_and_sigkill_before_th
 
 BOOST_AUTO_TEST_CASE(term_when_renewals_fail_for_a_while_leaves_the_command_alone)
 {
-    fixture f;
-    f.start();
+    running f;
     f.pass(1min);
     f.cut_off();
-    f.pass(f.held.valid_until() - f.clock->now() - 2100ms);  // a renewal is tried again after 500 ms, and SIGTERM would come after 600
+    // A renewal is tried again after 500 ms, and SIGTERM would come after 600.
+    f.pass_until(f.held.valid_until() - 2100ms);
     f.cut_off(fault::none);
     f.pass(1h);
-    BOOST_TEST(!f.kept);
-    BOOST_TEST(f.heard().empty());
-    BOOST_TEST(f.losses == 0);
-    f.command.end();
-    f.pass(0s);
+    f.must_be(std::nullopt, 0, {});
+    f.end();
     BOOST_TEST((f.kept == true));
 }
 
 BOOST_AUTO_TEST_CASE(run_renews_once_more_before_the_command_is_stopped)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
-        fixture f({.then = then});
-        f.start();
+        running f({.then = then});
         f.cut_off();
         f.pass_until(f.kill_at() - (then == on_lost::term ? 1s : 0s) - f.node_timeout - 1ms);
         f.cut_off(fault::none);
         f.pass(1h);
-        BOOST_TEST(f.heard().empty());
-        BOOST_TEST(!f.kept);
+        f.must_be(std::nullopt, 0, {});
     }
 }
 
 BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigterm_renews_and_lets_the_command_work)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
-        fixture f({.then = then, .grace = 4s});
-        f.start();
+        running f({.then = then, .grace = 4s});
         f.pass(1min);
         f.pause(f.kill_at() - f.clock->now() - 1ms);
         f.pass(1h);
-        BOOST_TEST(f.heard().empty());
-        BOOST_TEST(f.losses == 0);
-        BOOST_TEST(!f.kept);
+        f.must_be(std::nullopt, 0, {});
     }
 }
 
 BOOST_AUTO_TEST_CASE(run_after_a_pause_with_nodes_away_stops_the_command)
 {
     for (auto const how_they_fail : {fault::unreachable, fault::hung}) {
-        fixture f;
-        f.start();
+        running f;
         f.pass(1min);
         f.cut_off(how_they_fail);
         f.pause(f.kill_at() - f.clock->now() - 700ms);
@@ -393,27 +405,23 @@ BOOST_AUTO_TEST_CASE(run_after_a_pause_with_nodes_away_stops_the_command)
         // At once, or after the node's timeout.
         auto const expected = how_they_fail == fault::unreachable ? lines{"-1200 TERM", "-1200 CONT", "-500 KILL"}
                                                                   : lines{"-1190 TERM", "-1190 CONT", "-500 KILL"};
-        BOOST_TEST(f.heard() == expected, boost::test_tools::per_element());
-        BOOST_TEST((f.kept == false));
+        f.must_be(false, 1, expected);
     }
 }
 
 BOOST_AUTO_TEST_CASE(run_after_a_pause_beyond_sigkill_kills_the_command)
 {
-    fixture f;
-    f.start();
+    running f;
     f.pause(f.kill_at() - f.clock->now());
-    BOOST_TEST(f.heard() == lines{"-500 KILL"}, boost::test_tools::per_element());
-    BOOST_TEST((f.kept == false));
+    f.must_be(false, 1, {"-500 KILL"});
 }
 
 BOOST_AUTO_TEST_CASE(run_after_a_pause_without_renewal_asks_nobody)
 {
-    fixture f({.acquire = {.renew = renewal::none}});
-    f.start();
+    running f({.acquire = {.renew = renewal::none}});
     auto const until = f.held.valid_until();
     f.pause(f.kill_at() - f.clock->now() - 700ms);
-    BOOST_TEST(f.heard() == (lines{"-1200 TERM", "-1200 CONT"}), boost::test_tools::per_element());
+    f.must_have_heard({"-1200 TERM", "-1200 CONT"});
     BOOST_TEST((f.held.valid_until() == until));
 }
 
@@ -439,8 +447,7 @@ BOOST_AUTO_TEST_CASE(term_of_a_command_that_obeys_sends_no_sigkill)
     f.cut_off();
     f.start();
     f.pass(1min);
-    BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT"}), boost::test_tools::per_element());
-    BOOST_TEST((f.kept == false));
+    f.must_be(false, 1, {"-1500 TERM", "-1500 CONT"});
     BOOST_TEST((f.ended == f.held.valid_until() - 1500ms));
 }
 
@@ -449,11 +456,10 @@ BOOST_AUTO_TEST_CASE(term_of_a_command_that_ends_in_its_grace_sends_no_sigkill)
     fixture f;
     f.cut_off();
     f.start();
-    f.pass(f.held.valid_until() - f.clock->now() - 1200ms);
+    f.pass_until(f.held.valid_until() - 1200ms);
     f.command.end();
     f.pass(1min);
-    BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT"}), boost::test_tools::per_element());
-    BOOST_TEST((f.kept == false));
+    f.must_be(false, 1, {"-1500 TERM", "-1500 CONT"});
     BOOST_TEST((f.ended == f.held.valid_until() - 1200ms));
 }
 
@@ -462,20 +468,18 @@ BOOST_AUTO_TEST_CASE(term_sends_sigkill_after_the_grace_though_the_lock_is_kept)
     fixture f;
     f.cut_off();
     f.start();
-    f.pass(f.held.valid_until() - f.clock->now() - 1400ms);
+    f.pass_until(f.held.valid_until() - 1400ms);
     f.cut_off(fault::none);
     f.pass(1min);
     BOOST_TEST(f.heard_of() == (lines{"TERM", "CONT", "KILL"}), boost::test_tools::per_element());
     BOOST_TEST((f.command.events.back().when - f.command.events.front().when == 1s));
     BOOST_TEST(f.held.held());
-    BOOST_TEST((f.kept == false));
-    BOOST_TEST(f.losses == 1);
+    f.must_be(false, 1);
 }
 
 BOOST_AUTO_TEST_CASE(term_when_the_key_is_stolen_sends_sigterm_at_the_next_renewal)
 {
-    fixture f;
-    f.start();
+    running f;
     f.pass(1min);
     f.steal();
     auto const renewed = f.held.valid_until() - 9898ms;  // ttl less 1 % and 2 ms
@@ -485,40 +489,33 @@ BOOST_AUTO_TEST_CASE(term_when_the_key_is_stolen_sends_sigterm_at_the_next_renew
     BOOST_TEST((asked <= renewed + 3400ms));
     BOOST_TEST((f.command.events.back().when == asked + 1s));  // the grace, though the validity goes on
     BOOST_TEST((f.command.events.back().when < f.held.valid_until()));
-    BOOST_TEST((f.kept == false));
-    BOOST_TEST(f.losses == 1);
+    f.must_be(false, 1);
     BOOST_TEST(f.said == (lines{"stock is lost; the command is asked to stop", "stock cannot be kept; the command is killed"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(term_when_the_loss_is_told_late_sends_sigkill_before_the_end)
 {
-    fixture f({.acquire = {.renew = renewal::none}});
-    f.start();
-    f.pass(f.held.valid_until() - f.clock->now() - 1400ms);
+    running f({.acquire = {.renew = renewal::none}});
+    f.pass_until(f.held.valid_until() - 1400ms);
     testing::lose(f.held);
     f.pass(1min);
-    BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT", "-500 KILL"}), boost::test_tools::per_element());
+    f.must_have_heard({"-1500 TERM", "-1500 CONT", "-500 KILL"});
     BOOST_TEST(f.losses == 1);
 }
 
 BOOST_AUTO_TEST_CASE(kill_when_renewals_fail_sends_sigkill_before_the_end)
 {
-    fixture f({.then = on_lost::kill});
-    f.start();
+    running f({.then = on_lost::kill});
     f.pass(1min);
     f.cut_off();
     f.pass(1min);
-    BOOST_TEST(f.heard() == lines{"-500 KILL"}, boost::test_tools::per_element());
-    BOOST_TEST((f.kept == false));
-    BOOST_TEST(f.losses == 1);
-    BOOST_TEST_REQUIRE(f.said.size() == 1u);
-    BOOST_TEST(f.said[0].ends_with("; the command is killed"), f.said[0]);
+    f.must_be(false, 1, {"-500 KILL"});
+    f.must_have_said_once("; the command is killed");
 }
 
 BOOST_AUTO_TEST_CASE(kill_when_the_key_is_stolen_sends_sigkill_at_the_next_renewal)
 {
-    fixture f({.then = on_lost::kill});
-    f.start();
+    running f({.then = on_lost::kill});
     f.pass(1min);
     f.steal();
     auto const renewed = f.held.valid_until() - 9898ms;
@@ -531,28 +528,22 @@ BOOST_AUTO_TEST_CASE(kill_when_the_key_is_stolen_sends_sigkill_at_the_next_renew
 
 BOOST_AUTO_TEST_CASE(warn_when_renewals_fail_tells_once_and_sends_nothing)
 {
-    fixture f({.then = on_lost::warn});
-    f.start();
+    running f({.then = on_lost::warn});
     f.pass(1min);
     f.cut_off();
-    f.pass(f.held.valid_until() - f.clock->now() - 501ms);
+    f.pass_until(f.held.valid_until() - 501ms);
     BOOST_TEST(f.losses == 0);
     f.pass(1ms);
     BOOST_TEST(f.losses == 1);
     f.pass(1h);
-    f.command.end();
-    f.pass(0s);
-    BOOST_TEST(f.heard().empty());
-    BOOST_TEST((f.kept == true));
-    BOOST_TEST(f.losses == 1);
-    BOOST_TEST_REQUIRE(f.said.size() == 1u);
-    BOOST_TEST(f.said[0].ends_with("; the command goes on"), f.said[0]);
+    f.end();
+    f.must_be(true, 1, {});
+    f.must_have_said_once("; the command goes on");
 }
 
 BOOST_AUTO_TEST_CASE(warn_when_the_key_is_stolen_tells_once_and_sends_nothing)
 {
-    fixture f({.then = on_lost::warn});
-    f.start();
+    running f({.then = on_lost::warn});
     f.pass(1min);
     f.steal();
     f.pass(4s);
@@ -560,40 +551,33 @@ BOOST_AUTO_TEST_CASE(warn_when_the_key_is_stolen_tells_once_and_sends_nothing)
     f.pass(1h);
     BOOST_TEST(!f.kept);
     f.get(SIGUSR1);
-    f.command.end();
-    f.pass(0s);
+    f.end();
     BOOST_TEST(f.heard_of() == lines{fmt::format("handed on {}", SIGUSR1)}, boost::test_tools::per_element());
-    BOOST_TEST((f.kept == true));
-    BOOST_TEST(f.losses == 1);
+    f.must_be(true, 1);
     BOOST_TEST(f.said == lines{"stock is lost; the command goes on"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(warn_with_a_signal_before_the_loss_tells_once)
 {
-    fixture f({.then = on_lost::warn, .acquire = {.renew = renewal::none}});
-    f.start();
-    f.pass(f.held.valid_until() - f.clock->now() - 1s);
+    running f({.then = on_lost::warn, .acquire = {.renew = renewal::none}});
+    f.pass_until(f.held.valid_until() - 1s);
     f.get(SIGCHLD);
     f.pass(1h);
-    BOOST_TEST(f.heard().empty());
+    f.must_have_heard({});
     BOOST_TEST(f.losses == 1);
-    BOOST_TEST_REQUIRE(f.said.size() == 1u);
-    BOOST_TEST(f.said[0].ends_with("; the command goes on"), f.said[0]);
+    f.must_have_said_once("; the command goes on");
 }
 
 BOOST_AUTO_TEST_CASE(run_of_several_resources_names_all_of_them)
 {
-    fixture f({.then = on_lost::kill, .acquire = {.renew = renewal::none}, .resources = {"b", "a"}});
-    f.start();
+    running f({.then = on_lost::kill, .acquire = {.renew = renewal::none}, .resources = {"b", "a"}});
     f.pass(1min);
-    BOOST_TEST_REQUIRE(f.said.size() == 1u);
-    BOOST_TEST(f.said[0].starts_with("a, b "), f.said[0]);
+    f.must_have_said_once("a, b ");
 }
 
 BOOST_AUTO_TEST_CASE(run_hands_on_each_signal_once_and_keeps_sigchld)
 {
-    fixture f;
-    f.start();
+    running f;
     lines expected;
     for (int const s : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGTERM}) {
         f.get(s);
@@ -607,8 +591,7 @@ BOOST_AUTO_TEST_CASE(run_hands_on_each_signal_once_and_keeps_sigchld)
 
 BOOST_AUTO_TEST_CASE(run_after_sigcont_makes_the_command_go_on)
 {
-    fixture f;
-    f.start();
+    running f;
     f.get(SIGCONT);
     BOOST_TEST(f.heard_of() == lines{"go on"}, boost::test_tools::per_element());
 }
@@ -629,22 +612,19 @@ BOOST_AUTO_TEST_CASE(run_after_sigcont_does_not_wake_a_killed_command)
 BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_stops_too_and_goes_on)
 {
     for (auto const then : {on_lost::term, on_lost::kill, on_lost::warn}) {
-        fixture f({.then = then});
-        f.start();
+        running f({.then = then});
         f.command.stop();
         f.pass(1min);
         BOOST_TEST(f.heard_of() == (lines{"stop", "go on"}), boost::test_tools::per_element());
         BOOST_TEST(f.held.held());
-        BOOST_TEST(f.losses == 0);
-        BOOST_TEST(!f.kept);
+        f.must_be(std::nullopt, 0);
     }
 }
 
 BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_whose_lock_was_lost_kills_it)
 {
     for (auto const then : {on_lost::term, on_lost::kill}) {
-        fixture f({.then = then});
-        f.start();
+        running f({.then = then});
         f.command.stopped_for = 20s;
         f.command.stop();
         f.pass(1min);
@@ -652,22 +632,19 @@ BOOST_AUTO_TEST_CASE(run_of_a_stopped_command_whose_lock_was_lost_kills_it)
         BOOST_TEST_REQUIRE(all.size() >= 2u);
         BOOST_TEST(all.front() == "stop");
         BOOST_TEST(std::ranges::count(all, "KILL") == std::ssize(all) - 1);
-        BOOST_TEST((f.kept == false));
-        BOOST_TEST(f.losses == 1);
+        f.must_be(false, 1);
         BOOST_TEST(f.said == lines{"stock was lost while the command was stopped; the command is killed"}, boost::test_tools::per_element());
     }
 }
 
 BOOST_AUTO_TEST_CASE(warn_of_a_stopped_command_whose_lock_was_lost_lets_it_go_on)
 {
-    fixture f({.then = on_lost::warn});
-    f.start();
+    running f({.then = on_lost::warn});
     f.command.stopped_for = 20s;
     f.command.stop();
     f.pass(1min);
     BOOST_TEST(f.heard_of() == (lines{"stop", "go on"}), boost::test_tools::per_element());
-    BOOST_TEST(!f.kept);
-    BOOST_TEST(f.losses == 1);
+    f.must_be(std::nullopt, 1);
     BOOST_TEST(f.said.size() == 1u);
 }
 
@@ -683,8 +660,7 @@ BOOST_AUTO_TEST_CASE(run_keeps_the_lock_until_the_group_has_gone)
     BOOST_TEST(f.held.held());
     f.command.left_behind = 0;
     f.pass(500ms);
-    BOOST_TEST((f.kept == true));
-    BOOST_TEST(f.heard().empty());
+    f.must_be(true, 0, {});
 }
 
 BOOST_AUTO_TEST_CASE(term_reaches_what_is_left_of_the_group)
@@ -693,8 +669,8 @@ BOOST_AUTO_TEST_CASE(term_reaches_what_is_left_of_the_group)
     f.command.left_behind = 1;
     f.start();
     f.command.end();
-    f.pass(f.held.valid_until() - f.clock->now() - 501ms);
-    BOOST_TEST(f.heard() == (lines{"-1500 TERM", "-1500 CONT"}), boost::test_tools::per_element());
+    f.pass_until(f.held.valid_until() - 501ms);
+    f.must_have_heard({"-1500 TERM", "-1500 CONT"});
     f.pass(1ms);
     BOOST_TEST(f.heard().back() == "-500 KILL");
 }
@@ -705,14 +681,13 @@ BOOST_AUTO_TEST_CASE(kill_is_sent_again_until_the_group_has_gone)
     fixture f({.then = on_lost::kill, .acquire = {.renew = renewal::none}});
     f.command.left_behind = 1;
     f.start();
-    f.pass(f.held.valid_until() - f.clock->now() - 450ms);
+    f.pass_until(f.held.valid_until() - 450ms);
     auto const all = f.heard();
     for (auto const* const expected : {"-500 KILL", "-480 KILL", "-460 KILL"})
         BOOST_TEST(std::ranges::count(all, expected) > 0, expected);
     f.command.left_behind = 0;
     f.pass(20ms);
-    BOOST_TEST((f.kept == false));
-    BOOST_TEST(f.losses == 1);
+    f.must_be(false, 1);
     BOOST_TEST(f.said.size() == 1u);
 }
 

@@ -1,7 +1,6 @@
 // The processes of "redlock run": what the guardian kills, and "redlock run" as the first process of a container.
 
-#include "cli/started_tool.hpp"
-#include "testbed/local_server.hpp"
+#include "cli/run/servers.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,7 +16,6 @@
 #include <vector>
 
 using namespace redlock::test;
-using redlock::testbed::local_server;
 using redlock::testbed::temporary_folder;
 
 BOOST_AUTO_TEST_SUITE(redlock_run_processes)
@@ -41,31 +39,13 @@ auto only_with_namespaces()
     });
 }
 
-struct one_node {
-    std::vector<std::string> environment() const
-    {
-        return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms",
-                "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
-    }
-
-    started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
-    {
-        arguments.insert(arguments.begin(), "run");
-        return started_tool(std::move(arguments), environment(), redirection);
-    }
-
-    /// As process 1; what it says is for process::read, or goes to the file @p output.
-    redlock::testbed::process contain(std::vector<std::string> arguments, std::string const& output = "") const
-    {
-        arguments.insert(arguments.begin(), {REDLOCK_TOOL, "run"});
-        return redlock::testbed::process(in_a_container(std::move(arguments)),
-                                         {.environment = environment(), .output = output, .piped = output.empty()});
-    }
-
-    bool is_free(std::string const& name) const { return server.ask({"GET", "lock:" + name}) == "(nil)"; }
-
-    local_server server;
-};
+// As process 1; what it says is for process::read, or goes to the file @p output.
+redlock::testbed::process contain(servers const& s, std::vector<std::string> arguments, std::string const& output = "")
+{
+    arguments.insert(arguments.begin(), {REDLOCK_TOOL, "run"});
+    return redlock::testbed::process(in_a_container(std::move(arguments)),
+                                     {.environment = s.environment(), .output = output, .piped = output.empty()});
+}
 
 std::string stat_of(pid_t p)
 {
@@ -114,24 +94,21 @@ bool all_die(std::vector<pid_t> const& processes)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command)
+BOOST_FIXTURE_TEST_CASE(run_killed_by_sigkill_kills_the_children_of_the_command, with_servers<1>)
 {
-    one_node s;
     temporary_folder folder;
     // The second child ignores every signal that can be ignored, and holds a file lock for as long as it lives.
     auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $!; trap '' HUP INT TERM; flock -n " + folder.path
                                         + "/alone sh -c 'echo $$; while :; do sleep 0.05; done' & wait; sleep 1000"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const children = numbers_in(runs.out());
-    runs.process().signal(SIGKILL);
-    BOOST_TEST(runs.wait().status == 128 + SIGKILL);
+    BOOST_TEST(runs.end_by(SIGKILL).status == 128 + SIGKILL);
     BOOST_TEST(all_die(children));
     BOOST_TEST(redlock::testbed::process({"flock", "-w", "60", folder.path + "/alone", "true"}).wait().code() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children)
+BOOST_FIXTURE_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children, with_servers<1>)
 {
-    one_node s;
     auto runs = s.start({"x", "sh", "-c", "sleep 1000 & echo $$ $!"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 2u; }));
     auto const all = numbers_in(runs.out());
@@ -141,18 +118,16 @@ BOOST_AUTO_TEST_CASE(run_killed_after_the_end_of_the_command_kills_its_children)
     BOOST_TEST(all_die({all[1]}));
 }
 
-BOOST_AUTO_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it)
+BOOST_FIXTURE_TEST_CASE(run_killed_kills_the_command_of_a_run_inside_of_it, with_servers<1>)
 {
-    one_node s;
     auto runs = s.start({"x", "sh", "-c", "\"$TOOL\" run y sh -c 'sleep 1000 & echo $!; wait'; true"});
     BOOST_TEST_REQUIRE(comes_true([&] { return numbers_in(runs.out()).size() == 1u; }));
     runs.process().signal(SIGKILL);
     BOOST_TEST(all_die(numbers_in(runs.out())));
 }
 
-BOOST_AUTO_TEST_CASE(guardian_killed_alone_changes_nothing)
+BOOST_FIXTURE_TEST_CASE(guardian_killed_alone_changes_nothing, with_servers<1>)
 {
-    one_node s;
     temporary_folder folder;
     auto runs = s.start({"x", "sh", "-c", "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; exit 3"});
     auto const guardian = awaited_guardian_of(runs.process().pid());
@@ -164,9 +139,8 @@ BOOST_AUTO_TEST_CASE(guardian_killed_alone_changes_nothing)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
+BOOST_FIXTURE_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run, with_servers<1>)
 {
-    one_node s;
     temporary_folder folder;
     auto const waits = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done";
     auto runs = s.start({"--status-fd", "5", "x", "sh", "-c", waits}, "5>" + folder.path + "/end");
@@ -184,9 +158,8 @@ BOOST_AUTO_TEST_CASE(guardian_keeps_no_file_and_no_terminal_and_ends_with_run)
     BOOST_TEST(stat_of(guardian).empty());
 }
 
-BOOST_AUTO_TEST_CASE(run_in_the_foreground_has_no_guardian)
+BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_has_no_guardian, with_servers<1>)
 {
-    one_node s;
     auto runs = s.start({"--foreground", "x", "sh", "-c", "echo $$; exec sleep 1000"});
     BOOST_TEST(runs.says("\n"));
     BOOST_TEST(guardian_of(runs.process().pid()) == -1);
@@ -194,10 +167,10 @@ BOOST_AUTO_TEST_CASE(run_in_the_foreground_has_no_guardian)
     BOOST_TEST(all_die(numbers_in(runs.out())));
 }
 
-BOOST_AUTO_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, *only_with_namespaces())
+BOOST_FIXTURE_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, with_servers<1>,
+                        *only_with_namespaces())
 {
-    one_node s;
-    auto runs = s.contain({"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
+    auto runs = contain(s, {"x", "sh", "-c", "echo $PPID; trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"});
     BOOST_TEST(runs.read('\n') == "1");
     BOOST_TEST(runs.read('\n') == "ready");
     ::kill(children_of(runs.pid()).at(0), SIGTERM);
@@ -205,11 +178,11 @@ BOOST_AUTO_TEST_CASE(run_as_process_1_forwards_signals_and_keeps_the_status, *on
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, *only_with_namespaces())
+BOOST_FIXTURE_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, with_servers<1>,
+                        *only_with_namespaces())
 {
-    one_node s;
     temporary_folder folder;
-    auto runs = s.contain({"x", "sh", "-c",
+    auto runs = contain(s, {"x", "sh", "-c",
                            "touch $0; for i in 1 2 3; do (setsid sh -c 'echo /proc/$$ >>$0' $0 &); done; (setsid sleep 1000 &); i=0;"
                            "while [ $(wc -l <$0) != 3 ] || ls -d $(cat $0) 2>/dev/null | grep -q .;"
                            "do sleep 0.05; i=$((i + 1)); [ $i -lt 1000 ] || exit 1; done; exit 5",
@@ -218,13 +191,12 @@ BOOST_AUTO_TEST_CASE(run_as_process_1_reaps_orphans_and_ends_with_the_command, *
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(run_as_process_1_that_waits_ends_by_a_signal, *only_with_namespaces())
+BOOST_FIXTURE_TEST_CASE(run_as_process_1_that_waits_ends_by_a_signal, with_servers<1>, *only_with_namespaces())
 {
-    one_node s;
-    s.server.ask({"SET", "lock:x", "somebody"});
+    s.all[0].ask({"SET", "lock:x", "somebody"});
     for (int const signal : {SIGTERM, SIGINT}) {
         temporary_folder folder;
-        auto waits = s.contain({"--verbose", "x", "true"}, folder.path + "/said");
+        auto waits = contain(s, {"--verbose", "x", "true"}, folder.path + "/said");
         BOOST_TEST(comes_true([&] { return text_of(folder.path + "/said").find("connected") != std::string::npos; }));
         ::kill(children_of(waits.pid()).at(0), signal);
         BOOST_TEST(waits.wait().code() == 128 + signal);

@@ -48,11 +48,14 @@ private:
     std::vector<std::string> environment_;
 };
 
+struct with_shell {
+    shell s;
+};
+
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key)
+BOOST_FIXTURE_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key, with_shell)
 {
-    shell s;
     auto const says = [&](std::vector<std::string> words) {
         words.insert(words.begin(), "run");
         auto const e = s.run(words);
@@ -68,36 +71,30 @@ BOOST_AUTO_TEST_CASE(run_begins_the_command_at_the_word_behind_the_key)
     BOOST_TEST(s.server.ask({"KEYS", "lock:*"}).find("pod") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(run_with_several_keys_holds_all_of_them)
+BOOST_FIXTURE_TEST_CASE(run_with_several_keys_holds_all_of_them, with_shell)
 {
-    shell s;
     BOOST_TEST(s.run({"run", "-k", "b", "--key", "a", "-kc", "--key=d", "kubectl", "get", "--", "e"}).out == "kubectl get -- e, holding a b c d ");
     BOOST_TEST(s.run({"run", "-k", "b", "-k", "a", "--", "kubectl"}).out == "kubectl , holding a b ");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_several_names_before_a_mark_is_refused)
+BOOST_FIXTURE_TEST_CASE(run_with_several_names_before_a_mark_is_refused, with_shell)
 {
-    shell s;
     auto const e = s.run({"run", "disk", "shelf", "room", "--", "kubectl"});
     BOOST_TEST(e.status == 64);
-    BOOST_TEST(e.err.find("\"shelf\" is no command; several locks are named by -k: redlock run -k disk -k shelf -k room -- CMD") != std::string::npos, e.err);
+    BOOST_TEST(has(e.err, "\"shelf\" is no command; several locks are named by -k: redlock run -k disk -k shelf -k room -- CMD"), e.err);
     BOOST_TEST(e.out == "");
-    auto const in_shell = s.run({"run", "-c", "echo ran", "disk", "shelf"});
-    BOOST_TEST(in_shell.status == 64);
-    BOOST_TEST(in_shell.err.find("redlock run -k disk -k shelf -c") != std::string::npos, in_shell.err);
+    must_say(s.run({"run", "-c", "echo ran", "disk", "shelf"}), 64, "redlock run -k disk -k shelf -c");
     BOOST_TEST(s.run({"run", "-n"}).err.find("there is no lock") != std::string::npos);
     BOOST_TEST(s.run({"run", "", "true"}).err.find("resource is empty") != std::string::npos);
     BOOST_TEST(s.run({"run", "-k", "a"}).err.find("there is no command") != std::string::npos);
     BOOST_TEST(s.server.count_keys() == "0");
 }
 
-BOOST_AUTO_TEST_CASE(a_duration_without_a_unit_is_refused_with_both_spellings)
+BOOST_FIXTURE_TEST_CASE(run_with_a_duration_without_a_unit_is_refused, with_shell)
 {
-    shell s;
     auto const refused = [&](std::vector<std::string> words, std::string const& why) {
         auto const e = s.run(std::move(words));
-        BOOST_TEST(e.status == 64);
-        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+        must_say(e, 64, why);
     };
     refused({"run", "-w", "10", "x", "true"}, "--wait is \"10\", but must be a duration with a unit: 10s or 10ms");
     refused({"run", "--grace", "0", "x", "true"}, "--grace is \"0\", but must be a duration with a unit: 0s or 0ms");
@@ -106,18 +103,14 @@ BOOST_AUTO_TEST_CASE(a_duration_without_a_unit_is_refused_with_both_spellings)
     refused({"doctor", "--watch", "5"}, "5s or 5ms");
     s.set("REDLOCK_WAIT=10");
     auto const e = s.run({"run", "x", "true"});
-    BOOST_TEST(e.status == 78);
-    BOOST_TEST(e.err.find("10s or 10ms (it stands in $REDLOCK_WAIT)") != std::string::npos, e.err);
+    must_say(e, 78, "10s or 10ms (it stands in $REDLOCK_WAIT)");
     BOOST_TEST(s.run({"status", "x"}).status == 1);  // it does not wait
 }
 
-BOOST_AUTO_TEST_CASE(a_ttl_above_max_ttl_is_refused_and_names_it)
+BOOST_FIXTURE_TEST_CASE(acquire_with_a_ttl_above_max_ttl_is_refused, with_shell)
 {
-    shell s;
     for (auto const* command : {"acquire", "hold"}) {
-        auto const e = s.run({command, "-t", "5m", "x"});
-        BOOST_TEST(e.status == 64);
-        BOOST_TEST(e.err.find("--ttl is 5 min, but must be at most --max-ttl, 60 s") != std::string::npos, e.err);
+        must_say(s.run({command, "-t", "5m", "x"}), 64, "--ttl is 5 min, but must be at most --max-ttl, 60 s");
     }
     BOOST_TEST(s.run({"acquire", "-t", "5m", "--max-ttl", "5m", "x"}).status == 0);
     BOOST_TEST(s.run({"renew", "--help"}).out.find("20ms to --max-ttl") != std::string::npos);
@@ -132,21 +125,18 @@ std::string documented_script()
     return text.substr(begin, text.find("```", begin) - begin);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_in_a_script_does_what_the_documents_show)
+BOOST_FIXTURE_TEST_CASE(acquire_in_a_script_does_what_the_documents_show, with_shell)
 {
-    shell s;
     s.program("redlock", "exec " REDLOCK_TOOL " \"$@\"");
     s.program("prepare", "echo prepared $1");
     s.program("format", "test $2 -gt 0 && echo formatted $1");
     auto const e = s.run({"run", "other", "env", "DISK=7", "sh", "-c", documented_script()});
-    BOOST_TEST(e.status == 0, e.err);
-    BOOST_TEST(e.out == "prepared 7\nformatted 7\n");
+    must_print(e, 0, "prepared 7\nformatted 7\n");
     BOOST_TEST(s.server.ask({"EXISTS", "lock:disk:7"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(ttl_wait_and_at_least_may_stand_in_file_and_environment)
+BOOST_FIXTURE_TEST_CASE(run_reads_ttl_wait_and_at_least_from_file_and_environment, with_shell)
 {
-    shell s;
     std::ofstream(s.folder.path + "/settings") << "ttl = 7s\nwait = 20ms\ngrace = 100ms\nat-least = 10ms\n";
     s.set("REDLOCK_CONFIG=" + s.folder.path + "/settings");
     BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_TTL_MS"}).out == "7000\n");
@@ -164,7 +154,7 @@ BOOST_AUTO_TEST_CASE(ttl_wait_and_at_least_may_stand_in_file_and_environment)
     BOOST_TEST(s.run({"acquire", "x"}).status == 78);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_of_the_command_line_replace_those_of_environment_and_file)
+BOOST_AUTO_TEST_CASE(list_prefers_nodes_of_the_command_line)
 {
     auto const nodes_of = [](std::vector<std::string> arguments, std::vector<std::string> environment) {
         arguments.insert(arguments.end(), {"list", "-o", "json", "--connect-timeout", "100ms"});
@@ -184,16 +174,14 @@ BOOST_AUTO_TEST_CASE(nodes_of_the_command_line_replace_those_of_environment_and_
     BOOST_TEST(nodes_of({"-u", "redis://127.0.0.1:4"}, {file, none}) == "redis://127.0.0.1:4 ");
 }
 
-BOOST_AUTO_TEST_CASE(a_comment_behind_a_value_of_the_file_is_refused)
+BOOST_FIXTURE_TEST_CASE(run_with_a_comment_behind_a_value_of_the_file_is_refused, with_shell)
 {
-    shell s;
     auto const path = s.folder.path + "/settings";
     s.set("REDLOCK_CONFIG=" + path);
     for (auto const* line : {"prefix = jobs:   # ours", "owner = me  # c", "prefix = a b", "restart-guard = off # x", "url = redis://a # first"}) {
         std::ofstream(path) << line << '\n';
         auto const e = s.run({"run", "x", "true"});
-        BOOST_TEST(e.status == 78, line);
-        BOOST_TEST(e.err.find("has several values. Write a value with blanks in quotes, and a comment on a line of its own") != std::string::npos, e.err);
+        must_say(e, 78, "has several values. Write a value with blanks in quotes, and a comment on a line of its own");
     }
     std::ofstream(path) << "# ours\nprefix = \"a b:\"  ; of all\n";
     BOOST_TEST(s.run({"run", "x", "-c", "echo $REDLOCK_KEYS"}).out == "a b:x\n");
@@ -206,9 +194,7 @@ BOOST_AUTO_TEST_CASE(a_comment_behind_a_value_of_the_file_is_refused)
 BOOST_AUTO_TEST_CASE(run_on_a_young_memory_only_server_waits_unless_told)
 {
     shell strict("");
-    auto const e = strict.run({"run", "-n", "x", "echo", "ran"});
-    BOOST_TEST(e.status == 69);
-    BOOST_TEST(e.out == "");
+    must_print(strict.run({"run", "-n", "x", "echo", "ran"}), 69, "");
     BOOST_TEST(strict.run({"--restart-guard", "automatic", "run", "-n", "x", "echo", "ran"}).out == "ran\n");
     BOOST_TEST(strict.run({"--restart-guard", "off", "run", "-n", "x", "echo", "ran"}).out == "ran\n");
     std::ofstream(strict.folder.path + "/settings") << "restart-guard = automatic\ndrift-factor = 0.02\n";
@@ -238,9 +224,8 @@ BOOST_AUTO_TEST_CASE(run_after_two_of_three_servers_restart_is_not_granted)
     first.wait();
 }
 
-BOOST_AUTO_TEST_CASE(help_names_short_options_and_one_exit_status)
+BOOST_FIXTURE_TEST_CASE(help_names_short_options_and_one_exit_status, with_shell)
 {
-    shell s;
     auto const help = s.run({"run", "--help"}).out;
     BOOST_TEST(help.starts_with("usage: redlock run [OPTION]… KEY [--] CMD…\n"));
     for (auto const* option : {"-t, --ttl TIME", "-w, --wait TIME", "-n, --nonblock", "-u, --url URL", "-k, --key KEY"})

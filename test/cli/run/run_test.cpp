@@ -1,6 +1,6 @@
 // redlock run: real servers and real commands, seen from outside.
 
-#include "cli/started_tool.hpp"
+#include "cli/run/servers.hpp"
 #include "cli/terminal.hpp"
 #include "testbed/local_server.hpp"
 
@@ -11,8 +11,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <pty.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -22,50 +20,14 @@ using redlock::testbed::temporary_folder;
 
 namespace {
 
-struct servers {
-    explicit servers(std::size_t count = 1) : all(count) {}
-
-    std::vector<std::string> environment() const
-    {
-        std::vector<std::string> urls;
-        for (auto const& s : all)
-            urls.push_back(s.url());
-        // On a machine where everything else is busy, too.
-        return {"REDLOCK_URLS=" + one_of(urls), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL};
-    }
-
-    tool_run run(std::vector<std::string> arguments, std::string const& redirection = "") const
-    {
-        arguments.insert(arguments.begin(), "run");
-        return started_tool(std::move(arguments), environment(), redirection).wait();
-    }
-
-    started_tool start(std::vector<std::string> arguments, std::string const& redirection = "") const
-    {
-        arguments.insert(arguments.begin(), "run");
-        return started_tool(std::move(arguments), environment(), redirection);
-    }
-
-    std::string key(std::string const& name) const { return all.front().ask({"GET", "lock:" + name}); }
-    bool is_free(std::string const& name) const { return key(name) == "(nil)"; }
-
-    std::vector<local_server> all;
-};
-
 std::string const only_standard_files = "3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
-
-boost::json::value last_word(std::string const& text)
-{
-    return boost::json::parse(text);
-}
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(redlock_run)
 
-BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
+BOOST_FIXTURE_TEST_CASE(run_ends_with_the_status_of_the_command, with_servers<1>)
 {
-    servers s;
     BOOST_TEST(s.run({"x", "--", "true"}).status == 0);
     BOOST_TEST(s.run({"x", "-c", "exit 3"}).status == 3);
     BOOST_TEST(s.run({"x", "sh", "-c", "exit 4"}).status == 4);
@@ -77,13 +39,11 @@ BOOST_AUTO_TEST_CASE(ends_with_the_status_of_the_command)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
+BOOST_FIXTURE_TEST_CASE(run_with_wrong_arguments_says_what_is_wrong, with_servers<1>)
 {
-    servers s;
     auto const refused = [&](std::vector<std::string> arguments, std::string const& why) {
         auto const e = s.run(std::move(arguments));
-        BOOST_TEST(e.status == 64, e.err);
-        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+        must_say(e, 64, why);
         BOOST_TEST(e.out == "");
     };
     refused({}, "KEY");
@@ -104,33 +64,25 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_with_its_arguments_is_said)
     BOOST_TEST(started_tool({"--config", "/", "run", "x", "true"}, s.environment()).wait().status == 78);
 }
 
-BOOST_AUTO_TEST_CASE(who_comes_later_waits_or_hears_that_it_is_busy)
+BOOST_FIXTURE_TEST_CASE(run_on_a_held_lock_waits_or_ends_with_75, with_servers<1>)
 {
-    servers s;
     auto first = s.start({"x", "-c", "echo in; read forever < /dev/tty; sleep 1000"});
     BOOST_TEST(first.says("in"));
     BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
     BOOST_TEST(s.run({"-w", "50ms", "x", "true"}).status == 75);
     BOOST_TEST(s.run({"-n", "-E", "9", "x", "true"}).status == 9);
     auto const skipped = s.run({"-n", "--skip-busy", "x", "-c", "echo ran"});
-    BOOST_TEST(skipped.status == 0);
-    BOOST_TEST(skipped.out == "");
+    must_print(skipped, 0, "");
     BOOST_TEST(skipped.err == "");
-    auto const nested = s.run({"-n", "y", "-c", "\"$TOOL\" run y true"});
-    BOOST_TEST(nested.status == 64);
-    BOOST_TEST(nested.err.find("wait for itself") != std::string::npos, nested.err);
+    must_say(s.run({"-n", "y", "-c", "\"$TOOL\" run y true"}), 64, "wait for itself");
 
     auto second = s.start({"x", "echo", "mine"});
-    first.process().signal(SIGTERM);
-    BOOST_TEST(first.wait().status == 128 + 15);
-    auto const e = second.wait();
-    BOOST_TEST(e.status == 0);
-    BOOST_TEST(e.out == "mine\n");
+    BOOST_TEST(first.end_by(SIGTERM).status == 128 + 15);
+    must_print(second.wait(), 0, "mine\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
+BOOST_FIXTURE_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer, with_servers<3>)
 {
-    servers s(3);
     temporary_folder folder;
     auto outer = s.start({"-s", "x", "sh", "-c",
                           "echo in; while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done;"
@@ -140,30 +92,25 @@ BOOST_AUTO_TEST_CASE(run_shared_inside_of_a_shared_run_passes_a_waiting_writer)
     BOOST_TEST(comes_true([&] { return s.all[0].ask({"KEYS", "*"}).find("wanted") != std::string::npos; }));
     std::ofstream(folder.path + "/go") << "go\n";
     auto const e = outer.wait();
-    BOOST_TEST(e.status == 3, e.err);
-    BOOST_TEST(e.out == "in\nnested lock:x\nlock:x\n");
+    must_print(e, 3, "in\nnested lock:x\nlock:x\n");
     BOOST_TEST(writer.wait().out == "alone\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both_share)
+BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_lock_is_refused_unless_both_share, with_servers<1>)
 {
-    servers s;
     auto const nested = [&](std::vector<std::string> outer, std::string const& inner) {
         outer.insert(outer.end(), {"x", "sh", "-c", "\"$TOOL\" run " + inner});
         return s.run(std::move(outer));
     };
     auto const alone = nested({}, "-s x true"), shared = nested({"-s"}, "x true");
-    BOOST_TEST(alone.status == 64);
-    BOOST_TEST(alone.err.find("x is held alone") != std::string::npos, alone.err);
-    BOOST_TEST(shared.status == 64);
-    BOOST_TEST(shared.err.find("with --shared it is allowed") != std::string::npos, shared.err);
+    must_say(alone, 64, "x is held alone");
+    must_say(shared, 64, "with --shared it is allowed");
     BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s x true").status == 0);
     BOOST_TEST(nested({"-s"}, "y \"$TOOL\" run -s y true").status == 64);
 }
 
-BOOST_AUTO_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_ended)
+BOOST_FIXTURE_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_ended, with_servers<1>)
 {
-    servers s;
     temporary_folder folder;
     auto const end = folder.path + "/end";
     auto const daemon = "while ! [ -e " + folder.path + "/go ]; do sleep 0.02; done; "
@@ -175,29 +122,24 @@ BOOST_AUTO_TEST_CASE(run_of_a_daemon_acquires_the_lock_once_the_outer_run_has_en
     BOOST_TEST(text_of(end) == "ran\nstatus 0\n");
 }
 
-BOOST_AUTO_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_runs)
+BOOST_FIXTURE_TEST_CASE(run_inside_of_a_run_of_the_same_key_on_other_servers_runs, with_servers<1>)
 {
-    servers s;
     local_server const other;
     auto const inner = [&](std::string const& url) {
         return s.run({"x", "sh", "-c", "\"$TOOL\" -u " + url + " run x echo ran"});
     };
-    auto const e = inner(other.url());
-    BOOST_TEST(e.status == 0, e.err);
-    BOOST_TEST(e.out == "ran\n");
+    must_print(inner(other.url()), 0, "ran\n");
     BOOST_TEST(inner(s.all[0].url() + "/1").status == 0);
     BOOST_TEST(inner("redis://:unused@" + s.all[0].url().substr(8)).status == 64);  // the same server
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
+BOOST_FIXTURE_TEST_CASE(run_that_waits_ends_by_a_signal, with_servers<1>)
 {
-    servers s;
     s.all[0].ask({"SET", "lock:x", "somebody"});
     for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
         BOOST_TEST(waits.complains("connected"));
-        waits.process().signal(signal);
-        BOOST_TEST(waits.wait().status == 128 + signal);
+        BOOST_TEST(waits.end_by(signal).status == 128 + signal);
     }
     sigset_t end, before;  // started by somebody who has blocked it
     sigemptyset(&end);
@@ -206,34 +148,27 @@ BOOST_AUTO_TEST_CASE(a_signal_while_it_waits_ends_it)
     auto waits = started_tool({"run", "--verbose", "x", "true"}, s.environment());
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     BOOST_TEST(waits.complains("connected"));
-    waits.process().signal(SIGTERM);
-    BOOST_TEST(waits.wait().status == 128 + SIGTERM);
+    BOOST_TEST(waits.end_by(SIGTERM).status == 128 + SIGTERM);
     BOOST_TEST(s.key("x") == "somebody");
 }
 
-BOOST_AUTO_TEST_CASE(while_it_waits_other_signals_change_nothing)
+BOOST_FIXTURE_TEST_CASE(run_that_waits_ignores_other_signals, with_servers<1>)
 {
-    servers s;
     s.all[0].ask({"SET", "lock:x", "somebody"});
     auto waits = started_tool({"run", "--verbose", "x", "echo", "mine"}, s.environment());
     BOOST_TEST(waits.complains("connected"));
     for (int const signal : {SIGWINCH, SIGUSR1, SIGCONT})
         waits.process().signal(signal);
     s.all[0].ask({"DEL", "lock:x"});
-    auto const e = waits.wait();
-    BOOST_TEST(e.status == 0, e.err);
-    BOOST_TEST(e.out == "mine\n");
+    must_print(waits.wait(), 0, "mine\n");
 }
 
-BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
+BOOST_FIXTURE_TEST_CASE(run_with_too_few_nodes_ends_with_69_and_without_permission_with_77, with_servers<3>)
 {
-    servers s(3);
     s.all[0].kill();
     BOOST_TEST(s.run({"x", "true"}).status == 0);
     s.all[1].kill();
-    auto const e = s.run({"-n", "x", "true"});
-    BOOST_TEST(e.status == 69);
-    BOOST_TEST(e.err.find("Connection refused") != std::string::npos, e.err);
+    must_say(s.run({"-n", "x", "true"}), 69, "Connection refused");
     local_server locked({"--requirepass", "geheim"});
     BOOST_TEST(started_tool({"-u", locked.url(), "run", "-n", "x", "true"}).wait().status == 77);
     temporary_folder folder;
@@ -241,13 +176,11 @@ BOOST_AUTO_TEST_CASE(too_few_nodes_and_no_permission)
     BOOST_TEST(started_tool({"run", "-n", "x", "true"}, {"REDLOCK_RESTART_GUARD=automatic", "REDLOCK_URLS=" + locked.url(), "REDLOCK_PASSWORD_FILE=" + folder.path + "/password"}).wait().status == 0);
     std::ofstream(folder.path + "/settings") << "url = " << locked.url() << "\npassword-file = " << folder.path << "/password\nprefix = jobs:\nrestart-guard = automatic\n";
     auto const configured = started_tool({"run", "-n", "x", "-c", "echo $REDLOCK_KEYS"}, {"REDLOCK_CONFIG=" + folder.path + "/settings"}).wait();
-    BOOST_TEST(configured.status == 0);
-    BOOST_TEST(configured.out == "jobs:x\n");
+    must_print(configured, 0, "jobs:x\n");
 }
 
-BOOST_AUTO_TEST_CASE(the_command_hears_what_it_holds)
+BOOST_FIXTURE_TEST_CASE(run_tells_the_command_what_it_holds, with_servers<3>)
 {
-    servers s(3);
     auto const e = s.run({"--fencing", "--owner", "web-3", "-t", "7s", "-k", "b", "-k", "a", "--",
                           "sh", "-c", "echo $REDLOCK_HELD; echo \"$REDLOCK_KEY\"; echo $REDLOCK_OWNER; echo $REDLOCK_TTL_MS; test $REDLOCK_FENCE -gt 0;"
                                       "echo $?; echo $REDLOCK_TOKEN; test $REDLOCK_DEADLINE -gt $(date +%s000); echo $?"});
@@ -256,12 +189,10 @@ BOOST_AUTO_TEST_CASE(the_command_hears_what_it_holds)
     BOOST_TEST(e.out.ends_with(":web-3\n0\n"), e.out);
 }
 
-BOOST_AUTO_TEST_CASE(the_command_gets_its_own_files_and_signals_as_we_did)
+BOOST_FIXTURE_TEST_CASE(run_gives_the_command_its_own_files_and_signals, with_servers<1>)
 {
-    servers s;
     // Ours, a shell's, and that of the loss; none of the library's connections.
-    auto const files = s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"});
-    BOOST_TEST(files.out == "0\n");
+    BOOST_TEST(s.run({"x", "-c", "ls -l /proc/$$/fd | grep -c socket"}).out == "0\n");
     auto const mask = s.run({"x", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"});
     auto const plain = redlock::testbed::process({"/bin/sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status"}, {.piped = true}).read();
     BOOST_TEST(mask.out == plain);
@@ -270,65 +201,54 @@ BOOST_AUTO_TEST_CASE(the_command_gets_its_own_files_and_signals_as_we_did)
     BOOST_TEST((std::stoul(hup.read().substr(8), nullptr, 16) & 1) == 1);  // nohup(1) holds for the command, too
 }
 
-BOOST_AUTO_TEST_CASE(signals_are_handed_on_to_the_whole_group)
+BOOST_FIXTURE_TEST_CASE(run_forwards_signals_to_the_whole_group, with_servers<1>)
 {
-    servers s;
     for (int const signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
         auto runs = s.start({"x", "-c", "trap 'echo got; exit 7' " + std::to_string(signal) + "; echo ready; while :; do sleep 0.05; done"});
         BOOST_TEST(runs.says("ready"));
-        runs.process().signal(signal);
-        auto const e = runs.wait();
-        BOOST_TEST(e.status == 7);
-        BOOST_TEST(e.out == "ready\ngot\n");
+        must_print(runs.end_by(signal), 7, "ready\ngot\n");
     }
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(the_lock_is_kept_until_the_last_of_the_group_has_gone)
+BOOST_FIXTURE_TEST_CASE(run_keeps_the_lock_until_the_last_process_has_ended, with_servers<1>)
 {
-    servers s;
     auto runs = s.start({"x", "-c", "(echo child; while ! [ -e $HOME/go ]; do sleep 0.05; done) & exit 5"});
     BOOST_TEST(runs.says("child"));
     BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
-    runs.process().signal(SIGTERM);
-    BOOST_TEST(runs.wait().status == 5);
+    BOOST_TEST(runs.end_by(SIGTERM).status == 5);
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(killed_itself_it_takes_the_command_along)
+BOOST_FIXTURE_TEST_CASE(run_that_is_killed_kills_the_command, with_servers<1>)
 {
-    servers s;
     for (int const signal : {SIGKILL, SIGABRT}) {
         auto runs = s.start({"-t", "2s", signal == SIGKILL ? "x" : "y", "-c", "echo $$; exec sleep 1000"});
         BOOST_TEST(runs.says("\n"));
         auto const pid = std::stoi(runs.out());
-        runs.process().signal(signal);
-        BOOST_TEST(runs.wait().status == 128 + signal);
+        BOOST_TEST(runs.end_by(signal).status == 128 + signal);
         BOOST_TEST(comes_true([&] { return ::kill(pid, 0) != 0 || text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") != std::string::npos; }));
     }
     BOOST_TEST(s.run({"-k", "x", "-k", "y", "true"}).status == 0);  // once the ttl is over
 }
 
 // dash does not take a number of two digits for one of a descriptor.
-BOOST_AUTO_TEST_CASE(the_descriptor_that_tells_of_a_loss_has_the_lowest_number_that_is_free)
+BOOST_FIXTURE_TEST_CASE(run_gives_the_lost_fd_the_lowest_free_number, with_servers<5>)
 {
-    servers s(5);  // to each of which there is a connection
     auto const shows = std::vector<std::string>{"x", "-c", "echo $REDLOCK_LOST_FD; test -p /proc/self/fd/$REDLOCK_LOST_FD && readlink /proc/self/fd/3"};
     BOOST_TEST(s.run(shows, only_standard_files + " 3</dev/null").out == "4\n/dev/null\n");
     BOOST_TEST(s.run(shows, only_standard_files).out.starts_with("3\npipe:"));
 }
 
 // When which signal comes is the matter of supervisor_test.cpp.
-BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
+BOOST_FIXTURE_TEST_CASE(run_whose_lock_is_gone_stops_the_command, with_servers<1>)
 {
-    servers s;
     auto polite = s.start({"-t", "1s", "x", "-c", "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done"});
     BOOST_TEST(polite.says("ready"));
     s.all[0].ask({"SET", "lock:x", "somebody else"});
     auto const asked = polite.wait();
-    BOOST_TEST(asked.status == 124);
-    BOOST_TEST(asked.out == "ready\nasked\n");
-    BOOST_TEST(asked.err.find("x is lost; the command is asked to stop") != std::string::npos, asked.err);
+    must_print(asked, 124, "ready\nasked\n");
+    BOOST_TEST(has(asked.err, "x is lost; the command is asked to stop"), asked.err);
     BOOST_TEST(s.key("x") == "somebody else");
     s.all[0].ask({"DEL", "lock:x"});
 
@@ -343,14 +263,12 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_stops_the_command)
     BOOST_TEST(hopeful.says("ready"));
     s.all[0].ask({"DEL", "lock:x"});
     auto const went_on = hopeful.wait();
-    BOOST_TEST(went_on.status == 3);
-    BOOST_TEST(went_on.out == "ready\nheard\n");
-    BOOST_TEST(went_on.err.find("the command goes on") != std::string::npos, went_on.err);
+    must_print(went_on, 3, "ready\nheard\n");
+    BOOST_TEST(has(went_on.err, "the command goes on"), went_on.err);
 }
 
-BOOST_AUTO_TEST_CASE(nobody_runs_beside_a_command_whose_nodes_have_stood_still)
+BOOST_FIXTURE_TEST_CASE(run_whose_nodes_are_paused_never_runs_beside_another, with_servers<3>)
 {
-    servers s(3);
     temporary_folder folder;
     // Who has the lock has the file, too, until it is dead: the kernel knows.
     auto const guarded = "flock -n " + folder.path + "/alone sh -c 'trap \"\" TERM; echo in; while :; do sleep 0.01; done' || touch " + folder.path + "/both";
@@ -364,16 +282,13 @@ BOOST_AUTO_TEST_CASE(nobody_runs_beside_a_command_whose_nodes_have_stood_still)
         BOOST_TEST(lost.status == 124);
         s.all[0].resume();
         s.all[1].resume();
-        auto const e = second.wait();
-        BOOST_TEST(e.status == 0, e.err);
-        BOOST_TEST(e.out == "alone\n");
+        must_print(second.wait(), 0, "alone\n");
     }
     BOOST_TEST(::access((folder.path + "/both").c_str(), F_OK) != 0);
 }
 
-BOOST_AUTO_TEST_CASE(of_two_in_a_hurry_only_one_runs_at_a_time)
+BOOST_FIXTURE_TEST_CASE(run_of_two_loops_runs_one_command_at_a_time, with_servers<1>)
 {
-    servers s;
     temporary_folder folder;
     auto const* const wish = std::getenv("REDLOCK_LONG");
     std::string const times = wish && wish == std::string("1") ? "100" : "20";
@@ -386,53 +301,46 @@ BOOST_AUTO_TEST_CASE(of_two_in_a_hurry_only_one_runs_at_a_time)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(without_renewal_or_after_max_hold_the_command_is_stopped)
+BOOST_FIXTURE_TEST_CASE(run_without_renewal_or_after_max_hold_stops_the_command, with_servers<1>)
 {
-    servers s;
     BOOST_TEST(s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "x", "sleep", "1000"}).status == 124);
     BOOST_TEST(s.run({"--max-hold", "300ms", "x", "sleep", "1000"}).status == 124);
     BOOST_TEST(s.run({"--no-renew", "-t", "50s", "x", "true"}).status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_work)
+BOOST_FIXTURE_TEST_CASE(run_with_a_max_hold_below_half_of_the_ttl_lets_the_command_work, with_servers<1>)
 {
-    servers s;
     auto const e = s.run({"-t", "60s", "--grace", "30s", "--max-hold", "20s", "x", "sh", "-c", "sleep 0.2; exit 3"});
     BOOST_TEST(e.status == 3, e.err);
     BOOST_TEST(e.err == "");
 }
 
-BOOST_AUTO_TEST_CASE(run_with_a_grace_of_zero_kills_without_sigterm)
+BOOST_FIXTURE_TEST_CASE(run_with_a_grace_of_zero_kills_without_sigterm, with_servers<1>)
 {
-    servers s;
     auto const e = s.run({"--no-renew", "-t", "300ms", "--node-timeout", "100ms", "--grace", "0s", "x", "sleep", "1000"});
     BOOST_TEST(e.status == 124);
-    BOOST_TEST(e.err.find("asked to stop") == std::string::npos, e.err);
+    BOOST_TEST(!has(e.err, "asked to stop"), e.err);
     BOOST_TEST(e.err.ends_with("the command is killed\n"), e.err);
 }
 
-BOOST_AUTO_TEST_CASE(the_lock_is_kept_for_as_long_as_it_is_to_be)
+BOOST_FIXTURE_TEST_CASE(run_with_at_least_keeps_the_lock_after_the_command, with_servers<1>)
 {
-    servers s;
     auto runs = s.start({"--at-least", "600s", "x", "echo", "done"});
     BOOST_TEST(runs.says("done"));
     BOOST_TEST(s.run({"-n", "x", "true"}).status == 75);
-    runs.process().signal(SIGTERM);
-    BOOST_TEST(runs.wait().status == 0);
+    BOOST_TEST(runs.end_by(SIGTERM).status == 0);
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status)
+BOOST_FIXTURE_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status, with_servers<3>)
 {
-    servers s(3);
     auto const warns = [](tool_run const& e) {
-        BOOST_TEST(e.status == 3, e.err);
-        BOOST_TEST(e.err.find("x could not be kept for --at-least") != std::string::npos, e.err);
+        must_say(e, 3, "x could not be kept for --at-least");
     };
     auto const short_lived =
         s.run({"--no-renew", "-t", "1s", "--at-least", "600s", "--status-fd", "1", "x", "-c", "exit 3"});
     warns(short_lived);
-    BOOST_TEST(last_word(short_lived.out).at("reason").as_string() == "exited");
+    BOOST_TEST(boost::json::parse(short_lived.out).at("reason").as_string() == "exited");
     warns(s.run({"--max-hold", "1s", "--at-least", "600s", "x", "-c", "exit 3"}));
 
     auto runs = s.start({"-t", "3s", "--at-least", "600s", "x", "-c", "echo done; exit 3"});
@@ -444,21 +352,17 @@ BOOST_AUTO_TEST_CASE(run_that_loses_the_lock_after_the_command_keeps_its_status)
     s.all[1].resume();
 }
 
-BOOST_AUTO_TEST_CASE(run_whose_key_was_deleted_under_the_command_says_lost)
+BOOST_FIXTURE_TEST_CASE(run_whose_key_was_deleted_under_the_command_says_lost, with_servers<1>)
 {
-    servers s;
     auto const deletes = "redis-cli -p " + std::to_string(s.all[0].port()) + " DEL lock:x >/dev/null";
-    auto const e = s.run({"--at-least", "600s", "x", "-c", deletes});
-    BOOST_TEST(e.status == 124, e.err);
-    BOOST_TEST(e.err.find("may not have been alone") != std::string::npos, e.err);
+    must_say(s.run({"--at-least", "600s", "x", "-c", deletes}), 124, "may not have been alone");
 }
 
-BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
+BOOST_FIXTURE_TEST_CASE(run_with_status_fd_tells_the_end_in_one_line, with_servers<1>)
 {
-    servers s;
     auto const end_of = [&](std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), {"--status-fd", "5"});
-        return last_word(s.run(std::move(arguments), "5>&1 >/dev/null").out);
+        return boost::json::parse(s.run(std::move(arguments), "5>&1 >/dev/null").out);
     };
     auto const exited = end_of({"-k", "x", "--key=y", "--", "sh", "-c", "ls /proc/$$/fd/5 || exit 3"});  // it is not the command's
     BOOST_TEST(exited.at("schema").as_int64() == 1);
@@ -477,26 +381,24 @@ BOOST_AUTO_TEST_CASE(how_it_has_ended_is_told_in_one_line)
     BOOST_TEST(s.run({"--status-fd", "5", "y", "true"}, "5</dev/null").status == 64);
 }
 
-BOOST_AUTO_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd)
+BOOST_FIXTURE_TEST_CASE(run_that_is_refused_tells_wrong_usage_on_the_status_fd, with_servers<1>)
 {
-    servers s;
     auto const is_told = [](tool_run const& e, std::string const& why) {
         BOOST_TEST_REQUIRE(!e.out.empty(), e.err);
-        auto const told = last_word(e.out);
+        auto const told = boost::json::parse(e.out);
         BOOST_TEST(told.at("reason").as_string() == "wrong_usage");
         BOOST_TEST(told.at("status").as_int64() == 64);
         BOOST_TEST(told.at("keys").as_array().at(0).as_string() == "x");
         BOOST_TEST(told.at("message").as_string().find(why) != std::string::npos, e.out);
-        BOOST_TEST(e.err.find(why) != std::string::npos, e.err);
+        BOOST_TEST(has(e.err, why), e.err);
     };
     is_told(s.run({"--status-fd", "1", "x"}), "there is no command");
     is_told(s.run({"-q", "--status-fd", "1", "-t", "2m", "x", "true"}), "--max-ttl");
     is_told(s.run({"x", "sh", "-c", "\"$TOOL\" run --status-fd 1 x true"}), "wait for itself");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
+BOOST_FIXTURE_TEST_CASE(run_with_closed_or_full_files_succeeds, with_servers<1>)
 {
-    servers s;
     BOOST_TEST(s.run({"x", "true"}, "2>&-").status == 0);
     BOOST_TEST(s.run({"--verbose", "x", "true"}, "2>/dev/full").status == 0);
     BOOST_TEST(s.run({"--status-fd", "5", "x", "true"}, "5>/dev/full").status == 0);
@@ -513,9 +415,8 @@ BOOST_AUTO_TEST_CASE(what_is_closed_or_full_does_no_harm)
     runs.wait();
 }
 
-BOOST_AUTO_TEST_CASE(a_command_is_stopped_though_nobody_reads_what_we_say)
+BOOST_FIXTURE_TEST_CASE(run_with_a_full_error_pipe_stops_the_command, with_servers<1>)
 {
-    servers s;
     int pipe[2];
     BOOST_REQUIRE(::pipe(pipe) == 0);
     ::fcntl(pipe[1], F_SETFL, O_NONBLOCK);
@@ -529,9 +430,8 @@ BOOST_AUTO_TEST_CASE(a_command_is_stopped_though_nobody_reads_what_we_say)
     ::close(pipe[1]);
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_is_for_the_command)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_leaves_ctrl_c_to_the_command, with_servers<1>)
 {
-    servers s;
     terminal t({REDLOCK_TOOL, "run", "x", "--", "sh", "-c", "trap 'echo interrupted; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, s.environment());
     BOOST_TEST(t.shows("ready"));
     t.type("\x03");
@@ -540,9 +440,8 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_is_for_the_command)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_it_reads_and_is_stopped_and_goes_on)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_is_stopped_and_goes_on, with_servers<1>)
 {
-    servers s;
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 50s x -- sh -c 'echo re\"\"ady; read line; echo got $line; exit 6'; echo status $?\n");
     BOOST_TEST(t.shows("ready"));
@@ -557,9 +456,8 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_it_reads_and_is_stopped_and_goes_on)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_stopped_in_the_background_reads_in_the_foreground)
+BOOST_FIXTURE_TEST_CASE(run_stopped_in_the_background_reads_in_the_foreground, with_servers<1>)
 {
-    servers s;
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 50s x cat &\n");
     BOOST_TEST(comes_true([&] { return !s.is_free("x"); }));
@@ -575,9 +473,8 @@ BOOST_AUTO_TEST_CASE(what_was_stopped_in_the_background_reads_in_the_foreground)
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(what_has_lost_its_lock_while_it_was_stopped_does_not_go_on)
+BOOST_FIXTURE_TEST_CASE(run_that_lost_its_lock_while_stopped_does_not_go_on, with_servers<1>)
 {
-    servers s;
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run -t 1s x -- sh -c 'echo re\"\"ady; read line; echo we\"\"nt on'\n");
     BOOST_TEST(t.shows("ready"));
@@ -592,9 +489,8 @@ BOOST_AUTO_TEST_CASE(what_has_lost_its_lock_while_it_was_stopped_does_not_go_on)
 }
 
 // By a debugger, or an operator, who makes it go on in the same way: nobody would wake us then.
-BOOST_AUTO_TEST_CASE(the_lock_is_kept_while_the_command_alone_is_stopped)
+BOOST_FIXTURE_TEST_CASE(run_renews_the_lock_of_a_command_stopped_by_sigstop, with_servers<1>)
 {
-    servers s;
     auto runs = s.start({"-t", "2s", "x", "-c", "echo $$; while :; do sleep 0.05; done"});
     BOOST_TEST(runs.says("\n"));
     auto const pid = std::stoi(runs.out());
@@ -609,14 +505,12 @@ BOOST_AUTO_TEST_CASE(the_lock_is_kept_while_the_command_alone_is_stopped)
         }));
     }
     ::kill(pid, SIGCONT);
-    runs.process().signal(SIGTERM);
-    BOOST_TEST(runs.wait().status == 128 + SIGTERM);
+    BOOST_TEST(runs.end_by(SIGTERM).status == 128 + SIGTERM);
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_without_a_shell_ctrl_z_stops_nobody_for_ever)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_without_a_shell_survives_ctrl_z, with_servers<1>)
 {
-    servers s;
     terminal t({REDLOCK_TOOL, "run", "-t", "50s", "x", "--", "sh", "-c", "echo ready; read line; echo got $line"}, s.environment());
     BOOST_TEST(t.shows("ready"));
     t.type("\x1a");
@@ -626,9 +520,8 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_without_a_shell_ctrl_z_stops_nobody_for_ever)
     BOOST_TEST(t.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(while_it_waits_ctrl_z_stops_it)
+BOOST_FIXTURE_TEST_CASE(run_that_waits_is_stopped_by_ctrl_z, with_servers<1>)
 {
-    servers s;
     s.all[0].ask({"SET", "lock:x", "somebody"});
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" run x true\n");
@@ -640,9 +533,8 @@ BOOST_AUTO_TEST_CASE(while_it_waits_ctrl_z_stops_it)
     BOOST_TEST(t.shows("status 143"));
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_ends_the_script_around_it_too)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_ends_its_script_by_ctrl_c, with_servers<1>)
 {
-    servers s;
     auto const script = [&](std::string const& rest) {
         return terminal({"/bin/bash", "-c", "\"$TOOL\" run x " + rest + "; echo went \"\"on"}, s.environment());
     };
@@ -661,9 +553,8 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_ctrl_c_ends_the_script_around_it_too)
     BOOST_TEST(waits.shown.find("went on") == std::string::npos, waits.shown);
 }
 
-BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
+BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_that_waits_names_the_holder, with_servers<1>)
 {
-    servers s;
     s.all[0].ask({"SET", "lock:x", "5f0c9d4b2a7e61830d1f4e5a6b7c8d9e:web-3:4121", "PX", "600000"});
     terminal t({REDLOCK_TOOL, "run", "x", "true"}, s.environment());
     BOOST_TEST(t.shows("waiting for lock:x for"));
@@ -672,9 +563,8 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_who_waits_is_told_for_whom)
     BOOST_TEST(t.wait() == 128 + SIGINT);
 }
 
-BOOST_AUTO_TEST_CASE(in_our_group_only_the_command_itself_is_reached)
+BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_signals_the_command_alone, with_servers<1>)
 {
-    servers s;
     auto const e = s.run({"--foreground", "x", "-c", "ps -o pgid= -p $$; ps -o pgid= -p $PPID"});
     auto const line = e.out.find('\n');
     BOOST_REQUIRE(line != std::string::npos);
@@ -695,9 +585,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(redlock_hold)
 
-BOOST_AUTO_TEST_CASE(in_the_background_it_is_not_stopped_by_what_is_typed_for_others)
+BOOST_FIXTURE_TEST_CASE(hold_in_the_background_is_not_stopped_by_typing, with_servers<1>)
 {
-    servers s;
     terminal t({"/bin/bash", "--norc", "--noprofile", "-i"}, s.environment());
     t.type("PS1='$ '; \"$TOOL\" hold x & cat\n");
     BOOST_TEST(t.shows("\nx\r\n"));  // it has it, and says no more
@@ -712,9 +601,8 @@ BOOST_AUTO_TEST_CASE(in_the_background_it_is_not_stopped_by_what_is_typed_for_ot
     BOOST_TEST(s.is_free("x"));
 }
 
-BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so_if_it_is_lost)
+BOOST_FIXTURE_TEST_CASE(hold_ends_by_input_signal_or_loss, with_servers<1>)
 {
-    servers s;
     redlock::testbed::process piped({"/bin/sh", "-c", "{ while [ -e $0 ]; do sleep 0.02; done; } | \"$TOOL\" hold b a", s.all[0].folder() + "/until"},
                                     {.environment = s.environment(), .piped = true});
     BOOST_TEST(piped.read('\n') == "a b");
@@ -723,8 +611,7 @@ BOOST_AUTO_TEST_CASE(it_holds_until_its_input_ends_or_a_signal_comes_and_says_so
     started_tool holds({"hold", "x"}, s.environment());  // its input is no pipe, and never ends
     BOOST_TEST(holds.says("x\n"));
     BOOST_TEST(!s.is_free("x"));
-    holds.process().signal(SIGTERM);
-    BOOST_TEST(holds.wait().status == 0);
+    BOOST_TEST(holds.end_by(SIGTERM).status == 0);
     BOOST_TEST(s.is_free("x"));
 
     started_tool loses({"hold", "-t", "300ms", "--node-timeout", "100ms", "x"}, s.environment());

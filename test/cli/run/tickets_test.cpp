@@ -1,22 +1,17 @@
 // redlock acquire, renew, release: from process to process.
 
-#include "cli/started_tool.hpp"
+#include "cli/run/servers.hpp"
 #include "testbed/etcd_server.hpp"
-#include "testbed/local_server.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock::test;
-using redlock::testbed::local_server;
 
 BOOST_AUTO_TEST_SUITE(redlock_tickets)
 
 namespace {
 
-struct one_server {
-    std::vector<std::string> environment() const { return {"REDLOCK_URLS=" + server.url(), "REDLOCK_RESTART_GUARD=automatic", "REDLOCK_NODE_TIMEOUT=500ms", "REDLOCK_CONNECT_TIMEOUT=5s", "TOOL=" REDLOCK_TOOL}; }
-    tool_run tool(std::vector<std::string> arguments) const { return started_tool(std::move(arguments), environment()).wait(); }
+struct one_server : servers {
     std::string token(std::vector<std::string> arguments) const
     {
         arguments.insert(arguments.begin(), {"-o", "json", "acquire"});
@@ -24,16 +19,17 @@ struct one_server {
         BOOST_REQUIRE_MESSAGE(e.status == 0, e.err);
         return std::string(e.json().at("token").as_string());
     }
-    std::string ask(std::vector<std::string> command) const { return server.ask(std::move(command)); }
+    std::string ask(std::vector<std::string> const& command) const { return all[0].ask(command); }
+};
 
-    local_server server;
+struct with_one {
+    one_server s;
 };
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_script_acquires_renews_and_releases)
+BOOST_FIXTURE_TEST_CASE(acquire_renew_and_release_in_a_script_succeed, with_one)
 {
-    one_server s;
     redlock::testbed::process script({"/bin/sh", "-euc",
                                       "held=$(\"$TOOL\" acquire \"it's b\" a --fencing -t 30s) || exit; eval \"$held\"; first=$REDLOCK_FENCE; test $first -gt 0;"
                                       "held=$(\"$TOOL\" renew \"it's b\" a - -t 50s) || exit; eval \"$held\"; test $REDLOCK_FENCE = $first; echo \"$REDLOCK_KEY\"; echo $REDLOCK_TTL_MS;"
@@ -44,9 +40,8 @@ BOOST_AUTO_TEST_CASE(a_script_acquires_renews_and_releases)
     BOOST_TEST(s.ask({"EXISTS", "lock:a", "lock:it's b"}) == "0");
 }
 
-BOOST_AUTO_TEST_CASE(it_is_kept_for_its_ttl_and_no_longer)
+BOOST_FIXTURE_TEST_CASE(acquire_keeps_the_lock_for_its_ttl_only, with_one)
 {
-    one_server s;
     s.token({"x", "-t", "40s"});
     auto const left = std::stol(s.ask({"PTTL", "lock:x"}));
     BOOST_TEST(left > 10'000);
@@ -54,14 +49,12 @@ BOOST_AUTO_TEST_CASE(it_is_kept_for_its_ttl_and_no_longer)
     auto const short_lived = s.token({"y", "-t", "600ms"});
     BOOST_TEST(comes_true([&] { return s.ask({"EXISTS", "lock:y"}) == "0"; }));
     auto const e = s.tool({"renew", "y", short_lived});
-    BOOST_TEST(e.status == 1);
+    must_say(e, 1, "lost");
     BOOST_TEST(e.out == "");
-    BOOST_TEST(e.err.find("lost") != std::string::npos, e.err);
 }
 
-BOOST_AUTO_TEST_CASE(with_another_token_nothing_happens)
+BOOST_FIXTURE_TEST_CASE(renew_and_release_with_another_token_change_nothing, with_one)
 {
-    one_server s;
     auto const token = s.token({"x"});
     BOOST_TEST(s.tool({"renew", "x", "not this"}).status == 1);
     BOOST_TEST(s.tool({"release", "x", "not this"}).status == 1);
@@ -70,9 +63,8 @@ BOOST_AUTO_TEST_CASE(with_another_token_nothing_happens)
     BOOST_TEST(s.ask({"GET", "lock:x"}) == "(nil)");
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_shared_is_renewed_and_released_as_such)
+BOOST_FIXTURE_TEST_CASE(renew_and_release_of_a_shared_lock_succeed, with_one)
 {
-    one_server s;
     auto const mine = s.token({"x", "--shared"}), yours = s.token({"x", "--shared"});
     BOOST_TEST(s.tool({"acquire", "-n", "x"}).status == 75);
     BOOST_TEST(s.tool({"renew", "--shared", "x", mine}).status == 0);
@@ -82,12 +74,9 @@ BOOST_AUTO_TEST_CASE(one_that_is_shared_is_renewed_and_released_as_such)
     BOOST_TEST(s.tool({"acquire", "-n", "x"}).status == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_of_which_nobody_can_hear_is_given_back)
+BOOST_FIXTURE_TEST_CASE(acquire_that_cannot_print_the_token_releases_the_lock, with_one)
 {
-    one_server s;
-    auto const e = started_tool({"acquire", "x"}, s.environment(), ">/dev/full").wait();
-    BOOST_TEST(e.status == 125);
-    BOOST_TEST(e.err.find("could not be written") != std::string::npos, e.err);
+    must_say(started_tool({"acquire", "x"}, s.environment(), ">/dev/full").wait(), 125, "could not be written");
     BOOST_TEST(s.ask({"EXISTS", "lock:x"}) == "0");
 }
 
@@ -100,25 +89,22 @@ BOOST_AUTO_TEST_CASE(acquire_renew_and_release_on_etcd_are_refused_with_a_way_ou
     using words = std::vector<std::string>;
     for (auto const& given : {words{"acquire", "x"}, {"renew", "x", "a"}, {"release", "x", "a"}}) {
         auto const e = started_tool(given, {"REDLOCK_URLS=" + etcd.url()}).wait();
-        BOOST_TEST(e.status == 78);
-        BOOST_TEST(e.out == "");
+        must_print(e, 78, "");
         BOOST_TEST(e.err == "redlock " + given[0] + ": " + etcd.url() + " ends its locks with the session of the process "
                                 "that acquired them; use redlock run or redlock hold\n");
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_wrong_is_said)
+BOOST_FIXTURE_TEST_CASE(renew_and_release_with_wrong_words_are_refused, with_one)
 {
-    one_server s;
     for (auto const* command : {"renew", "release"}) {
         BOOST_TEST(s.tool({command, "x"}).status == 64);
-        auto const unset = started_tool({command, "x", "-"}, {"REDLOCK_URLS=" + s.server.url(), "REDLOCK_TOKEN="}).wait();
-        BOOST_TEST(unset.status == 64);
-        BOOST_TEST(unset.err.find("$REDLOCK_TOKEN is empty") != std::string::npos, unset.err);
+        auto const unset = started_tool({command, "x", "-"}, {"REDLOCK_URLS=" + s.all[0].url(), "REDLOCK_TOKEN="})
+                               .wait();
+        must_say(unset, 64, "$REDLOCK_TOKEN is empty");
         BOOST_TEST(s.tool({command, "x", std::string(600, 'a')}).status == 64);
         BOOST_TEST(s.tool({command, "x", ":=shared"}).status == 64);
-        auto const dead = started_tool({command, "-u", "redis://127.0.0.1:1", "x", "a"}).wait();
-        BOOST_TEST(dead.status == 69);
+        BOOST_TEST(started_tool({command, "-u", "redis://127.0.0.1:1", "x", "a"}).wait().status == 69);
     }
 }
 

@@ -8,7 +8,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <csignal>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,34 +62,14 @@ tool_run run(words const& urls, words arguments)
     return end_of(started_tool(std::move(arguments), environment(urls)));
 }
 
-bool holds(std::string const& text, std::string const& part)
-{
-    return text.find(part) != text.npos;
-}
-
-std::size_t count_of(std::string const& text, std::string const& part)
-{
-    std::size_t times = 0;
-    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1))
-        ++times;
-    return times;
-}
-
 void ends_at_once(words const& urls, int status, std::string const& why)
 {
     for (auto const& arguments : {words{"run", "x", "true"}, {"run", "-w", "1h", "x", "true"},
                                   {"run", "-n", "x", "true"}, {"hold", "x"}, {"acquire", "x"}}) {
         auto const e = end_of(started_tool(arguments, environment(urls)));
-        BOOST_TEST(e.status == status, e.err);
-        BOOST_TEST(holds(e.err, why), e.err);
+        must_say(e, status, why);
         BOOST_TEST(e.out == "");
     }
-}
-
-tool_run interrupted(started_tool& tool)
-{
-    tool.process().signal(SIGTERM);
-    return tool.wait();
 }
 
 }  // namespace
@@ -117,9 +96,7 @@ BOOST_AUTO_TEST_CASE(run_with_one_server_named_twice_ends_at_once_with_78)
 BOOST_AUTO_TEST_CASE(run_with_an_unknown_host_ends_with_78)
 {
     for (auto const& arguments : {words{"x", "true"}, {"-n", "x", "true"}}) {
-        auto const e = run({unknown_host}, arguments);
-        BOOST_TEST(e.status == 78, e.err);
-        BOOST_TEST(holds(e.err, "correct the name of the host"), e.err);
+        must_say(run({unknown_host}, arguments), 78, "correct the name of the host");
     }
 }
 
@@ -141,8 +118,8 @@ BOOST_AUTO_TEST_CASE(run_on_servers_that_may_evict_says_what_the_operator_can_do
     local_server const s({"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"});
     started_tool tool({"run", "x", "true"}, impatient({s.url()}));
     BOOST_TEST(tool.complains("CONFIG SET maxmemory-policy noeviction"));
-    auto const e = interrupted(tool);
-    BOOST_TEST(!holds(e.err, "config::"), e.err);
+    auto const e = tool.end_by(SIGTERM);
+    BOOST_TEST(!has(e.err, "config::"), e.err);
 }
 
 BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
@@ -160,15 +137,13 @@ BOOST_AUTO_TEST_CASE(run_names_each_missing_node_once_if_one_more_goes)
     auto const lines = tool.err();
     for (auto const* s : {&a, &b, &c})
         BOOST_TEST(count_of(lines, s->url() + " (no connection to the node: Connection refused)") <= 1u, lines);
-    interrupted(tool);
+    tool.end_by(SIGTERM);
 }
 
 BOOST_AUTO_TEST_CASE(run_with_one_wrong_password_of_three_runs)
 {
     local_server const a, b, locked({"--requirepass", "geheim"});
-    auto const e = run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"});
-    BOOST_TEST(e.status == 0, e.err);
-    BOOST_TEST(e.out == "ran\n");
+    must_print(run({a.url(), with_user(locked, ":incorrect"), b.url()}, {"x", "echo", "ran"}), 0, "ran\n");
 }
 
 BOOST_AUTO_TEST_CASE(run_waits_if_time_may_mend_one_of_the_causes)
@@ -179,13 +154,11 @@ BOOST_AUTO_TEST_CASE(run_waits_if_time_may_mend_one_of_the_causes)
     words const urls{with_user(locked, ":incorrect"), away.url(), good.url()};
     started_tool tool({"run", "x", "echo", "ran"}, impatient(urls));
     BOOST_TEST(tool.complains("waiting: too few nodes answer: "));
-    BOOST_TEST(holds(tool.err(), locked.url() + " (the server refused user or password: WRONGPASS"), tool.err());
-    BOOST_TEST(holds(tool.err(), away.url() + " (no connection to the node: Connection refused)"), tool.err());
+    BOOST_TEST(has(tool.err(), locked.url() + " (the server refused user or password: WRONGPASS"), tool.err());
+    BOOST_TEST(has(tool.err(), away.url() + " (no connection to the node: Connection refused)"), tool.err());
 
     away.start();
-    auto const e = end_of(std::move(tool));
-    BOOST_TEST(e.status == 0, e.err);
-    BOOST_TEST(e.out == "ran\n");
+    must_print(end_of(std::move(tool)), 0, "ran\n");
 }
 
 BOOST_AUTO_TEST_CASE(run_with_a_refused_port_says_once_what_it_waits_for)
@@ -193,7 +166,7 @@ BOOST_AUTO_TEST_CASE(run_with_a_refused_port_says_once_what_it_waits_for)
     auto const url = refused_url();
     started_tool tool({"run", "x", "true"}, impatient({url}));
     BOOST_TEST(tool.complains("redlock run: waiting: too few nodes answer: " + url));
-    auto const e = interrupted(tool);
+    auto const e = tool.end_by(SIGTERM);
     BOOST_TEST(e.status == 128 + SIGTERM);
     BOOST_TEST(count_of(e.err, "redlock run: waiting: ") == 1u, e.err);
     auto const cause = "too few nodes answer: " + url + " (no connection to the node: Connection refused)\n";
@@ -207,9 +180,8 @@ BOOST_AUTO_TEST_CASE(hold_and_acquire_with_a_refused_port_say_what_they_wait_for
         started_tool tool({command, "x"}, impatient({url}));
         auto const cause = "too few nodes answer: " + url;
         BOOST_TEST(tool.complains("redlock " + command + ": waiting: " + cause));
-        auto const e = interrupted(tool);
-        BOOST_TEST(e.status == 128 + SIGTERM);
-        BOOST_TEST(holds(e.err, "redlock " + command + ": interrupted while waiting for lock:x: " + cause), e.err);
+        auto const e = tool.end_by(SIGTERM);
+        must_say(e, 128 + SIGTERM, "redlock " + command + ": interrupted while waiting for lock:x: " + cause);
     }
 }
 
@@ -218,27 +190,25 @@ BOOST_AUTO_TEST_CASE(run_with_every_store_says_that_too_few_nodes_answer)
     auto const place = "127.0.0.1:" + std::to_string(free_port());
     auto const known = end_of(started_tool({"version", "-v"})).out;
     for (std::string const kind : {"postgresql://", "mysql://", "etcd://", "zookeeper://"}) {
-        if (!holds(known, kind))
+        if (!has(known, kind))
             continue;
         bool const is_database = kind == "postgresql://" || kind == "mysql://";
         auto const url = kind + (is_database ? "redlock@" + place + "/redlock" : place);
         started_tool tool({"run", "x", "true"}, impatient({url}));
         BOOST_TEST(tool.complains("waiting: too few nodes answer: " + kind + place));
-        BOOST_TEST(interrupted(tool).status == 128 + SIGTERM);
+        BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
     }
 }
 
 BOOST_AUTO_TEST_CASE(run_as_an_unknown_user_of_postgresql_ends_at_once_with_77)
 {
-    bool const is_known = holds(end_of(started_tool({"version", "-v"})).out, "postgresql://");
+    bool const is_known = has(end_of(started_tool({"version", "-v"})).out, "postgresql://");
     if (!is_known || redlock::testbed::postgres_programs().empty())
         return;
     redlock::testbed::postgres_server const s;
     auto url = s.url();
     url.replace(url.find("redlock@"), 7, "nobody_there");
-    auto const e = run({url}, {"x", "true"});
-    BOOST_TEST(e.status == 77, e.err);
-    BOOST_TEST(holds(e.err, "nobody_there"), e.err);
+    must_say(run({url}, {"x", "true"}), 77, "nobody_there");
 }
 
 BOOST_AUTO_TEST_CASE(run_says_what_is_missing_after_it_has_waited_for_a_holder)
@@ -277,7 +247,7 @@ BOOST_AUTO_TEST_CASE(run_waits_for_a_restarted_server_and_says_how_long)
     BOOST_TEST(tool.complains("waiting: too few nodes vote yet: " + s.url() + " (it may have forgotten locks, "
                               "as it restarted or is new to this prefix; it votes in "));
     BOOST_TEST(tool.complains("; for new servers: --restart-guard automatic)"));
-    BOOST_TEST(interrupted(tool).status == 128 + SIGTERM);
+    BOOST_TEST(tool.end_by(SIGTERM).status == 128 + SIGTERM);
 }
 
 BOOST_AUTO_TEST_CASE(run_interrupted_while_another_holds_the_lock_names_the_holder)
@@ -286,9 +256,8 @@ BOOST_AUTO_TEST_CASE(run_interrupted_while_another_holds_the_lock_names_the_hold
     s.ask({"SET", "lock:x", foreign_token, "PX", "3600000"});
     started_tool tool({"run", "--verbose", "x", "true"}, environment({s.url()}));
     BOOST_TEST(tool.complains("connected"));
-    auto const e = interrupted(tool);
-    BOOST_TEST(e.status == 128 + SIGTERM);
-    BOOST_TEST(holds(e.err, "redlock run: interrupted while waiting for lock:x, held by web-3:4121, ttl "), e.err);
+    auto const e = tool.end_by(SIGTERM);
+    must_say(e, 128 + SIGTERM, "redlock run: interrupted while waiting for lock:x, held by web-3:4121, ttl ");
 }
 
 BOOST_AUTO_TEST_CASE(run_on_a_held_lock_names_the_holder_and_its_ttl)

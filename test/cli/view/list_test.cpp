@@ -20,25 +20,11 @@ namespace {
 
 constexpr int many = 100'000;
 
-bool has(std::string const& text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
-
-std::vector<boost::json::object> documents_in(std::string const& text)
-{
-    std::vector<boost::json::object> all;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-        all.push_back(boost::json::parse(line).as_object());
-    return all;
-}
-
 // By key.
 std::map<std::string, boost::json::object> locks_in(tool_run const& o)
 {
     std::map<std::string, boost::json::object> all;
-    for (auto const& l : documents_in(o.out)) {
+    for (auto const& l : o.documents()) {
         BOOST_TEST(l.at("schema") == 1);
         auto const is_new = all.emplace(l.at("key").as_string(), l).second;
         BOOST_TEST(is_new, l.at("key").as_string() << " is listed twice");
@@ -69,9 +55,8 @@ void fill(local_server& s)
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(each_lock_is_told_with_its_holder_nodes_and_state)
+BOOST_FIXTURE_TEST_CASE(list_tells_holder_nodes_and_state_of_each_lock, with_servers<3>)
 {
-    tool t(3);
     t.set("lock:all", token_of("web"));
     t.set("lock:two", token_of("batch"), 2);
     t.set("lock:one", token_of("late"), 1);
@@ -104,9 +89,8 @@ BOOST_AUTO_TEST_CASE(each_lock_is_told_with_its_holder_nodes_and_state)
     BOOST_TEST(has(people.out, "2/3"));
 }
 
-BOOST_AUTO_TEST_CASE(the_other_keys_of_a_lock_are_no_locks)
+BOOST_FIXTURE_TEST_CASE(list_leaves_out_the_other_keys_of_a_lock, with_servers<1>)
 {
-    tool t(1);
     auto const holder = t.hold({"x", "--fencing"});
     auto const waits = t.start({"hold", "x"});
     BOOST_TEST(comes_true([&] { return has(t[0].ask({"KEYS", "*"}), ":=wanted"); }));
@@ -119,9 +103,8 @@ BOOST_AUTO_TEST_CASE(the_other_keys_of_a_lock_are_no_locks)
     BOOST_TEST(locks.contains("x"));
 }
 
-BOOST_AUTO_TEST_CASE(a_pattern_chooses_names_and_the_prefix_is_taken_as_it_is)
+BOOST_FIXTURE_TEST_CASE(list_with_a_pattern_takes_the_prefix_literally, with_servers<2>)
 {
-    tool t(2);
     for (std::string const prefix : {"lock:", "l[o]*k:"}) {
         t.set(prefix + "jobs/1", token_of("a"));
         t.set(prefix + "jobs/20", token_of("a"));
@@ -135,10 +118,8 @@ BOOST_AUTO_TEST_CASE(a_pattern_chooses_names_and_the_prefix_is_taken_as_it_is)
     BOOST_TEST(locks_in(t.run({"list", "-o", "jsonl", "--prefix", "k:"})).empty());
 }
 
-BOOST_AUTO_TEST_CASE(one_document_holds_all_locks_and_what_the_nodes_have_told)
+BOOST_FIXTURE_TEST_CASE(list_as_json_prints_one_document, with_servers<2>)
 {
-    tool t(2);
-
     auto const empty = t.run({"list", "-o", "json"}).json();
     t.set("lock:a", token_of("web"));
     t.set("lock:b", token_of("web"));
@@ -153,9 +134,8 @@ BOOST_AUTO_TEST_CASE(one_document_holds_all_locks_and_what_the_nodes_have_told)
     BOOST_TEST(t.run({"list", "none"}).out == "KEY  HOLDER  TTL  NODES  STATE\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_hundred_thousand_locks_come_once_each_and_are_not_kept)
+BOOST_FIXTURE_TEST_CASE(list_of_a_hundred_thousand_locks_needs_little_memory, with_servers<3>)
 {
-    tool t(3);
     for (std::size_t i = 0; i < 3; ++i)
         fill(t[i]);
 
@@ -190,9 +170,8 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_locks_come_once_each_and_are_not_kept)
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(nodes_with_different_locks_tell_all_of_them)
+BOOST_FIXTURE_TEST_CASE(list_of_nodes_with_different_locks_tells_all, with_servers<3>)
 {
-    tool t(3);
     for (std::size_t i = 0; i < 3; ++i) {
         for (int k = 0; k < 100; ++k)
             t[i].ask({"SET", "lock:" + std::to_string(i) + "/" + std::to_string(k), token_of("x"), "PX", "3600000"});
@@ -204,10 +183,8 @@ BOOST_AUTO_TEST_CASE(nodes_with_different_locks_tell_all_of_them)
     BOOST_TEST(std::ranges::all_of(locks, [](auto const& l) { return l.second.at("state") == "partial"; }));
 }
 
-BOOST_AUTO_TEST_CASE(one_node_that_is_away_is_told_and_hides_nothing)
+BOOST_FIXTURE_TEST_CASE(list_with_one_node_down_tells_all_locks_and_the_node, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[0].kill();
 
     auto const o = t.run({"list", "-o", "jsonl"});
@@ -219,10 +196,8 @@ BOOST_AUTO_TEST_CASE(one_node_that_is_away_is_told_and_hides_nothing)
     BOOST_TEST(t.run({"list", "-o", "json"}).json().at("nodes").at(0).at("complete") == false);
 }
 
-BOOST_AUTO_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so)
+BOOST_FIXTURE_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[2].pause();
 
     auto const o = t.run({"list", "-o", "jsonl", "--connect-timeout", "1s"});
@@ -233,19 +208,16 @@ BOOST_AUTO_TEST_CASE(list_leaves_out_a_node_that_hangs_and_says_so)
     BOOST_TEST(has(o.err, t[2].url() + " has not told of all its locks: it has not answered within 1.0 s"), o.err);
 }
 
-BOOST_AUTO_TEST_CASE(trouble_that_nobody_can_hear_does_not_end_it)
+BOOST_FIXTURE_TEST_CASE(list_with_a_full_error_stream_succeeds, with_servers<3>)
 {
-    tool t(3);
     t[2].kill();
 
     BOOST_TEST(t.run({"list"}, {}, "2>/dev/full").status == 0);
     BOOST_TEST(t.run({"list"}, {}, ">&- 2>&-").status == 125);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_majority_the_list_is_not_complete)
+BOOST_FIXTURE_TEST_CASE(list_without_a_majority_ends_with_69, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[0].kill();
     t[1].kill();
 
@@ -257,31 +229,21 @@ BOOST_AUTO_TEST_CASE(without_a_majority_the_list_is_not_complete)
     BOOST_TEST(t.run({"list"}).status == 69);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_not_scan_is_told_so)
+BOOST_FIXTURE_TEST_CASE(list_without_the_permission_to_scan_ends_with_77, with_servers<1>)
 {
-    tool t(1);
     t.ask({"ACL", "SETUSER", "reader", "on", ">pw", "~lock:*", "-@all", "+hello", "+get", "+pttl"});
     auto const url = "redis://reader:pw@127.0.0.1:" + std::to_string(t[0].port());
 
-    auto const o = t.run({"list", "-u", url});
-
-    BOOST_TEST(o.status == 77);
-    BOOST_TEST(has(o.err, "NOPERM"), o.err);
+    must_say(t.run({"list", "-u", url}), 77, "NOPERM");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_server_cannot_be_scanned)
+BOOST_FIXTURE_TEST_CASE(list_of_another_store_ends_with_78, with_servers<1>)
 {
-    tool t(1);
-
-    auto const o = t.run({"list", "-u", t.urls, "-u", "memory://a"});
-
-    BOOST_TEST(o.status == 78);
-    BOOST_TEST(has(o.err, "memory://a"), o.err);
+    must_say(t.run({"list", "-u", t.urls, "-u", "memory://a"}), 78, "memory://a");
 }
 
-BOOST_AUTO_TEST_CASE(names_of_any_bytes_do_nothing_to_the_terminal_and_are_valid_json)
+BOOST_FIXTURE_TEST_CASE(list_of_names_of_any_bytes_escapes_them, with_servers<1>)
 {
-    tool t(1);
     t.set("lock:\033]0;title\a\xff", token_of("web\033[2J"));
 
     auto const people = t.run({"list"});
@@ -292,9 +254,8 @@ BOOST_AUTO_TEST_CASE(names_of_any_bytes_do_nothing_to_the_terminal_and_are_valid
     BOOST_TEST(locks.contains("\033]0;title\a\xef\xbf\xbd"));
 }
 
-BOOST_AUTO_TEST_CASE(a_great_value_of_somebody_else_is_not_read_whole)
+BOOST_FIXTURE_TEST_CASE(list_reads_only_the_beginning_of_a_great_value, with_servers<1>)
 {
-    tool t(1);
     t.set("lock:x", std::string(1 << 20, 'v'));
 
     BOOST_TEST(t.run({"list", "--tokens"}).out.size() < 2000u);
@@ -315,9 +276,8 @@ BOOST_AUTO_TEST_CASE(list_of_another_store_names_it_without_its_password)
     }
 }
 
-BOOST_AUTO_TEST_CASE(who_reads_the_list_may_stop_reading)
+BOOST_FIXTURE_TEST_CASE(list_into_a_closed_pipe_ends_quietly, with_servers<1>)
 {
-    tool t(1);
     fill(t[0]);
 
     auto const piped = t.run({"list"}, {}, "| head -n 1");
@@ -325,14 +285,11 @@ BOOST_AUTO_TEST_CASE(who_reads_the_list_may_stop_reading)
 
     BOOST_TEST(std::ranges::count(piped.out, '\n') == 1);
     BOOST_TEST(piped.err == "");
-    BOOST_TEST(full.status == 125);
-    BOOST_TEST(has(full.err, "could not be written"), full.err);
+    must_say(full, 125, "could not be written");
 }
 
-BOOST_AUTO_TEST_CASE(colours_are_for_terminals_that_want_them)
+BOOST_FIXTURE_TEST_CASE(list_has_colors_only_on_terminals_that_want_them, held_by_web<1>)
 {
-    tool t(1);
-    t.set("lock:x", token_of("web"));
     auto const on_a_terminal = [&](std::vector<std::string> arguments, std::string const& no_color) {
         arguments.insert(arguments.begin(), REDLOCK_TOOL);
         auto environment = t.environment();

@@ -9,18 +9,8 @@ using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(status)
 
-namespace {
-
-bool has(std::string const& text, std::string_view part)
+BOOST_FIXTURE_TEST_CASE(status_of_a_held_lock_names_the_holder_and_the_ttl_of_each_node, with_servers<3>)
 {
-    return text.find(part) != text.npos;
-}
-
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(a_lock_that_is_held_names_its_holder_and_its_ttl_on_each_node)
-{
-    tool t(3);
     auto const holder = t.hold({"jobs/42", "--owner", "web-3:4121"});
 
     auto const people = t.run({"status", "jobs/42"});
@@ -32,16 +22,11 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_held_names_its_holder_and_its_ttl_on_each_no
     BOOST_TEST(has(people.out, "nobody waits for it"), people.out);
     BOOST_TEST(programs.status == 0);
     auto const told = programs.json();
-    BOOST_TEST(told.at("schema") == 1);
-    BOOST_TEST(told.at("key") == "jobs/42");
-    BOOST_TEST(told.at("state") == "held");
-    BOOST_TEST(told.at("owner") == "web-3:4121");
-    BOOST_TEST(told.at("votes") == 3);
-    BOOST_TEST(told.at("of") == 3);
+    must_have(told, {{"schema", 1}, {"key", "jobs/42"}, {"state", "held"}, {"owner", "web-3:4121"}, {"votes", 3},
+                     {"of", 3}});
     BOOST_TEST(told.at("nodes").as_array().size() == 3u);
     for (auto const& n : told.at("nodes").as_array()) {
-        BOOST_TEST(n.at("state") == "held");
-        BOOST_TEST(n.at("owner") == "web-3:4121");
+        must_have(n.as_object(), {{"state", "held"}, {"owner", "web-3:4121"}});
         BOOST_TEST(n.at("ttl_ms").as_int64() > 0);
         BOOST_TEST(n.at("ttl_ms").as_int64() <= 60'000);
     }
@@ -49,33 +34,24 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_held_names_its_holder_and_its_ttl_on_each_no
     BOOST_TEST(!has(people.out + programs.out, t[0].ask({"GET", "lock:jobs/42"})), "the token is shown unasked");
 }
 
-BOOST_AUTO_TEST_CASE(tokens_are_shown_to_who_asks_for_them)
+BOOST_FIXTURE_TEST_CASE(status_with_tokens_shows_the_tokens, held_by_web<1>)
 {
-    tool t(1);
-    t.set("lock:x", token_of("web"));
-
     BOOST_TEST(has(t.run({"status", "x", "--tokens"}).out, token_of("web")));
     BOOST_TEST(t.run({"status", "x", "--tokens", "-o", "json"}).json().at("token").as_string() == token_of("web"));
 }
 
-BOOST_AUTO_TEST_CASE(a_lock_that_nobody_has_is_free)
+BOOST_FIXTURE_TEST_CASE(status_of_a_free_lock_says_free, with_servers<3>)
 {
-    tool t(3);
-
     auto const people = t.run({"status", "x"});
     auto const told = t.run({"status", "x", "-o", "json"}).json();
 
     BOOST_TEST(people.status == 1);
     BOOST_TEST(has(people.out, "lock:x is free\n"), people.out);
-    BOOST_TEST(told.at("state") == "free");
-    BOOST_TEST(told.at("owner").is_null());
-    BOOST_TEST(told.at("ttl_ms").is_null());
-    BOOST_TEST(told.at("votes") == 0);
+    must_have(told, {{"state", "free"}, {"owner", nullptr}, {"ttl_ms", nullptr}, {"votes", 0}});
 }
 
-BOOST_AUTO_TEST_CASE(who_shares_a_lock_is_told)
+BOOST_FIXTURE_TEST_CASE(status_of_a_shared_lock_names_the_readers, with_servers<3>)
 {
-    tool t(3);
     auto const one = t.hold({"x", "--shared", "--owner", "reader-1"});
     auto const another = t.hold({"x", "--shared", "--owner", "reader-2"});
 
@@ -85,8 +61,7 @@ BOOST_AUTO_TEST_CASE(who_shares_a_lock_is_told)
     BOOST_TEST(people.status == 0);
     BOOST_TEST(has(people.out, "lock:x is shared on 3 of 3 nodes"), people.out);
     BOOST_TEST((has(people.out, "reader-1") && has(people.out, "reader-2")), people.out);
-    BOOST_TEST(told.at("state") == "shared");
-    BOOST_TEST(told.at("owner").is_null());
+    must_have(told, {{"state", "shared"}, {"owner", nullptr}});
     auto const& readers = told.at("readers").as_array();
     BOOST_TEST_REQUIRE(readers.size() == 2u);
     for (auto const& r : readers) {
@@ -96,9 +71,8 @@ BOOST_AUTO_TEST_CASE(who_shares_a_lock_is_told)
     }
 }
 
-BOOST_AUTO_TEST_CASE(processes_that_wait_are_counted_once_each)
+BOOST_FIXTURE_TEST_CASE(status_counts_each_waiting_process_once, with_servers<3>)
 {
-    tool t(3);
     auto const holder = t.hold({"x"});
     auto const writer = t.start({"hold", "x"});
     auto const reader = t.start({"hold", "x", "--shared"});
@@ -110,9 +84,8 @@ BOOST_AUTO_TEST_CASE(processes_that_wait_are_counted_once_each)
     BOOST_TEST(has(t.run({"status", "x"}).out, "2 processes wait for it: 1 to have it alone, 1 to share it"));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_minority_has_is_held_by_nobody)
+BOOST_FIXTURE_TEST_CASE(status_of_a_lock_on_a_minority_says_that_nobody_holds_it, with_servers<3>)
 {
-    tool t(3);
     t.set("lock:x", token_of("late"), 1);
 
     auto const people = t.run({"status", "x"});
@@ -122,18 +95,16 @@ BOOST_AUTO_TEST_CASE(what_a_minority_has_is_held_by_nobody)
     BOOST_TEST(t.run({"status", "x", "-o", "json"}).json().at("state") == "partial");
 }
 
-BOOST_AUTO_TEST_CASE(different_holders_on_each_node_are_no_majority)
+BOOST_FIXTURE_TEST_CASE(status_with_another_holder_on_each_node_says_partial, with_servers<3>)
 {
-    tool t(3);
     for (std::size_t i = 0; i < 3; ++i)
         t[i].ask({"SET", "lock:x", token_of("same label", static_cast<char>('a' + i)), "PX", "60000"});
 
     BOOST_TEST(t.run({"status", "x", "-o", "json"}).json().at("state") == "partial");
 }
 
-BOOST_AUTO_TEST_CASE(another_kind_of_client_holds_a_lock_as_well)
+BOOST_FIXTURE_TEST_CASE(status_of_a_value_of_another_client_says_held, with_servers<3>)
 {
-    tool t(3);
     t.ask({"SET", "lock:x", "some-uuid"});
 
     auto const people = t.run({"status", "x"});
@@ -141,13 +112,11 @@ BOOST_AUTO_TEST_CASE(another_kind_of_client_holds_a_lock_as_well)
 
     BOOST_TEST(people.status == 0);
     BOOST_TEST(has(people.out, "lock:x is held by another kind of client on 3 of 3 nodes, without an end"), people.out);
-    BOOST_TEST(told.at("state") == "foreign");
-    BOOST_TEST(told.at("ttl_ms").is_null());
+    must_have(told, {{"state", "foreign"}, {"ttl_ms", nullptr}});
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_no_string_keeps_the_lock_and_is_told)
+BOOST_FIXTURE_TEST_CASE(status_of_a_key_that_is_no_string_says_foreign, with_servers<1>)
 {
-    tool t(1);
     t.ask({"LPUSH", "lock:x", "1"});
 
     auto const told = t.run({"status", "x", "-o", "json"}).json();
@@ -156,10 +125,8 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_string_keeps_the_lock_and_is_told)
     BOOST_TEST(has(std::string(told.at("nodes").at(0).at("error").as_string()), "WRONGTYPE"));
 }
 
-BOOST_AUTO_TEST_CASE(one_node_that_is_away_does_not_hide_the_holder)
+BOOST_FIXTURE_TEST_CASE(status_with_one_node_down_names_the_holder, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[2].kill();
 
     auto const o = t.run({"status", "x", "-o", "json"});
@@ -172,10 +139,8 @@ BOOST_AUTO_TEST_CASE(one_node_that_is_away_does_not_hide_the_holder)
     BOOST_TEST(!away.at("error").as_string().empty());
 }
 
-BOOST_AUTO_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so)
+BOOST_FIXTURE_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[2].pause();
 
     auto const o = t.run({"status", "x", "--connect-timeout", "1s"});
@@ -186,22 +151,19 @@ BOOST_AUTO_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so)
     BOOST_TEST(has(o.out, t[2].url() + "  unknown: it has not answered within 1.0 s"), o.out);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_are_away_could_make_the_majority)
+BOOST_FIXTURE_TEST_CASE(status_with_a_possible_majority_down_says_unknown, with_servers<3>)
 {
-    tool t(3);
     t.set("lock:x", token_of("web"), 1);
     t[2].kill();
 
     auto const o = t.run({"status", "x", "-o", "json"});
 
     BOOST_TEST(o.status == 69);
-    BOOST_TEST(o.json().at("state") == "unknown");
-    BOOST_TEST(o.json().at("owner") == "web");
+    must_have(o.json(), {{"state", "unknown"}, {"owner", "web"}});
 }
 
-BOOST_AUTO_TEST_CASE(without_an_answer_nothing_is_known)
+BOOST_FIXTURE_TEST_CASE(status_without_an_answer_ends_with_69, with_servers<3>)
 {
-    tool t(3);
     for (std::size_t i = 0; i < 3; ++i)
         t[i].kill();
 
@@ -211,7 +173,7 @@ BOOST_AUTO_TEST_CASE(without_an_answer_nothing_is_known)
     BOOST_TEST(has(o.out, "too few nodes answer"), o.out);
 }
 
-BOOST_AUTO_TEST_CASE(servers_that_refuse_the_password_are_told_from_those_that_are_away)
+BOOST_AUTO_TEST_CASE(status_with_a_refused_password_ends_with_77)
 {
     tool t(1, {"--requirepass", "secret"});
     auto const url = "redis://:wr0ng@127.0.0.1:" + std::to_string(t[0].port());
@@ -224,19 +186,16 @@ BOOST_AUTO_TEST_CASE(servers_that_refuse_the_password_are_told_from_those_that_a
     BOOST_TEST(!has(wrong.out + wrong.err, "wr0ng"));
 }
 
-BOOST_AUTO_TEST_CASE(a_user_that_is_refused_is_told_so_where_others_need_no_password)
+BOOST_FIXTURE_TEST_CASE(status_as_a_refused_user_ends_with_77, with_servers<1>)
 {
-    tool t(1);
-
     auto const o = t.run({"status", "x", "-u", "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[0].port())});
 
     BOOST_TEST(o.status == 77);
     BOOST_TEST(has(o.out, "WRONGPASS"), o.out);
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_without_an_end_is_told_with_a_number)
+BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_end_tells_a_number, with_servers<1>)
 {
-    tool t(1);
     t.set("lock:x", ":=shared");
     t.ask({"ZADD", "lock:x:=shared:{lock:x}", "inf", "somebody"});
 
@@ -246,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_reader_without_an_end_is_told_with_a_number)
     BOOST_TEST(readers[0].at("ttl_ms").as_int64() < 1'000'000'000'000'000);
 }
 
-BOOST_AUTO_TEST_CASE(a_password_may_come_from_a_file)
+BOOST_AUTO_TEST_CASE(status_with_a_password_file_reads_its_first_line)
 {
     tool t(1, {"--requirepass", "pass word/@"});
     redlock::testbed::temporary_folder const folder;
@@ -257,9 +216,8 @@ BOOST_AUTO_TEST_CASE(a_password_may_come_from_a_file)
     BOOST_TEST(t.run({"status", "x", "--password-file", folder.path + "/none"}).status == 78);
 }
 
-BOOST_AUTO_TEST_CASE(what_others_have_written_does_nothing_to_the_terminal)
+BOOST_FIXTURE_TEST_CASE(status_of_hostile_bytes_escapes_them, with_servers<1>)
 {
-    tool t(1);
     t.set("lock:x", token_of("\033[31mred\x9b\x32J\xc2\x9b\xe2\x80\xae"));
 
     auto const people = t.run({"status", "x", "--tokens"});
@@ -272,29 +230,23 @@ BOOST_AUTO_TEST_CASE(what_others_have_written_does_nothing_to_the_terminal)
     BOOST_TEST(told.json().at("owner") == "\033[31mred\xef\xbf\xbd\x32J\xc2\x9b\xe2\x80\xae");
 }
 
-BOOST_AUTO_TEST_CASE(a_status_changes_nothing_on_the_servers)
+BOOST_FIXTURE_TEST_CASE(status_changes_nothing_on_the_servers, with_servers<1>)
 {
-    tool t(1);
-
     BOOST_TEST(t.run({"status", "x"}).status == 1);
     BOOST_TEST(t[0].ask({"DBSIZE"}) == "0");
     BOOST_TEST(has(t[0].ask({"INFO", "persistence"}), "rdb_changes_since_last_save:0"));
 }
 
-BOOST_AUTO_TEST_CASE(stores_that_are_no_servers_are_inspected)
+BOOST_FIXTURE_TEST_CASE(status_of_another_store_asks_the_library, with_servers<0>)
 {
-    tool t(0);
     auto const o = t.run({"status", "x", "-u", "memory://a", "-o", "json"});
 
     BOOST_TEST(o.status == 1);
-    BOOST_TEST(o.json().at("state") == "free");
-    BOOST_TEST(o.json().at("waiting").is_null());
+    must_have(o.json(), {{"state", "free"}, {"waiting", nullptr}});
 }
 
-BOOST_AUTO_TEST_CASE(wrong_words_are_refused_before_anybody_is_asked)
+BOOST_FIXTURE_TEST_CASE(status_with_wrong_words_asks_no_server, with_servers<1>)
 {
-    tool t(1);
-
     BOOST_TEST(t.run({"status"}).status == 64);
     BOOST_TEST(t.run({"status", ""}).status == 64);
     BOOST_TEST(t.run({"status", "x", "y"}).status == 64);

@@ -91,4 +91,16 @@ private:
     testbed::temporary_folder folder_;
 };
 
+/// Fixtures of tests.
+template <std::size_t servers>
+struct with_servers {
+    tool t{servers};
+};
+
+/// All servers say that "web" holds the lock x.
+template <std::size_t servers>
+struct held_by_web : with_servers<servers> {
+    held_by_web() { this->t.set("lock:x", token_of("web")); }
+};
+
 }  // namespace redlock::test

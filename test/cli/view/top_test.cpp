@@ -12,18 +12,12 @@ BOOST_AUTO_TEST_SUITE(top)
 
 namespace {
 
-bool has(std::string const& text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
-
 constexpr char own_screen[] = "\033[?25h\033[?1049l";
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(one_look_tells_of_nodes_locks_and_who_waits)
+BOOST_FIXTURE_TEST_CASE(top_once_tells_of_nodes_locks_and_waiters, with_servers<3>)
 {
-    tool t(3);
     auto const holder = t.hold({"jobs", "--owner", "web-3:1"});
     auto const reader = t.hold({"report", "--shared"});
     t.set("lock:late", token_of("late"), 1);
@@ -36,8 +30,7 @@ BOOST_AUTO_TEST_CASE(one_look_tells_of_nodes_locks_and_who_waits)
     BOOST_TEST(told.at("schema") == 1);
     BOOST_TEST_REQUIRE(told.at("nodes").as_array().size() == 3u);
     for (auto const& n : told.at("nodes").as_array()) {
-        BOOST_TEST(n.at("up") == true);
-        BOOST_TEST(n.at("votes") == 2);
+        must_have(n.as_object(), {{"up", true}, {"votes", 2}});
         BOOST_TEST(n.at("round_trip_us").as_int64() > 0);
     }
     BOOST_TEST(told.at("locks") == (boost::json::value{{"held", 1}, {"shared", 1}, {"foreign", 0}, {"partial", 1}, {"unknown", 0}}));
@@ -51,9 +44,8 @@ BOOST_AUTO_TEST_CASE(one_look_tells_of_nodes_locks_and_who_waits)
     BOOST_TEST(!has(people.out, "\033"));
 }
 
-BOOST_AUTO_TEST_CASE(only_as_many_locks_as_wanted_are_shown)
+BOOST_FIXTURE_TEST_CASE(top_with_rows_shows_only_so_many_locks, with_servers<1>)
 {
-    tool t(1);
     for (int i = 0; i < 20; ++i)
         t.set("lock:" + std::to_string(i), token_of("web"));
 
@@ -64,10 +56,8 @@ BOOST_AUTO_TEST_CASE(only_as_many_locks_as_wanted_are_shown)
     BOOST_TEST(t.run({"top", "1*", "-o", "json"}).json().at("first").as_array().size() == 11u);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_are_away_are_shown_and_a_majority_of_them_is_a_status)
+BOOST_FIXTURE_TEST_CASE(top_with_a_majority_down_ends_with_69, held_by_web<3>)
 {
-    tool t(3);
-    t.set("lock:x", token_of("web"));
     t[2].kill();
 
     auto const one = t.run({"top"});
@@ -82,9 +72,8 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_away_are_shown_and_a_majority_of_them_is_a_s
     BOOST_TEST(t.run({"top"}).status == 69);
 }
 
-BOOST_AUTO_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once)
+BOOST_FIXTURE_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once, with_servers<3>)
 {
-    tool t(3);
     t[2].pause();
     auto const o = t.run({"top", "--connect-timeout", "1s"});
     t[2].resume();
@@ -94,9 +83,8 @@ BOOST_AUTO_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once)
     BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
 }
 
-BOOST_AUTO_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look)
+BOOST_FIXTURE_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look, with_servers<1>)
 {
-    tool t(1);
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--node-timeout", "1500ms"}, t.environment());
     BOOST_TEST(screen.shows("  up  "));
 
@@ -109,9 +97,8 @@ BOOST_AUTO_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look)
     BOOST_TEST(screen.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own)
+BOOST_FIXTURE_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own, with_servers<1>)
 {
-    tool t(1);
     t.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'lock:' .. i, ARGV[1], 'PX', 3600000) end return 1", "0",
            token_of("web")});
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
@@ -125,10 +112,8 @@ BOOST_AUTO_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own)
     BOOST_TEST(screen.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_rights_of_a_list_are_enough)
+BOOST_FIXTURE_TEST_CASE(top_needs_only_the_permissions_of_list, held_by_web<1>)
 {
-    tool t(1);
-    t.set("lock:x", token_of("web"));
     t.ask({"ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "-@all", "+hello", "+scan", "+getrange", "+pttl"});
 
     auto const o = t.run({"top", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
@@ -138,9 +123,8 @@ BOOST_AUTO_TEST_CASE(the_rights_of_a_list_are_enough)
     BOOST_TEST(has(o.out, "web"), o.out);
 }
 
-BOOST_AUTO_TEST_CASE(a_terminal_is_drawn_again_and_again_until_q)
+BOOST_FIXTURE_TEST_CASE(top_on_a_terminal_redraws_until_q, with_servers<1>)
 {
-    tool t(1);
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms"}, t.environment());
     BOOST_TEST(screen.shows("locks: 0 held"));
 
@@ -154,9 +138,8 @@ BOOST_AUTO_TEST_CASE(a_terminal_is_drawn_again_and_again_until_q)
     BOOST_TEST(!has(screen.shown, "\033[2J"), "to clear the screen flickers");
 }
 
-BOOST_AUTO_TEST_CASE(signals_end_it_and_leave_the_terminal_as_it_was)
+BOOST_FIXTURE_TEST_CASE(top_after_a_signal_restores_the_terminal, with_servers<1>)
 {
-    tool t(1);
     for (auto const& [number, status] : {std::pair(0, 0), std::pair(SIGTERM, 128 + SIGTERM), std::pair(SIGHUP, 128 + SIGHUP), std::pair(SIGQUIT, 128 + SIGQUIT)}) {
         terminal screen({REDLOCK_TOOL, "top"}, t.environment());
         BOOST_TEST(screen.shows("locks: "));
@@ -169,9 +152,8 @@ BOOST_AUTO_TEST_CASE(signals_end_it_and_leave_the_terminal_as_it_was)
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_at_once_while_it_waits_for_a_server_that_hangs)
+BOOST_FIXTURE_TEST_CASE(top_on_a_hanging_server_ends_at_once_after_q, with_servers<1>)
 {
-    tool t(1);
     terminal screen({REDLOCK_TOOL, "top", "--interval", "100ms", "--connect-timeout", "60s"}, t.environment());
     BOOST_TEST(screen.shows("locks: "));
     t[0].pause();
@@ -183,9 +165,8 @@ BOOST_AUTO_TEST_CASE(it_ends_at_once_while_it_waits_for_a_server_that_hangs)
     t[0].resume();
 }
 
-BOOST_AUTO_TEST_CASE(a_small_terminal_is_filled_and_not_more)
+BOOST_FIXTURE_TEST_CASE(top_on_a_small_terminal_cuts_lines, with_servers<1>)
 {
-    tool t(1);
     for (int i = 0; i < 20; ++i)
         t.set("lock:" + std::to_string(i), token_of(std::string(100, 'w')));
     terminal screen({REDLOCK_TOOL, "top", "--interval", "60s"}, t.environment(), 8, 30);
@@ -201,9 +182,8 @@ BOOST_AUTO_TEST_CASE(a_small_terminal_is_filled_and_not_more)
     BOOST_TEST(screen.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_stops_it_gets_the_terminal_back_until_it_goes_on)
+BOOST_FIXTURE_TEST_CASE(top_when_stopped_restores_the_terminal_until_sigcont, with_servers<1>)
 {
-    tool t(1);
     terminal screen({REDLOCK_TOOL, "top", "--interval", "60s"}, t.environment());
     BOOST_TEST(screen.shows("locks: "));
     screen.forget();
