@@ -1,339 +1,424 @@
-#include "model/exclusion.hpp"
+// Time, crashes that forget, quarantine and renewal: is there ever more than one holder?
+#include "model/explorer.hpp"
+#include "model/worlds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <stdexcept>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace redlock::model {
 
-exclusion::exclusion(exclusion_rules r)
-    : rules_(r), majority_(r.nodes / 2 + 1), owner_bits_(static_cast<unsigned>(std::bit_width(r.clients))),
-      at_bits_(r.checks_survival ? 4 : 3),
-      shape_{.nodes = r.nodes,
-             .attempts = r.clients,
-             .node_bits = owner_bits_ + 7 + at_bits_ * r.clients,
-             .attempt_bits = r.checks_survival ? 10u : 9u}
-{
-    if (r.nodes > nodes_max || r.clients > attempts_max || r.ttl > 7 || r.quarantine > 7 ||
-        shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits > 128)
-        throw std::logic_error("this world does not fit into a packed state");
-}
+namespace {
 
-template <class Visit>
-void exclusion::begin(Visit visit) const
-{
-    state s;
-    for (unsigned n = 0; n < rules_.session_nodes; ++n)
-        s.nodes[n].session = 1;
-    visit(s);
-}
+/// What is explored, and which rule is left out.
+struct exclusion_rules {
+    unsigned nodes = 3;
+    unsigned clients = 2;
+    unsigned ttl = 3;             ///< in ticks
+    bool forgets = true;          ///< nodes crash, forget, and come back
+    unsigned quarantine = 3;      ///< in ticks: for so long after a restart a node has no vote
+    /// Which young nodes, in quarantine, vote all the same. All clients are newcomers here: none has seen a node crash.
+    enum class newness { never, majority_is_young, all_are_young } taken_for_new = newness::never;
+    bool spares_an_old_node = false;  ///< no crash leaves young nodes alone
 
-template <class Visit>
-void exclusion::steps(state const& s, Visit visit) const
-{
-    auto const go = [&](step how, state next) {
-        auto const* const wrong = settle(s, next);
-        visit(how, next, wrong);
+    bool renews = false;
+    bool heals = false;           ///< a renewal sets the key again where it is missing; this does not count for this renewal
+
+    unsigned session_nodes = 0;   ///< so many nodes keep a key for @ref session only, whatever is asked for, and promise no more
+    unsigned session = 2;         ///< in ticks, less than the ttl
+
+    /// Of the promises of those that have consented: which one a client's validity ends with.
+    enum class promise { least_of_a_majority, longest, ignored } heeds = promise::least_of_a_majority;
+
+    bool validity_from_send = true;   ///< false: from the moment of the majority
+    bool quarantine_in_renewals = true;  ///< false: a node in quarantine has a vote on renewals
+    bool healed_counts_at_once = false;
+    bool accepts_late = false;        ///< a renewal whose majority comes when the old validity is over is accepted
+    bool checks_holes = true;         ///< P2
+    bool checks_survival = false;     ///< S
+};
+
+/** Locks by majority, with time in ticks, any delays, and clocks that agree.
+
+    A client acquires again and again, each time with a new value: nothing limits the number of acquisitions, renewals,
+    crashes and ticks. Validity counts from before the first send; an acquisition completes with wins from a majority while
+    its validity is not over. A crash takes all keys of a node and begins its quarantine; a node in quarantine sets the
+    key, but its win does not count, unless the set is taken for newly started. A renewal prolongs the validity, counted from its own sending, when a majority has
+    consented, each with a key that it had, before the old validity is over. Quarantine holds for both. Of a majority the longest
+    promises count: it ends with the least of these.
+
+    - P1: no two clients are within their validity at the same tick.
+    - P2: nobody becomes valid again, by the same value, after somebody else was valid in between.
+    - S: no hold is prolonged by a renewal that began after every node had crashed in the time of this hold. Healing is there
+      to break this one.
+
+    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
+    - *Losing a message*, and refusals: nothing waits for them. A commit whose answer is lost is one of these: its key is there, and its
+      client, which does not count it, gives it up with the attempt.
+    - *An acquisition or a renewal begins* with the first of its messages that is carried out: its validity ends the later.
+    - *Answers arrive* at once: what begins earlier overlaps more.
+    - *What an attempt leaves behind* when it has given up, run out or been released (keys, messages under way) only keeps
+      others out. So its keys go at once, and its client begins anew.
+    - *Renewals of a holder that came to nothing* may still be carried out at any moment, any number of them: that is
+      `step::kind::touch`. It does what a late ACQ of the holder does, if keys are set again at all.
+*/
+class exclusion {
+public:
+    enum class phase : std::uint8_t { idle, asking, holding };
+
+    struct node {
+        std::uint8_t owner = 0;  ///< 0: none, otherwise the client plus one
+        std::uint8_t left = 0;   ///< ticks for which the key lives
+        std::uint8_t quarantine = 0;
+        std::uint8_t session = 0;  ///< whether it keeps keys for a session only
     };
-    go({.what = step::kind::tick}, tick(s));
-    for (unsigned n = 0; n < rules_.nodes; ++n) {
-        auto const node = static_cast<std::uint8_t>(n);
-        bool const is_last_old_one = s.nodes[n].quarantine == 0 && young(s) == rules_.nodes - 1;
-        if (rules_.forgets && !(rules_.spares_an_old_node && is_last_old_one)) {
-            auto next = s;
-            next.nodes[n] = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine), .session = s.nodes[n].session};
-            for (auto& client : next.clients)
-                client.at[n] |= rules_.checks_survival && client.phase == phase::holding ? crashed : 0;
-            go({.what = step::kind::crash, .node = node}, next);
-        }
-        for (unsigned c = 0; c < rules_.clients; ++c) {
-            auto const client = static_cast<std::uint8_t>(c);
-            auto const attempt = [&](step::kind what, auto carry_out) {
-                auto next = s;
-                if (carry_out(next))
-                    go({.what = what, .client = client, .node = node}, next);
-            };
-            auto const& me = s.clients[c];
-            attempt(step::kind::acquire, [&](state& next) { return acquire(next, c, n); });
-            if (me.phase != phase::holding || !rules_.renews)
-                continue;
-            attempt(step::kind::touch, [&](state& next) { return touch(next, c, n); });
-            if (me.renewal > 0)
-                attempt(step::kind::consent, [&](state& next) { return consent(next, c, n); });
-            // A renewal in the tick of the last one gains nothing.
-            if (me.left > 0 && me.left < rules_.ttl) {
-                attempt(step::kind::renew, [&](state& next) {
-                    next.clients[c].renewal = static_cast<std::uint8_t>(rules_.ttl);
-                    next.clients[c].outlived = outlives(me);
-                    for (auto& at : next.clients[c].at)
-                        at &= acquired | crashed;
-                    return consent(next, c, n);
-                });
+    struct client {
+        exclusion::phase phase = exclusion::phase::idle;
+        std::uint8_t left = 0;      ///< ticks of validity; zero while holding: over, but a late renewal may come
+        std::uint8_t renewal = 0;   ///< ticks of validity that the renewal under way would give; 0: none is
+        std::uint8_t intruded = 0;  ///< somebody else was valid since this client was
+        std::uint8_t outlived = 0;  ///< the renewal under way began after every node had crashed
+        /// For each node: what became of the current round (ACQ, then renewals) there, whether it has carried ACQ out, and
+        /// whether it has crashed since the client holds the lock.
+        std::array<std::uint8_t, nodes_max> at{};
+    };
+    static constexpr std::uint8_t consented = 1, in_vain = 2, round = 3, acquired = 4, crashed = 8;
+
+    struct state {
+        std::array<node, nodes_max> nodes{};
+        std::array<client, attempts_max> clients{};
+    };
+    struct step {
+        enum class kind : std::uint8_t { tick, crash, acquire, end, renew, consent, touch } what;
+        std::uint8_t client = 0;
+        std::uint8_t node = 0;
+    };
+
+    explicit exclusion(exclusion_rules r) : rules_(r) {}
+
+    unsigned nodes() const { return rules_.nodes; }
+    unsigned attempts() const { return rules_.clients; }
+
+    void begin(auto visit) const
+    {
+        state s;
+        for (unsigned n = 0; n < rules_.session_nodes; ++n)
+            s.nodes[n].session = 1;
+        visit(s);
+    }
+
+    void steps(state const&, auto visit) const
+    {
+        using kind = step::kind;
+        visit(step{.what = kind::tick});
+        for (std::uint8_t n = 0; n < rules_.nodes; ++n) {
+            visit(step{.what = kind::crash, .node = n});
+            for (std::uint8_t c = 0; c < rules_.clients; ++c) {
+                for (auto const what : {kind::acquire, kind::touch, kind::consent, kind::renew})
+                    visit(step{.what = what, .client = c, .node = n});
             }
         }
+        for (std::uint8_t c = 0; c < rules_.clients; ++c)
+            visit(step{.what = kind::end, .client = c});
     }
-    for (unsigned c = 0; c < rules_.clients; ++c) {
-        if (s.clients[c].phase == phase::idle)
-            continue;
-        auto next = s;
-        end(next, c);
-        go({.what = step::kind::end, .client = static_cast<std::uint8_t>(c)}, next);
-    }
-}
 
-void exclusion::end(state& s, unsigned c) const
-{
-    s.clients[c] = {};
-    for (auto& node : s.nodes) {
-        if (node.owner == c + 1)
-            node.owner = node.left = 0;
-    }
-}
-
-exclusion::state exclusion::tick(state const& s) const
-{
-    auto next = s;
-    for (auto& node : next.nodes) {
-        node.left -= node.left > 0;
-        node.quarantine -= node.quarantine > 0;
-        if (node.left == 0)
-            node.owner = 0;
-    }
-    for (unsigned c = 0; c < rules_.clients; ++c) {
-        auto& me = next.clients[c];
-        me.left -= me.left > 0;
-        me.renewal -= me.renewal > 0;
-        if (me.phase != phase::idle && me.left == 0 && !(rules_.accepts_late && me.renewal > 0))
-            end(next, c);
-    }
-    return next;
-}
-
-unsigned exclusion::young(state const& s) const
-{
-    return static_cast<unsigned>(std::count_if(s.nodes.begin(), s.nodes.begin() + rules_.nodes, [](auto& n) { return n.quarantine > 0; }));
-}
-
-bool exclusion::votes(state const& s, unsigned n) const
-{
-    using newness = exclusion_rules::newness;
-    if (s.nodes[n].quarantine == 0)
-        return true;
-    if (rules_.taken_for_new == newness::never)
-        return false;
-    return young(s) >= (rules_.taken_for_new == newness::all_are_young ? rules_.nodes : majority_);
-}
-
-unsigned exclusion::consents(client const& c) const
-{
-    return static_cast<unsigned>(std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
-}
-
-// By how much less than the ttl those that have consented promise, as a majority.
-unsigned exclusion::unpromised(state const& s, client const& c) const
-{
-    unsigned full = 0;
-    for (unsigned n = 0; n < rules_.nodes; ++n)
-        full += (c.at[n] & round) == consented && !s.nodes[n].session;
-    using promise = exclusion_rules::promise;
-    bool const for_the_ttl = rules_.heeds == promise::ignored || full >= (rules_.heeds == promise::longest ? 1 : majority_);
-    return for_the_ttl ? 0 : rules_.ttl - rules_.session;
-}
-
-// A node with a foreign key refuses, which changes nothing. True if it sets the key.
-bool exclusion::acquire(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    if (me.at[n] & acquired || node.owner != 0)
-        return false;
-    if (me.phase == phase::holding && (!rules_.renews || rules_.heals))
-        return false;  // it only keeps others out, or is a touch
-    if (me.phase == phase::idle)
-        me = {.phase = phase::asking, .left = static_cast<std::uint8_t>(rules_.ttl)};
-    node.owner = static_cast<std::uint8_t>(c + 1);
-    node.left = static_cast<std::uint8_t>(life_on(node));
-    me.at[n] |= acquired;
-    if (me.phase != phase::asking)
-        return true;
-    me.at[n] |= votes(s, n) ? consented : in_vain;
-    if (consents(me) < majority_)
-        return true;
-    auto const less = unpromised(s, me);
-    if (me.left <= less) {  // its validity is over already
-        end(s, c);
-        return true;
-    }
-    me.phase = phase::holding;
-    me.left = static_cast<std::uint8_t>((rules_.validity_from_send ? me.left : rules_.ttl) - less);
-    for (auto& at : me.at)
-        at = rules_.renews && !rules_.heals ? at & acquired : 0;
-    return true;
-}
-
-// An earlier renewal is carried out. Nobody waits for it any more.
-bool exclusion::touch(state& s, unsigned c, unsigned n) const
-{
-    auto& node = s.nodes[n];
-    if (node.owner == 0 ? !rules_.heals : node.owner != c + 1)
-        return false;
-    node.owner = static_cast<std::uint8_t>(c + 1);
-    node.left = static_cast<std::uint8_t>(life_on(node));
-    return true;
-}
-
-// The renewal under way is carried out.
-bool exclusion::consent(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    bool const missing = s.nodes[n].owner == 0;
-    if (me.at[n] & round || !touch(s, c, n))
-        return false;
-    bool const has_vote = !rules_.quarantine_in_renewals || votes(s, n);
-    me.at[n] |= has_vote && (!missing || rules_.healed_counts_at_once) ? consented : in_vain;
-    if (consents(me) >= majority_) {
-        auto const less = static_cast<std::uint8_t>(unpromised(s, me));
-        me.left = std::max<std::uint8_t>(me.left, me.renewal > less ? me.renewal - less : 0);
-        me.renewal = 0;
-    }
-    return true;
-}
-
-// Tidies up after a step, and names the property that it broke.
-char const* exclusion::settle(state const& before, state& s) const
-{
-    char const* wrong = nullptr;
-    unsigned valid = 0;
-    for (unsigned c = 0; c < rules_.clients; ++c) {
+    bool carry_out(state& s, step const& how) const
+    {
+        using kind = step::kind;
+        auto const c = how.client, n = how.node;
         auto& me = s.clients[c];
-        if (me.renewal <= me.left) {  // it cannot prolong anything
-            me.renewal = me.outlived = 0;
-            if (me.phase == phase::holding) {
-                for (auto& at : me.at)
-                    at &= acquired | crashed;
-            }
+        bool const renews = me.phase == phase::holding && rules_.renews;
+        switch (how.what) {
+        case kind::tick:
+            tick(s);
+            return true;
+        case kind::crash:
+            return crash(s, n);
+        case kind::acquire:
+            return acquire(s, c, n);
+        case kind::touch:
+            return renews && touch(s, c, n);
+        case kind::consent:
+            return renews && me.renewal > 0 && consent(s, c, n);
+        case kind::renew:  // in the tick of the last one it gains nothing
+            return renews && me.left > 0 && me.left < rules_.ttl && renew(s, c, n);
+        case kind::end:
+            if (me.phase == phase::idle)
+                return false;
+            end(s, c);
+            return true;
         }
-        if (me.phase != phase::holding || me.left == 0)
-            continue;
-        ++valid;
-        if (before.clients[c].intruded && rules_.checks_holes)
-            wrong = "P2: a lock became valid again after somebody else held it";
-        if (before.clients[c].outlived && me.left > before.clients[c].left)
-            wrong = "S: a hold was prolonged after every node had crashed";
-        me.intruded = 0;
+        return false;
     }
-    if (valid > 1)
-        wrong = "P1: two clients hold the lock";
-    for (auto& c : s.clients)
-        c.intruded |= static_cast<std::uint8_t>(c.phase == phase::holding && c.left == 0 && valid > 0);
-    return wrong;
-}
 
-bool exclusion::outlives(client const& c) const
-{
-    return rules_.checks_survival && std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
-}
+    // Tidies up after a step, and names the property that it broke.
+    char const* settle(state const& before, state& s, step const&) const
+    {
+        char const* wrong = nullptr;
+        unsigned valid = 0;
+        for (unsigned c = 0; c < rules_.clients; ++c) {
+            auto& me = s.clients[c];
+            if (me.renewal <= me.left) {  // it cannot prolong anything
+                me.renewal = me.outlived = 0;
+                if (me.phase == phase::holding) {
+                    for (auto& at : me.at)
+                        at &= acquired | crashed;
+                }
+            }
+            if (me.phase != phase::holding || me.left == 0)
+                continue;
+            ++valid;
+            if (before.clients[c].intruded && rules_.checks_holes)
+                wrong = "P2: a lock became valid again after somebody else held it";
+            if (before.clients[c].outlived && me.left > before.clients[c].left)
+                wrong = "S: a hold was prolonged after every node had crashed";
+            me.intruded = 0;
+        }
+        if (valid > 1)
+            wrong = "P1: two clients hold the lock";
+        for (auto& c : s.clients)
+            c.intruded |= static_cast<std::uint8_t>(c.phase == phase::holding && c.left == 0 && valid > 0);
+        return wrong;
+    }
 
-packed exclusion::pack(state const& s) const
-{
-    auto const own = [&](unsigned c) {
-        auto const& me = s.clients[c];
-        auto const bits = ((static_cast<std::uint64_t>(me.phase) << 3 | me.left) << 3 | me.renewal) << 1 | me.intruded;
-        return rules_.checks_survival ? bits << 1 | me.outlived : bits;
-    };
-    auto const column = [&](unsigned n, numbering const& order) {
-        auto const& node = s.nodes[n];
-        std::uint64_t bits = 0;
-        for (unsigned i = rules_.clients; i-- > 0;)
-            bits = bits << at_bits_ | s.clients[order[i]].at[n];
-        return (((bits << 1 | node.session) << 3 | node.quarantine) << 3 | node.left) << owner_bits_ | renumbered(node.owner, order);
-    };
-    return canonical(shape_, own, column);
-}
-
-exclusion::state exclusion::unpack(packed p) const
-{
-    state s;
-    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
-    for (unsigned c = 0; c < rules_.clients; ++c) {
+    void attempt_fields(auto& bits, auto& s, unsigned c) const
+    {
         auto& me = s.clients[c];
         if (rules_.checks_survival)
-            me.outlived = pop(1);
-        me.intruded = pop(1);
-        me.renewal = pop(3);
-        me.left = pop(3);
-        me.phase = static_cast<phase>(pop(2));
+            bits(me.outlived, 1);
+        bits(me.intruded, 1);
+        bits(me.renewal, 3);
+        bits(me.left, 3);
+        bits(me.phase, 2);
     }
-    for (unsigned n = 0; n < rules_.nodes; ++n) {
+
+    void node_fields(auto& bits, auto& s, unsigned n) const
+    {
         auto& node = s.nodes[n];
-        node.owner = pop(owner_bits_);
-        node.left = pop(3);
-        node.quarantine = pop(3);
-        node.session = pop(1);
-        for (unsigned c = 0; c < rules_.clients; ++c)
-            s.clients[c].at[n] = pop(at_bits_);
+        bits.name(node.owner, owner_bits_);
+        bits(node.left, 3);
+        bits(node.quarantine, 3);
+        bits(node.session, 1);
+        for (unsigned i = 0; i < rules_.clients; ++i)
+            bits(s.clients[bits.attempt(i)].at[n], at_bits_);
     }
-    return s;
-}
 
-std::string exclusion::tell(state const&) const
-{
-    auto text = fmt::format("all is free; the ttl is {} ticks, the quarantine {}", rules_.ttl, rules_.quarantine);
-    return rules_.session_nodes == 0 ? text : text + fmt::format("; {} nodes keep a key for {} ticks", rules_.session_nodes, rules_.session);
-}
+    std::string tell(state const&) const
+    {
+        auto text = fmt::format("all is free; the ttl is {} ticks, the quarantine {}", rules_.ttl, rules_.quarantine);
+        return rules_.session_nodes == 0 ? text : text + fmt::format("; {} nodes keep a key for {} ticks", rules_.session_nodes, rules_.session);
+    }
 
-std::string exclusion::tell(state const& before, step const& how, state const& after) const
-{
-    auto const name = static_cast<char>('A' + how.client);
-    auto const& was = before.clients[how.client];
-    auto const& is = after.clients[how.client];
-    auto const& node = before.nodes[how.node];
-    auto const where = how.node + 1;
-    auto const quarantined = node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine) : std::string();
-    std::string text;
-    switch (how.what) {
-    case step::kind::tick:
-        text = "a tick passes";
-        for (unsigned c = 0; c < rules_.clients; ++c) {
-            if (before.clients[c].phase == phase::holding && before.clients[c].left > 0)
-                text += after.clients[c].left > 0
-                            ? fmt::format("; {} holds the lock for {} more", static_cast<char>('A' + c), after.clients[c].left)
-                            : fmt::format("; the validity of {} is over", static_cast<char>('A' + c));
+    std::string tell(state const& before, step const& how, state const& after) const
+    {
+        auto const name = letter(how.client);
+        auto const& was = before.clients[how.client];
+        auto const& is = after.clients[how.client];
+        auto const& node = before.nodes[how.node];
+        auto const where = how.node + 1;
+        auto const quarantined = node.quarantine > 0 ? fmt::format(" (in quarantine for {} more)", node.quarantine) : std::string();
+        std::string text;
+        switch (how.what) {
+        case step::kind::tick:
+            text = "a tick passes";
+            for (unsigned c = 0; c < rules_.clients; ++c) {
+                if (before.clients[c].phase == phase::holding && before.clients[c].left > 0)
+                    text += after.clients[c].left > 0
+                                ? fmt::format("; {} holds the lock for {} more", letter(c), after.clients[c].left)
+                                : fmt::format("; the validity of {} is over", letter(c));
+            }
+            for (unsigned n = 0; n < rules_.nodes; ++n) {
+                auto const owner = before.nodes[n].owner;
+                if (owner != 0 && after.nodes[n].owner == 0 && after.clients[owner - 1].phase != phase::idle)
+                    text += fmt::format("; its key at node {} expires", n + 1);
+            }
+            return text;
+        case step::kind::crash:
+            return fmt::format("node {} crashes and has forgotten {}", where,
+                               node.owner != 0 ? fmt::format("the key of {}", letter(node.owner - 1u)) : "everything");
+        case step::kind::end:
+            return fmt::format("{} {}", name, was.phase == phase::asking ? "gives up" : "releases");
+        case step::kind::acquire:
+            if (was.phase == phase::idle)
+                text = fmt::format("{} begins; ", name);
+            text += fmt::format("node {}{} carries out {}'s ACQ", where, quarantined, name);
+            break;
+        case step::kind::renew:
+            text = fmt::format("{} renews; ", name);
+            [[fallthrough]];
+        case step::kind::consent:
+            text += fmt::format("node {}{} {} by {}'s renewal", where, quarantined,
+                                node.owner == 0 ? "has its key set again" : "has its key prolonged", name);
+            break;
+        case step::kind::touch:
+            text = fmt::format("node {}{} {} by an earlier renewal of {}", where, quarantined,
+                               node.owner == 0 ? "has its key set again" : "has its key prolonged", name);
+            break;
         }
-        for (unsigned n = 0; n < rules_.nodes; ++n) {
-            auto const owner = before.nodes[n].owner;
-            if (owner != 0 && after.nodes[n].owner == 0 && after.clients[owner - 1].phase != phase::idle)
-                text += fmt::format("; its key at node {} expires", n + 1);
-        }
+        if (is.phase == phase::holding && (was.phase != phase::holding || is.left > was.left))
+            text += fmt::format("; {} holds the lock for {} more", name, is.left);
         return text;
-    case step::kind::crash:
-        return fmt::format("node {} crashes and has forgotten {}", where,
-                           node.owner != 0 ? fmt::format("the key of {}", static_cast<char>('A' + node.owner - 1)) : "everything");
-    case step::kind::end:
-        return fmt::format("{} {}", name, was.phase == phase::asking ? "gives up" : "releases");
-    case step::kind::acquire:
-        if (was.phase == phase::idle)
-            text = fmt::format("{} begins; ", name);
-        text += fmt::format("node {}{} carries out {}'s ACQ", where, quarantined, name);
-        break;
-    case step::kind::renew:
-        text = fmt::format("{} renews; ", name);
-        [[fallthrough]];
-    case step::kind::consent:
-        text += fmt::format("node {}{} {} by {}'s renewal", where, quarantined,
-                            node.owner == 0 ? "has its key set again" : "has its key prolonged", name);
-        break;
-    case step::kind::touch:
-        text = fmt::format("node {}{} {} by an earlier renewal of {}", where, quarantined,
-                           node.owner == 0 ? "has its key set again" : "has its key prolonged", name);
-        break;
     }
-    if (is.phase == phase::holding && (was.phase != phase::holding || is.left > was.left))
-        text += fmt::format("; {} holds the lock for {} more", name, is.left);
-    return text;
-}
+
+private:
+    void end(state& s, unsigned c) const
+    {
+        s.clients[c] = {};
+        for (auto& node : s.nodes) {
+            if (node.owner == c + 1)
+                node.owner = node.left = 0;
+        }
+    }
+
+    void tick(state& s) const
+    {
+        for (auto& node : s.nodes) {
+            node.left -= node.left > 0;
+            node.quarantine -= node.quarantine > 0;
+            if (node.left == 0)
+                node.owner = 0;
+        }
+        for (unsigned c = 0; c < rules_.clients; ++c) {
+            auto& me = s.clients[c];
+            me.left -= me.left > 0;
+            me.renewal -= me.renewal > 0;
+            if (me.phase != phase::idle && me.left == 0 && !(rules_.accepts_late && me.renewal > 0))
+                end(s, c);
+        }
+    }
+
+    bool crash(state& s, unsigned n) const
+    {
+        auto& node = s.nodes[n];
+        bool const is_last_old_one = node.quarantine == 0 && young(s) == rules_.nodes - 1;
+        if (!rules_.forgets || (rules_.spares_an_old_node && is_last_old_one))
+            return false;
+        node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine), .session = node.session};
+        for (auto& client : s.clients)
+            client.at[n] |= rules_.checks_survival && client.phase == phase::holding ? crashed : 0;
+        return true;
+    }
+
+    unsigned young(state const& s) const
+    {
+        return static_cast<unsigned>(std::count_if(s.nodes.begin(), s.nodes.begin() + rules_.nodes, [](auto& n) { return n.quarantine > 0; }));
+    }
+
+    bool votes(state const& s, unsigned n) const
+    {
+        using newness = exclusion_rules::newness;
+        if (s.nodes[n].quarantine == 0)
+            return true;
+        if (rules_.taken_for_new == newness::never)
+            return false;
+        return young(s) >= (rules_.taken_for_new == newness::all_are_young ? rules_.nodes : majority_);
+    }
+
+    unsigned consents(client const& c) const
+    {
+        return static_cast<unsigned>(std::count_if(c.at.begin(), c.at.end(), [](auto at) { return (at & round) == consented; }));
+    }
+
+    // By how much less than the ttl those that have consented promise, as a majority.
+    unsigned unpromised(state const& s, client const& c) const
+    {
+        unsigned full = 0;
+        for (unsigned n = 0; n < rules_.nodes; ++n)
+            full += (c.at[n] & round) == consented && !s.nodes[n].session;
+        using promise = exclusion_rules::promise;
+        bool const for_the_ttl = rules_.heeds == promise::ignored || full >= (rules_.heeds == promise::longest ? 1 : majority_);
+        return for_the_ttl ? 0 : rules_.ttl - rules_.session;
+    }
+
+    // A node with a foreign key refuses, which changes nothing. True if it sets the key.
+    bool acquire(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        if (me.at[n] & acquired || node.owner != 0)
+            return false;
+        if (me.phase == phase::holding && (!rules_.renews || rules_.heals))
+            return false;  // it only keeps others out, or is a touch
+        if (me.phase == phase::idle)
+            me = {.phase = phase::asking, .left = static_cast<std::uint8_t>(rules_.ttl)};
+        node.owner = static_cast<std::uint8_t>(c + 1);
+        node.left = static_cast<std::uint8_t>(life_on(node));
+        me.at[n] |= acquired;
+        if (me.phase != phase::asking)
+            return true;
+        me.at[n] |= votes(s, n) ? consented : in_vain;
+        if (consents(me) < majority_)
+            return true;
+        auto const less = unpromised(s, me);
+        if (me.left <= less) {  // its validity is over already
+            end(s, c);
+            return true;
+        }
+        me.phase = phase::holding;
+        me.left = static_cast<std::uint8_t>((rules_.validity_from_send ? me.left : rules_.ttl) - less);
+        for (auto& at : me.at)
+            at = rules_.renews && !rules_.heals ? at & acquired : 0;
+        return true;
+    }
+
+    // An earlier renewal is carried out. Nobody waits for it any more.
+    bool touch(state& s, unsigned c, unsigned n) const
+    {
+        auto& node = s.nodes[n];
+        if (node.owner == 0 ? !rules_.heals : node.owner != c + 1)
+            return false;
+        node.owner = static_cast<std::uint8_t>(c + 1);
+        node.left = static_cast<std::uint8_t>(life_on(node));
+        return true;
+    }
+
+    // The first request of a new renewal is carried out.
+    bool renew(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        me.renewal = static_cast<std::uint8_t>(rules_.ttl);
+        me.outlived = outlives(me);
+        for (auto& at : me.at)
+            at &= acquired | crashed;
+        return consent(s, c, n);
+    }
+
+    // The renewal under way is carried out.
+    bool consent(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        bool const missing = s.nodes[n].owner == 0;
+        if (me.at[n] & round || !touch(s, c, n))
+            return false;
+        bool const has_vote = !rules_.quarantine_in_renewals || votes(s, n);
+        me.at[n] |= has_vote && (!missing || rules_.healed_counts_at_once) ? consented : in_vain;
+        if (consents(me) >= majority_) {
+            auto const less = static_cast<std::uint8_t>(unpromised(s, me));
+            me.left = std::max<std::uint8_t>(me.left, me.renewal > less ? me.renewal - less : 0);
+            me.renewal = 0;
+        }
+        return true;
+    }
+
+    bool outlives(client const& c) const
+    {
+        return rules_.checks_survival && std::all_of(c.at.begin(), c.at.begin() + rules_.nodes, [](auto at) { return (at & crashed) != 0; });
+    }
+
+    unsigned life_on(node const& n) const { return n.session ? rules_.session : rules_.ttl; }
+
+    exclusion_rules const rules_;
+    unsigned const majority_ = rules_.nodes / 2 + 1;
+    unsigned const owner_bits_ = static_cast<unsigned>(std::bit_width(rules_.clients));
+    unsigned const at_bits_ = rules_.checks_survival ? 4 : 3;
+};
+
+}  // namespace
 
 std::vector<world> exclusion_worlds()
 {

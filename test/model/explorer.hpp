@@ -1,102 +1,19 @@
 // Breadth-first search through every state that a model can reach.
 #pragma once
 
+#include "model/layout.hpp"
+
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace redlock::model {
-
-/// A state in 128 bits. What goes in last comes out first.
-struct packed {
-    std::uint64_t high = 0, low = 0;
-
-    void push(unsigned bits, std::uint64_t value)
-    {
-        assert(bits > 0 && bits < 64 && value >> bits == 0 && high >> (64 - bits) == 0);
-        high = high << bits | low >> (64 - bits);
-        low = low << bits | value;
-    }
-
-    std::uint64_t pop(unsigned bits)
-    {
-        auto const value = low & ((std::uint64_t(1) << bits) - 1);
-        low = low >> bits | high << (64 - bits);
-        high >>= bits;
-        return value;
-    }
-
-    friend auto operator<=>(packed const&, packed const&) = default;
-};
-
-constexpr unsigned nodes_max = 5;
-constexpr unsigned attempts_max = 4;
-
-/// How many nodes and attempts a state has, and how many bits of it belong to each node and to each attempt.
-struct shape {
-    unsigned nodes, attempts;
-    unsigned node_bits, attempt_bits;
-};
-
-using numbering = std::array<std::uint8_t, attempts_max>;
-
-/// An attempt plus one, in another numbering; 0, for none, stays.
-inline std::uint64_t renumbered(unsigned attempt, numbering const& order)
-{
-    return attempt == 0 ? 0 : static_cast<std::uint64_t>(std::find(order.begin(), order.end(), attempt - 1) - order.begin()) + 1;
-}
-
-/** Packs a state so that all states which differ only in the numbering of nodes and attempts become one.
-
-    Nodes are alike: each sends and receives the same messages, and quorums only count them. Attempts are alike: what
-    distinguishes them (phase, token, hint, …) is part of the state. So a renumbered state has renumbered successors, and breaks
-    a property exactly if the other does.
-
-    @param own (attempt): what the state says of this attempt alone
-    @param column (node, numbering): what it says of this node, with the attempts in this order
-*/
-template <class Own, class Column>
-packed canonical(shape const& s, Own own, Column column)
-{
-    std::array<std::uint64_t, attempts_max> owns{};
-    for (unsigned a = 0; a < s.attempts; ++a)
-        owns[a] = own(a);
-    numbering order{};
-    std::iota(order.begin(), order.end(), std::uint8_t(0));
-    auto const end = order.begin() + s.attempts;
-    packed best;
-    bool first = true;
-    do {
-        // Sorted by what they are; only among equals every order is tried.
-        if (!std::is_sorted(order.begin(), end, [&](auto a, auto b) { return owns[a] < owns[b]; }))
-            continue;
-        std::array<std::uint64_t, nodes_max> columns{};
-        for (unsigned n = 0; n < s.nodes; ++n) {
-            auto const next = column(n, order);
-            unsigned place = n;
-            for (; place > 0 && columns[place - 1] > next; --place)
-                columns[place] = columns[place - 1];
-            columns[place] = next;
-        }
-        packed candidate;
-        for (unsigned n = s.nodes; n-- > 0;)
-            candidate.push(s.node_bits, columns[n]);
-        for (unsigned a = s.attempts; a-- > 0;)
-            candidate.push(s.attempt_bits, owns[order[a]]);
-        if (first || candidate < best)
-            best = candidate;
-        first = false;
-    } while (std::next_permutation(order.begin(), end));
-    return best;
-}
 
 /// What the search found.
 struct report {
@@ -132,8 +49,10 @@ private:
     A model has
     - `state` and `step`, plain values;
     - `begin(visit)`: calls `visit(state)` for each state that it may begin in;
-    - `steps(state, visit)`: calls `visit(step, next, wrong)` for each step; `wrong` names the property that it breaks, or is null;
-    - `pack(state)` and `unpack(packed)`; `pack` may unite states that behave alike;
+    - `steps(state, visit)`: calls `visit(step)` for each step that may be possible;
+    - `carry_out(state, step)`: changes the state; false if the step is not possible or changes nothing;
+    - `settle(before, after, step)`: tidies up, and names the property that the step breaks, or returns null;
+    - `nodes()`, `attempts()` and the fields of its state, as @ref layout describes;
     - `tell(state)` and `tell(before, step, after)`: a sentence on how it begins, and on a step;
     - if it has goals, `is_goal(state)` and `stuck`: what is wrong with a state from which no goal can be reached any more.
 
@@ -143,14 +62,14 @@ template <class Model>
 class explorer {
 public:
     explorer(Model const& m, std::uint64_t states_max)
-        : model_(m), states_max_(std::min<std::uint64_t>(states_max, none / 2)), slots_(1 << 16, none)
+        : model_(m), layout_(m), states_max_(std::min<std::uint64_t>(states_max, none / 2)), slots_(1 << 16, none)
     {
     }
 
     report run()
     {
         auto const begun = std::chrono::steady_clock::now();
-        model_.begin([this](auto const& s) { add(model_.pack(s), none); });
+        model_.begin([this](auto const& s) { add(layout_.pack(s), none); });
         std::size_t level_end = states_.size();
         for (std::size_t i = 0; i < states_.size() && report_.wrong.empty(); ++i) {
             if (i == level_end) {
@@ -178,16 +97,28 @@ private:
     static constexpr std::uint32_t none = ~std::uint32_t(0);
     static constexpr bool has_goals = requires { Model::stuck; };
 
+    // Calls visit(step, after, wrong) for each step that is possible.
+    void each_step(state const& before, auto visit) const
+    {
+        model_.steps(before, [&](step const& how) {
+            auto after = before;
+            if (!model_.carry_out(after, how))
+                return;
+            auto const* const wrong = model_.settle(before, after, how);
+            visit(how, after, wrong);
+        });
+    }
+
     void visit(std::uint32_t from)
     {
-        auto const before = model_.unpack(states_[from]);
-        model_.steps(before, [&](step const&, state const& after, char const* wrong) {
+        auto const before = layout_.unpack(states_[from]);
+        each_step(before, [&](step const&, state const& after, char const* wrong) {
             if (wrong && report_.wrong.empty()) {
                 report_.wrong = wrong;
-                report_.trace = trace_to(from, model_.pack(after), true);
+                report_.trace = trace_to(from, layout_.pack(after), true);
                 report_.depth = static_cast<unsigned>(report_.trace.size()) - 1;
             }
-            auto const to = add(model_.pack(after), from);
+            auto const to = add(layout_.pack(after), from);
             if constexpr (has_goals)
                 edges_.emplace_back(to, from);
         });
@@ -218,7 +149,7 @@ private:
             met[i] = true;
         };
         for (std::uint32_t i = 0; i < states_.size(); ++i) {
-            if (model_.is_goal(model_.unpack(states_[i])))
+            if (model_.is_goal(layout_.unpack(states_[i])))
                 meet(i);
         }
         while (!way.empty()) {
@@ -270,13 +201,13 @@ private:
         std::vector<packed> way{end};
         for (auto i = last; i != none; i = parents_[i])
             way.push_back(states_[i]);
-        auto now = model_.unpack(way.back());
+        auto now = layout_.unpack(way.back());
         std::vector<std::string> text{model_.tell(now)};
         for (auto i = way.size() - 1; i-- > 0;) {
             bool found = false;
             auto const before = now;
-            model_.steps(before, [&](step const& how, state const& after, char const* wrong) {
-                if (found || (wrong != nullptr) != (breaks && i == 0) || model_.pack(after) != way[i])
+            each_step(before, [&](step const& how, state const& after, char const* wrong) {
+                if (found || (wrong != nullptr) != (breaks && i == 0) || layout_.pack(after) != way[i])
                     return;
                 found = true;
                 now = after;
@@ -288,6 +219,7 @@ private:
     }
 
     Model const& model_;
+    layout<Model> const layout_;
     std::uint64_t const states_max_;
     store<packed> states_;
     store<std::uint32_t> parents_;
@@ -300,6 +232,12 @@ template <class Model>
 report explore(Model const& m, std::uint64_t states_max)
 {
     return explorer<Model>(m, states_max).run();
+}
+
+/// How a client is called in a trace.
+inline char letter(unsigned client)
+{
+    return static_cast<char>('A' + client);
 }
 
 /// A model with its rules, and what is expected of it.

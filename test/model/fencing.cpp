@@ -1,239 +1,269 @@
-#include "model/fencing.hpp"
+// The fencing protocol without any clock or lock: are the tokens unique, and do they grow?
+#include "model/counters.hpp"
+#include "model/explorer.hpp"
+#include "model/worlds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <stdexcept>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace redlock::model {
 
-fencing::fencing(fencing_rules r)
-    : rules_(r), number_bits_(static_cast<unsigned>(std::bit_width(r.numbers))),
-      shape_{.nodes = r.nodes,
-             .attempts = r.attempts,
-             .node_bits = number_bits_ + 1 + 3 * r.attempts,
-             .attempt_bits = 1 + 3 * number_bits_}
-{
-    if (r.nodes > nodes_max || r.attempts > attempts_max || shape_.nodes * shape_.node_bits + shape_.attempts * shape_.attempt_bits > 128)
-        throw std::logic_error("this world does not fit into a packed state");
-}
+namespace {
 
-template <class Visit>
-void fencing::begin(Visit visit) const
-{
-    visit(state{});
-}
+/// When a client believes that it has a token.
+enum class counting : std::uint8_t {
+    exact,                ///< as the protocol says: a quorum took exactly this number for it
+    granted,              ///< a quorum has carried out its TAKE, whether or not it took the number
+    majority_of_granted,  ///< so it has, and a majority of these nodes took the number
+    highest,              ///< a quorum has answered its INCR: the highest answer is the token
+    lowest,               ///< the same with the lowest answer, as the others have passed it
+};
 
-template <class Visit>
-void fencing::steps(state const& s, Visit visit) const
-{
-    for (unsigned a = 0; a < rules_.attempts; ++a) {
-        for (unsigned n = 0; n < rules_.nodes; ++n) {
-            for (auto what : {step::kind::take, step::kind::increment}) {
-                step how{.what = what, .attempt = static_cast<std::uint8_t>(a), .node = static_cast<std::uint8_t>(n)};
-                for (how.number = 1; how.number <= rules_.numbers; ++how.number) {
-                    for (bool forgets : {false, true}) {
-                        how.forgets = forgets;
-                        auto next = s;
-                        if (!carry_out(next, how))
-                            continue;
-                        auto const* const wrong = settle(next, a);
-                        visit(how, next, wrong);
+/// What is explored, and which rule of the protocol is broken.
+struct fencing_rules {
+    unsigned nodes = 3;
+    unsigned attempts = 2;
+    unsigned quorum = 2;
+    unsigned numbers = 4;    ///< proposals, hints and counters are anything up to here
+    unsigned forgetful = 0;  ///< so many nodes may forget their counters, as often as they like
+    bool resends = false;    ///< commands are carried out any number of times; what a node answered last counts
+
+    bool compares = true;         ///< false: TAKE overwrites a higher counter too, and every change is answered with "taken"
+    bool equal_is_taken = false;  ///< so is a TAKE that finds just this number, as if it had come before
+    bool increments = true;       ///< false: the second trip raises counters and asks for them, and adds nothing
+    bool ends = false;            ///< a counter that has come to `numbers` stays there, and INCR answers that again
+    bool reproposes = false;      ///< a client goes on to a higher number, and counts who took the lower one
+    model::counting counting = counting::exact;
+};
+
+/** The protocol of the fencing tokens: whatever may happen to the counters, in any order.
+
+    Each node has a counter. An attempt sends TAKE with a number of its own to all nodes: a node whose counter is lower sets it to
+    this number and answers "taken" (`ZADD GT CH`). If a quorum took it, it is the token. If not, the attempt sends RAISE with
+    another number, to which a node raises its counter if that is lower (`ZADD GT`), and INCR: the node adds one and answers what
+    it has now (`ZINCRBY`). If a quorum answered the same, this is the token.
+
+    - F1: no two completed attempts have the same token.
+    - F2: an attempt that begins when another has completed gets a higher token.
+
+    Both are violated only at the moment in which an attempt completes, so that is where they are checked.
+
+    More is possible here than in the protocol:
+    - *There are no locks.* Whatever nodes have granted, and whenever they do so again, their answers may be among these.
+    - *Any command, at any moment*: a node may carry out INCR before TAKE, or though the first trip did well. RAISE comes with any
+      number, even if nobody has sent it.
+    - *A quorum may be mixed* of nodes that took a number by TAKE, and nodes that answered it to INCR.
+
+    What need not be explored, because each behaviour that it adds has a twin here that breaks the same property:
+    - *Losing a command* is never carrying it out: nothing waits for it. So is a TAKE that is not taken.
+    - *A command whose answer does not count*, because it is lost or late, or is not the token in the end, does no more to a
+      counter than a RAISE. So do those of attempts that give up, of completed ones, and of all that came before: counters begin
+      at zero. Of a command that is sent again one answer counts, at most; `resends` explores it nevertheless.
+    - *RAISE* is carried out just before an INCR at its node: a TAKE would either set a higher number, or not be taken. *A node
+      forgets* just before its next command. Going back to an older counter is to forget, and a RAISE.
+    - *An attempt begins* with the first command whose answer counts: the later, the more must be below its token. It chooses its
+      number when it is needed.
+    - *Answers arrive* at once: what is completed earlier binds more attempts.
+*/
+class fencing {
+public:
+    struct node {
+        std::uint8_t counter = 0;
+        bool forgot = false;
+    };
+    struct attempt {
+        bool completed = false;
+        std::uint8_t number = 0;  ///< of its TAKE, 0 as long as none was carried out; when it has completed, its token
+        std::uint8_t value = 0;   ///< the answer to its INCR that counts; 0 as long as there is none
+        std::uint8_t floor = 0;   ///< the highest token that was complete when it began
+        std::array<std::uint8_t, nodes_max> at{};  ///< for each node, what the client has in hand
+    };
+    static constexpr std::uint8_t granted = 1, taken = 2, answered = 4;
+
+    struct state {
+        std::array<node, nodes_max> nodes{};
+        std::array<attempt, attempts_max> attempts{};
+    };
+    struct step {
+        enum class kind : std::uint8_t { take, increment } what;
+        std::uint8_t attempt = 0;
+        std::uint8_t node = 0;
+        std::uint8_t number = 0;
+        bool forgets = false;  ///< the node has just forgotten its counter
+    };
+
+    explicit fencing(fencing_rules r) : rules_(r), number_bits_(static_cast<unsigned>(std::bit_width(r.numbers))) {}
+
+    unsigned nodes() const { return rules_.nodes; }
+    unsigned attempts() const { return rules_.attempts; }
+
+    void begin(auto visit) const
+    {
+        visit(state{});
+    }
+
+    void steps(state const&, auto visit) const
+    {
+        for (std::uint8_t a = 0; a < rules_.attempts; ++a) {
+            for (std::uint8_t n = 0; n < rules_.nodes; ++n) {
+                for (auto const what : {step::kind::take, step::kind::increment}) {
+                    for (std::uint8_t number = 1; number <= rules_.numbers; ++number) {
+                        for (bool const forgets : {false, true})
+                            visit(step{what, a, n, number, forgets});
                     }
                 }
             }
         }
     }
-}
 
-bool fencing::carry_out(state& s, step const& how) const
-{
-    if (how.forgets && !forget(s, how.node))
-        return false;
-    return how.what == step::kind::take ? take(s, how.attempt, how.node, how.number)
-                                        : increment(s, how.attempt, how.node, how.number);
-}
-
-// False if it cannot forget any more.
-bool fencing::forget(state& s, unsigned n) const
-{
-    auto& node = s.nodes[n];
-    auto const others = std::count_if(s.nodes.begin(), s.nodes.end(), [](auto const& other) { return other.forgot != 0; });
-    if (node.counter == 0 || (!node.forgot && others >= static_cast<int>(rules_.forgetful)))
-        return false;
-    node = {.forgot = 1};
-    return true;
-}
-
-// False if the attempt cannot send it, or if it does nothing.
-bool fencing::take(state& s, unsigned a, unsigned n, std::uint8_t number) const
-{
-    auto& me = s.attempts[a];
-    auto& counter = s.nodes[n].counter;
-    auto const mine = me.at[n];
-    bool const may = me.number == 0 || number == me.number || (rules_.reproposes && number > me.number);
-    if (me.completed || !may || (mine & (granted | taken) && !rules_.resends))
-        return false;
-    bool const takes = (rules_.compares ? counter < number : counter != number) || (rules_.equal_is_taken && counter == number);
-    bool const grant_counts = rules_.counting == counting::granted || rules_.counting == counting::majority_of_granted;
-    auto const answer = static_cast<std::uint8_t>((grant_counts ? granted : 0) | (takes ? taken : 0));
-    if (answer == 0 && !(mine & taken))
-        return false;
-    note_floor(s, a);
-    me.number = number;
-    me.at[n] = static_cast<std::uint8_t>((mine & answered) | answer);
-    if (takes)
-        counter = number;
-    return true;
-}
-
-// The node was raised to the number just below. False if the number cannot be the answer, or if this answer does not count.
-bool fencing::increment(state& s, unsigned a, unsigned n, std::uint8_t number) const
-{
-    auto& me = s.attempts[a];
-    auto& counter = s.nodes[n].counter;
-    auto const mine = me.at[n];
-    bool const stays = !rules_.increments || (rules_.ends && number == rules_.numbers);
-    if (me.completed || number < counter || (number == counter && !stays) || (mine & answered && !rules_.resends))
-        return false;
-    auto value = me.value == 0 ? number : me.value;
-    if (rules_.counting == counting::highest)
-        value = std::max(value, number);
-    else if (rules_.counting == counting::lowest)
-        value = std::min(value, number);
-    bool const counts = rules_.counting != counting::exact || number == value;
-    if (!counts && !(mine & answered))
-        return false;
-    note_floor(s, a);
-    me.value = value;
-    me.at[n] = static_cast<std::uint8_t>((mine & ~answered) | (counts ? answered : 0));
-    counter = number;
-    return true;
-}
-
-bool fencing::begun(attempt const& a) const { return a.number != 0 || a.value != 0; }
-
-void fencing::note_floor(state& s, unsigned a) const
-{
-    auto& me = s.attempts[a];
-    if (begun(me))
-        return;
-    for (auto const& other : s.attempts) {
-        if (other.completed)
-            me.floor = std::max(me.floor, other.number);
+    bool carry_out(state& s, step const& how) const
+    {
+        if (how.forgets && !forget(s.nodes, how.node, rules_.forgetful))
+            return false;
+        return how.what == step::kind::take ? take(s, how.attempt, how.node, how.number)
+                                            : increment(s, how.attempt, how.node, how.number);
     }
-}
 
-// What the client believes to be its token; 0: it has none yet.
-std::uint8_t fencing::token(attempt const& a) const
-{
-    auto const count = [&](int which) {
-        return static_cast<unsigned>(std::count_if(a.at.begin(), a.at.end(), [&](auto at) { return (at & which) != 0; }));
-    };
-    switch (rules_.counting) {
-    case counting::exact:
-        for (auto number : {a.number, a.value}) {
-            auto const which = (a.number == number ? taken : 0) | (a.value == number ? answered : 0);
-            if (number != 0 && count(which) >= rules_.quorum)
-                return number;
+    // Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any more.
+    char const* settle(state const&, state& s, step const& how) const
+    {
+        auto& me = s.attempts[how.attempt];
+        auto const mine = token(me);
+        if (mine == 0)
+            return nullptr;
+        bool const unique = std::none_of(s.attempts.begin(), s.attempts.end(),
+                                         [&](auto const& other) { return other.completed && other.number == mine; });
+        bool const grows = mine > me.floor;
+        me = {.completed = true, .number = mine};
+        if (!unique)
+            return "F1: two attempts have completed with the same token";
+        return grows ? nullptr : "F2: an earlier attempt has completed with a token that is not lower";
+    }
+
+    void attempt_fields(auto& bits, auto& s, unsigned a) const
+    {
+        auto& me = s.attempts[a];
+        bits(me.floor, number_bits_);
+        bits(me.value, number_bits_);
+        bits(me.number, number_bits_);
+        bits(me.completed, 1);
+    }
+
+    void node_fields(auto& bits, auto& s, unsigned n) const
+    {
+        bits(s.nodes[n].counter, number_bits_);
+        for (unsigned i = 0; i < rules_.attempts; ++i)
+            bits(s.attempts[bits.attempt(i)].at[n], 3);
+        bits(s.nodes[n].forgot, 1);
+    }
+
+    std::string tell(state const&) const
+    {
+        return fmt::format("all counters are 0; a quorum is {} of {}", rules_.quorum, rules_.nodes);
+    }
+
+    std::string tell(state const& before, step const& how, state const& after) const
+    {
+        auto const name = letter(how.attempt);
+        auto const where = how.node + 1;
+        auto const& is = after.attempts[how.attempt];
+        unsigned const number = how.number, is_at = after.nodes[how.node].counter;
+        unsigned was_at = before.nodes[how.node].counter;
+        std::string text;
+        if (!has_begun(before.attempts[how.attempt]))
+            text += fmt::format("{} begins; ", name);
+        if (how.forgets) {
+            text += fmt::format("node {} forgets its counter, {}; ", where, was_at);
+            was_at = 0;
+        }
+        if (how.what == step::kind::take) {
+            text += fmt::format("node {} carries out {}'s TAKE of {}: it had {} and has {}", where, name, number, was_at, is_at);
+        } else {
+            auto const raised = number - (rules_.increments ? 1 : 0);
+            if (raised > was_at)
+                text += fmt::format("node {} is raised from {} to {}; ", where, was_at, raised);
+            text += fmt::format("node {} carries out {}'s INCR: {}", where, name, is_at);
+        }
+        if (is.completed)
+            text += fmt::format("; {} has completed with {}", name, is.number);
+        return text;
+    }
+
+private:
+    // False if the attempt cannot send it, or if it does nothing.
+    bool take(state& s, unsigned a, unsigned n, std::uint8_t number) const
+    {
+        auto& me = s.attempts[a];
+        auto& counter = s.nodes[n].counter;
+        auto const mine = me.at[n];
+        bool const may = me.number == 0 || number == me.number || (rules_.reproposes && number > me.number);
+        if (me.completed || !may || (mine & (granted | taken) && !rules_.resends))
+            return false;
+        bool const takes = (rules_.compares ? counter < number : counter != number) || (rules_.equal_is_taken && counter == number);
+        bool const grant_counts = rules_.counting == counting::granted || rules_.counting == counting::majority_of_granted;
+        auto const answer = static_cast<std::uint8_t>((grant_counts ? granted : 0) | (takes ? taken : 0));
+        if (answer == 0 && !(mine & taken))
+            return false;
+        note_floor(s.attempts, me);
+        me.number = number;
+        me.at[n] = static_cast<std::uint8_t>((mine & answered) | answer);
+        if (takes)
+            counter = number;
+        return true;
+    }
+
+    // The node was raised to the number just below. False if the number cannot be the answer, or if this answer does not count.
+    bool increment(state& s, unsigned a, unsigned n, std::uint8_t number) const
+    {
+        auto& me = s.attempts[a];
+        auto& counter = s.nodes[n].counter;
+        auto const mine = me.at[n];
+        bool const stays = !rules_.increments || (rules_.ends && number == rules_.numbers);
+        if (me.completed || number < counter || (number == counter && !stays) || (mine & answered && !rules_.resends))
+            return false;
+        auto value = me.value == 0 ? number : me.value;
+        if (rules_.counting == counting::highest)
+            value = std::max(value, number);
+        else if (rules_.counting == counting::lowest)
+            value = std::min(value, number);
+        bool const counts = rules_.counting != counting::exact || number == value;
+        if (!counts && !(mine & answered))
+            return false;
+        note_floor(s.attempts, me);
+        me.value = value;
+        me.at[n] = static_cast<std::uint8_t>((mine & ~answered) | (counts ? answered : 0));
+        counter = number;
+        return true;
+    }
+
+    // What the client believes to be its token; 0: it has none yet.
+    std::uint8_t token(attempt const& a) const
+    {
+        switch (rules_.counting) {
+        case counting::exact:
+            return decided(a, rules_.quorum, taken, answered);
+        case counting::granted:
+            return count_answers(a, granted) >= rules_.quorum ? a.number : 0;
+        case counting::majority_of_granted:
+            return count_answers(a, granted) >= rules_.quorum && count_answers(a, taken) > count_answers(a, granted) / 2 ? a.number : 0;
+        case counting::highest:
+        case counting::lowest:
+            return count_answers(a, answered) >= rules_.quorum ? a.value : 0;
         }
         return 0;
-    case counting::granted:
-        return count(granted) >= rules_.quorum ? a.number : 0;
-    case counting::majority_of_granted:
-        return count(granted) >= rules_.quorum && count(taken) > count(granted) / 2 ? a.number : 0;
-    case counting::highest:
-    case counting::lowest:
-        return count(answered) >= rules_.quorum ? a.value : 0;
     }
-    return 0;
-}
 
-// Completes the attempt if it has a token, and names the property that this breaks. Then only its token matters any more.
-char const* fencing::settle(state& s, unsigned a) const
-{
-    auto& me = s.attempts[a];
-    auto const mine = token(me);
-    if (mine == 0)
-        return nullptr;
-    bool const unique = std::none_of(s.attempts.begin(), s.attempts.end(),
-                                     [&](auto const& other) { return other.completed && other.number == mine; });
-    bool const grows = mine > me.floor;
-    me = {.completed = 1, .number = mine};
-    if (!unique)
-        return "F1: two attempts have completed with the same token";
-    return grows ? nullptr : "F2: an earlier attempt has completed with a token that is not lower";
-}
+    fencing_rules const rules_;
+    unsigned const number_bits_;
+};
 
-packed fencing::pack(state const& s) const
-{
-    auto const own = [&](unsigned a) {
-        auto const& me = s.attempts[a];
-        auto const bits = static_cast<std::uint64_t>(me.completed) << number_bits_ | me.number;
-        return (bits << number_bits_ | me.value) << number_bits_ | me.floor;
-    };
-    auto const column = [&](unsigned n, numbering const& order) {
-        std::uint64_t bits = s.nodes[n].forgot;
-        for (unsigned i = rules_.attempts; i-- > 0;)
-            bits = bits << 3 | s.attempts[order[i]].at[n];
-        return bits << number_bits_ | s.nodes[n].counter;
-    };
-    return canonical(shape_, own, column);
-}
-
-fencing::state fencing::unpack(packed p) const
-{
-    state s;
-    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
-    for (unsigned a = 0; a < rules_.attempts; ++a) {
-        auto& me = s.attempts[a];
-        me.floor = pop(number_bits_);
-        me.value = pop(number_bits_);
-        me.number = pop(number_bits_);
-        me.completed = pop(1);
-    }
-    for (unsigned n = 0; n < rules_.nodes; ++n) {
-        auto& node = s.nodes[n];
-        node.counter = pop(number_bits_);
-        for (unsigned a = 0; a < rules_.attempts; ++a)
-            s.attempts[a].at[n] = pop(3);
-        node.forgot = pop(1);
-    }
-    return s;
-}
-
-std::string fencing::tell(state const&) const
-{
-    return fmt::format("all counters are 0; a quorum is {} of {}", rules_.quorum, rules_.nodes);
-}
-
-std::string fencing::tell(state const& before, step const& how, state const& after) const
-{
-    auto const name = static_cast<char>('A' + how.attempt);
-    auto const where = how.node + 1;
-    auto const& is = after.attempts[how.attempt];
-    unsigned const number = how.number, is_at = after.nodes[how.node].counter;
-    unsigned was_at = before.nodes[how.node].counter;
-    std::string text;
-    if (!begun(before.attempts[how.attempt]))
-        text += fmt::format("{} begins; ", name);
-    if (how.forgets) {
-        text += fmt::format("node {} forgets its counter, {}; ", where, was_at);
-        was_at = 0;
-    }
-    if (how.what == step::kind::take) {
-        text += fmt::format("node {} carries out {}'s TAKE of {}: it had {} and has {}", where, name, number, was_at, is_at);
-    } else {
-        auto const raised = number - (rules_.increments ? 1 : 0);
-        if (raised > was_at)
-            text += fmt::format("node {} is raised from {} to {}; ", where, was_at, raised);
-        text += fmt::format("node {} carries out {}'s INCR: {}", where, name, is_at);
-    }
-    if (is.completed)
-        text += fmt::format("; {} has completed with {}", name, is.number);
-    return text;
-}
+}  // namespace
 
 std::vector<world> fencing_worlds()
 {

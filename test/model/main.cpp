@@ -2,14 +2,7 @@
 
 #include "cli/early_exit.hpp"
 #include "cli/option_parser.hpp"
-#include "model/exclusion.hpp"
-#include "model/fencing.hpp"
-#include "model/moves.hpp"
-#include "model/progress.hpp"
-#include "model/reader_tokens.hpp"
-#include "model/sets.hpp"
-#include "model/shared.hpp"
-#include "model/slots.hpp"
+#include "model/worlds.hpp"
 #include "support/stated.hpp"
 
 #include <fmt/format.h>

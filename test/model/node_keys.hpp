@@ -1,12 +1,15 @@
 // The keys of a node, and what the scripts for several locks do to them.
 #pragma once
 
+#include "model/explorer.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,7 +106,7 @@ struct node_keys {
         std::string text;
         for (unsigned k = 0; k < most; ++k) {
             if (all[k].owner != 0)
-                text += fmt::format(" {}:{}", static_cast<char>('a' + k), static_cast<char>('A' + all[k].owner - 1));
+                text += fmt::format(" {}:{}", static_cast<char>('a' + k), letter(all[k].owner - 1u));
             if (all[k].left != 0)
                 text += fmt::format(" for {}", all[k].left);
         }
@@ -123,21 +126,45 @@ public:
                 keys_ = std::max(keys_, numbers.back() + 1u);
             }
         }
+        if (keys_ > node_keys::most)
+            throw std::logic_error("this world has too many keys");
     }
 
     unsigned clients() const { return static_cast<unsigned>(words_.size()); }
     unsigned keys() const { return keys_; }
     key_numbers operator[](std::size_t i) const { return numbers_[i]; }
 
-    /// Clients that want the same are alike: the first of these.
-    std::uint8_t first_like(std::size_t client) const
+    /// Nothing has happened yet. Clients that want the same are alike, and have the number of the first of these.
+    template <class State>
+    State begin() const
     {
-        return static_cast<std::uint8_t>(std::ranges::find(words_, words_[client]) - words_.begin());
+        State s;
+        for (unsigned c = 0; c < clients(); ++c)
+            s.clients[c].wants = static_cast<std::uint8_t>(std::ranges::find(words_, words_[c]) - words_.begin());
+        return s;
     }
 
-    std::string tell(unsigned client, std::size_t wants) const
+    /// The same for each client that is looked at.
+    template <class State>
+    void look_at_each(auto visit) const
     {
-        return fmt::format("; {} wants {}", static_cast<char>('A' + client), words_[wants]);
+        for (unsigned c = 0; c < clients(); ++c) {
+            auto s = begin<State>();
+            s.clients[c].looked_at = true;
+            visit(s);
+        }
+    }
+
+    std::string tell(auto const& state) const
+    {
+        std::string text;
+        for (unsigned c = 0; c < clients(); ++c) {
+            auto const& me = state.clients[c];
+            text += fmt::format("; {} wants {}", letter(c), words_[me.wants]);
+            if constexpr (requires { me.looked_at; })
+                text += me.looked_at ? ", and is looked at" : "";
+        }
+        return text;
     }
 
 private:

@@ -1,205 +1,225 @@
-#include "model/progress.hpp"
+// Several locks at once, without any clock and without any fault: can everybody still get what he wants?
+#include "model/explorer.hpp"
+#include "model/node_keys.hpp"
+#include "model/worlds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
-#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::model {
 
-progress::progress(progress_rules r)
-    : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()),
-      shape_{.nodes = node_count, .attempts = clients_, .node_bits = 2 * wanted_.keys() + 2 * clients_, .attempt_bits = 6}
-{
-    if (clients_ > 3 || wanted_.keys() > node_keys::most)
-        throw std::logic_error("this world does not fit into a packed state");
-}
+namespace {
 
-template <class Visit>
-void progress::begin(Visit visit) const
-{
-    state s;
-    for (unsigned c = 0; c < clients_; ++c)
-        s.clients[c].wants = wanted_.first_like(c);
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto one = s;
-        one.clients[c].looked_at = true;
-        visit(one);
-    }
-}
+/// What is explored.
+struct progress_rules {
+    std::vector<std::string_view> sets = {"ab", "ab"};  ///< what each client wants: a letter for each lock, in the order of the keys
 
-template <class Visit>
-void progress::steps(state const& s, Visit visit) const
-{
-    using kind = step::kind;
-    auto const go = [&](step how) {
-        auto next = s;
-        if (carry_out(next, how))
-            visit(how, next, nullptr);
+    /// What a client does not give back when it has lost a round.
+    enum class keeping : std::uint8_t {
+        nothing,     ///< it asks for all again
+        prefix,      ///< the first so many keys that a quorum of nodes holds
+        everything,  ///< a broken rule: whatever it got, wherever that is
+    } keeps = keeping::prefix;
+};
+
+/** What *acquire-all* and *contend-all* do to the keys of three nodes, requests of different clients in any order. Nothing is lost,
+    nothing expires, nobody gives up.
+
+    A client asks all nodes, and has what it wants when a quorum has granted all of it. It releases that at any moment, and asks again.
+    A round is lost when a quorum cannot be reached any more; what the client does not keep is given back, on each node before it asks
+    there again. So a wait that never ends is not seen as such; what is seen is a state that nobody can leave:
+
+    - W: from each state there is a way to one in which the client that is looked at holds its set. Each is looked at in turn.
+*/
+class progress {
+public:
+    static constexpr unsigned node_count = 3, majority = 2;
+    static constexpr char const* stuck = "W: a client can never get what it wants";
+
+    /// Of a client at a node: to be asked; has answered; has keys to give back first.
+    enum class at : std::uint8_t { open, answered, owing };
+
+    struct client {
+        std::uint8_t wants = 0;   ///< which of the rules' sets
+        bool looked_at = false;
+        bool holds = false;
+        std::uint8_t kept = 0;    ///< so many keys stay where they are
+        std::array<progress::at, node_count> nodes{};
     };
-    for (std::uint8_t c = 0; c < clients_; ++c) {
-        go({.what = kind::lose, .client = c});
-        go({.what = kind::release, .client = c});
-        for (std::uint8_t n = 0; n < node_count; ++n) {
-            go({.what = kind::ask, .client = c, .node = n});
-            go({.what = kind::give_back, .client = c, .node = n});
+    struct state {
+        std::array<node_keys, node_count> nodes{};
+        std::array<client, attempts_max> clients{};
+    };
+    struct step {
+        enum class kind : std::uint8_t { ask, give_back, lose, release } what;
+        std::uint8_t client = 0;
+        std::uint8_t node = 0;
+    };
+
+    explicit progress(progress_rules r) : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()) {}
+
+    unsigned nodes() const { return node_count; }
+    unsigned attempts() const { return clients_; }
+
+    void begin(auto visit) const { wanted_.look_at_each<state>(visit); }
+
+    void steps(state const&, auto visit) const
+    {
+        using kind = step::kind;
+        for (std::uint8_t c = 0; c < clients_; ++c) {
+            visit(step{.what = kind::lose, .client = c});
+            visit(step{.what = kind::release, .client = c});
+            for (std::uint8_t n = 0; n < node_count; ++n) {
+                visit(step{.what = kind::ask, .client = c, .node = n});
+                visit(step{.what = kind::give_back, .client = c, .node = n});
+            }
         }
     }
-}
 
-bool progress::is_goal(state const& s) const
-{
-    return std::ranges::any_of(s.clients, [](auto& c) { return c.looked_at && c.holds; });
-}
-
-// False if it is not the time for it.
-bool progress::carry_out(state& s, step const& how) const
-{
-    auto& me = s.clients[how.client];
-    auto& there = me.nodes[how.node];
-    switch (how.what) {
-    case step::kind::ask:
-        if (there != at::open || me.holds)
-            return false;
-        ask(s, how.client, how.node);
-        return true;
-    case step::kind::give_back:
-        if (there != at::owing)
-            return false;
-        s.nodes[how.node].release(keys_of(me).subspan(me.kept), how.client + 1u);
-        there = at::open;
-        return true;
-    case step::kind::lose:
-        return !me.holds && lose(s, how.client);
-    case step::kind::release:
-        if (!std::exchange(me.holds, false))
-            return false;
-        me.kept = 0;
-        part(s, how.client);
-        return true;
+    bool is_goal(state const& s) const
+    {
+        return std::ranges::any_of(s.clients, [](auto& c) { return c.looked_at && c.holds; });
     }
-    return false;
-}
 
-void progress::ask(state& s, unsigned c, unsigned n) const
-{
-    using keeping = progress_rules::keeping;
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    switch (rules_.keeps) {
-    case keeping::nothing:
-        node.acquire(keys_of(me), c + 1, 0);
-        break;
-    case keeping::prefix:
-        node.grow(keys_of(me), c + 1, 0);
-        break;
-    case keeping::everything:
-        node.set_what_is_free(keys_of(me), c + 1, 0);
-        break;
-    }
-    me.nodes[n] = at::answered;
-    unsigned granted = 0;
-    for (unsigned i = 0; i < node_count; ++i)
-        granted += me.nodes[i] == at::answered && s.nodes[i].are_ours(keys_of(me), c + 1);
-    me.holds = granted >= majority;
-}
-
-// False if a quorum may grant yet.
-bool progress::lose(state& s, unsigned c) const
-{
-    using keeping = progress_rules::keeping;
-    auto& me = s.clients[c];
-    std::array<unsigned, node_count> ours{};
-    unsigned denied = 0;
-    for (unsigned n = 0; n < node_count; ++n) {
-        ours[n] = s.nodes[n].ours(keys_of(me), c + 1);
-        denied += me.nodes[n] == at::answered && ours[n] < keys_of(me).size();
-    }
-    if (denied <= node_count - majority)
+    // False if it is not the time for it.
+    bool carry_out(state& s, step const& how) const
+    {
+        auto& me = s.clients[how.client];
+        auto& there = me.nodes[how.node];
+        switch (how.what) {
+        case step::kind::ask:
+            if (there != at::open || me.holds)
+                return false;
+            ask(s, how.client, how.node);
+            return true;
+        case step::kind::give_back:
+            if (there != at::owing)
+                return false;
+            s.nodes[how.node].release(keys_of(me).subspan(me.kept), how.client + 1u);
+            there = at::open;
+            return true;
+        case step::kind::lose:
+            return !me.holds && lose(s, how.client);
+        case step::kind::release:
+            if (!std::exchange(me.holds, false))
+                return false;
+            me.kept = 0;
+            part(s, how.client);
+            return true;
+        }
         return false;
-    std::ranges::sort(ours, std::greater<>());
-    auto const all = static_cast<unsigned>(keys_of(me).size());
-    auto const kept = rules_.keeps == keeping::nothing ? 0 : rules_.keeps == keeping::prefix ? ours[majority - 1] : all;
-    me.kept = static_cast<std::uint8_t>(kept);
-    part(s, c);
-    return true;
-}
-
-// What is not kept is to be given back, where there is something.
-void progress::part(state& s, unsigned c) const
-{
-    auto& me = s.clients[c];
-    for (unsigned n = 0; n < node_count; ++n) {
-        bool const owes = s.nodes[n].has_ours(keys_of(me).subspan(me.kept), c + 1);
-        me.nodes[n] = owes ? at::owing : at::open;
     }
-}
 
-packed progress::pack(state const& s) const
-{
-    auto const own = [&](unsigned c) {
-        auto const& me = s.clients[c];
-        auto const bits = (me.wants << 1 | static_cast<unsigned>(me.looked_at)) << 1 | static_cast<unsigned>(me.holds);
-        return static_cast<std::uint64_t>(bits << 2 | me.kept);
-    };
-    auto const column = [&](unsigned n, numbering const& order) {
-        std::uint64_t bits = 0;
-        for (unsigned i = clients_; i-- > 0;)
-            bits = bits << 2 | static_cast<std::uint64_t>(s.clients[order[i]].nodes[n]);
-        for (unsigned k = wanted_.keys(); k-- > 0;)
-            bits = bits << 2 | renumbered(s.nodes[n].all[k].owner, order);
-        return bits;
-    };
-    return canonical(shape_, own, column);
-}
+    char const* settle(state const&, state&, step const&) const { return nullptr; }
 
-progress::state progress::unpack(packed p) const
-{
-    state s;
-    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
-    for (unsigned c = 0; c < clients_; ++c) {
+    void attempt_fields(auto& bits, auto& s, unsigned c) const
+    {
         auto& me = s.clients[c];
-        me.kept = pop(2);
-        me.holds = pop(1) != 0;
-        me.looked_at = pop(1) != 0;
-        me.wants = pop(2);
+        bits(me.kept, 2);
+        bits(me.holds, 1);
+        bits(me.looked_at, 1);
+        bits(me.wants, 2);
     }
-    for (unsigned n = 0; n < node_count; ++n) {
+
+    void node_fields(auto& bits, auto& s, unsigned n) const
+    {
         for (unsigned k = 0; k < wanted_.keys(); ++k)
-            s.nodes[n].all[k].owner = pop(2);
-        for (unsigned c = 0; c < clients_; ++c)
-            s.clients[c].nodes[n] = static_cast<at>(pop(2));
+            bits.name(s.nodes[n].all[k].owner, 2);
+        for (unsigned i = 0; i < clients_; ++i)
+            bits(s.clients[bits.attempt(i)].nodes[n], 2);
     }
-    return s;
-}
 
-std::string progress::tell(state const& s) const
-{
-    std::string text = "all is free";
-    for (unsigned c = 0; c < clients_; ++c)
-        text += wanted_.tell(c, s.clients[c].wants) + (s.clients[c].looked_at ? ", and is looked at" : "");
-    return text;
-}
+    std::string tell(state const& s) const { return "all is free" + wanted_.tell(s); }
 
-std::string progress::tell(state const&, step const& how, state const& after) const
-{
-    auto const name = static_cast<char>('A' + how.client);
-    auto const& is = after.clients[how.client];
-    auto const there = fmt::format("node {} has{}", how.node + 1, after.nodes[how.node].tell());
-    switch (how.what) {
-    case step::kind::ask:
-        return fmt::format("{} asks; {}{}", name, there, is.holds ? "; it holds its set" : "");
-    case step::kind::give_back:
-        return fmt::format("{} gives back; {}", name, there);
-    case step::kind::lose:
-        return fmt::format("{} has lost the round, and keeps {}", name, is.kept);
-    case step::kind::release:
-        return fmt::format("{} releases", name);
+    std::string tell(state const&, step const& how, state const& after) const
+    {
+        auto const name = letter(how.client);
+        auto const& is = after.clients[how.client];
+        auto const there = fmt::format("node {} has{}", how.node + 1, after.nodes[how.node].tell());
+        switch (how.what) {
+        case step::kind::ask:
+            return fmt::format("{} asks; {}{}", name, there, is.holds ? "; it holds its set" : "");
+        case step::kind::give_back:
+            return fmt::format("{} gives back; {}", name, there);
+        case step::kind::lose:
+            return fmt::format("{} has lost the round, and keeps {}", name, is.kept);
+        case step::kind::release:
+            return fmt::format("{} releases", name);
+        }
+        return {};
     }
-    return {};
-}
+
+private:
+    void ask(state& s, unsigned c, unsigned n) const
+    {
+        using keeping = progress_rules::keeping;
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        switch (rules_.keeps) {
+        case keeping::nothing:
+            node.acquire(keys_of(me), c + 1, 0);
+            break;
+        case keeping::prefix:
+            node.grow(keys_of(me), c + 1, 0);
+            break;
+        case keeping::everything:
+            node.set_what_is_free(keys_of(me), c + 1, 0);
+            break;
+        }
+        me.nodes[n] = at::answered;
+        unsigned granted = 0;
+        for (unsigned i = 0; i < node_count; ++i)
+            granted += me.nodes[i] == at::answered && s.nodes[i].are_ours(keys_of(me), c + 1);
+        me.holds = granted >= majority;
+    }
+
+    // False if a quorum may grant yet.
+    bool lose(state& s, unsigned c) const
+    {
+        using keeping = progress_rules::keeping;
+        auto& me = s.clients[c];
+        std::array<unsigned, node_count> ours{};
+        unsigned denied = 0;
+        for (unsigned n = 0; n < node_count; ++n) {
+            ours[n] = s.nodes[n].ours(keys_of(me), c + 1);
+            denied += me.nodes[n] == at::answered && ours[n] < keys_of(me).size();
+        }
+        if (denied <= node_count - majority)
+            return false;
+        std::ranges::sort(ours, std::greater<>());
+        auto const all = static_cast<unsigned>(keys_of(me).size());
+        auto const kept = rules_.keeps == keeping::nothing ? 0 : rules_.keeps == keeping::prefix ? ours[majority - 1] : all;
+        me.kept = static_cast<std::uint8_t>(kept);
+        part(s, c);
+        return true;
+    }
+
+    // What is not kept is to be given back, where there is something.
+    void part(state& s, unsigned c) const
+    {
+        auto& me = s.clients[c];
+        for (unsigned n = 0; n < node_count; ++n) {
+            bool const owes = s.nodes[n].has_ours(keys_of(me).subspan(me.kept), c + 1);
+            me.nodes[n] = owes ? at::owing : at::open;
+        }
+    }
+
+    key_numbers keys_of(client const& c) const { return wanted_[c.wants]; }
+
+    progress_rules const rules_;
+    wanted_sets const wanted_;
+    unsigned const clients_;
+};
+
+}  // namespace
 
 std::vector<world> progress_worlds()
 {

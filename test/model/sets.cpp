@@ -1,321 +1,366 @@
-#include "model/sets.hpp"
+// Several locks at once, with time, crashes that forget, and renewals: is one of them ever held twice?
+#include "model/explorer.hpp"
+#include "model/node_keys.hpp"
+#include "model/worlds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
-#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::model {
 
-sets::sets(sets_rules r)
-    : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()),
-      shape_{.nodes = node_count, .attempts = clients_, .node_bits = 4 * wanted_.keys() + 2 + clients_, .attempt_bits = 11}
-{
-    if (clients_ > 3 || wanted_.keys() > node_keys::most || rules_.ttl > 3)
-        throw std::logic_error("this world does not fit into a packed state");
-}
+namespace {
 
-template <class Visit>
-void sets::begin(Visit visit) const
-{
-    state s;
-    for (unsigned c = 0; c < clients_; ++c)
-        s.clients[c].wants = wanted_.first_like(c);
-    visit(s);
-}
+/// What is explored, and which rule is left out.
+struct sets_rules {
+    std::vector<std::string_view> sets = {"ab", "bc"};  ///< what each client wants: a letter for each lock, in the order of the keys
+    unsigned ttl = 3;         ///< in ticks
+    bool forgets = true;      ///< nodes crash, forget, and come back
+    bool quarantines = true;  ///< for a ttl after that a node has no vote
+    bool grows = false;       ///< all rounds of an acquisition have one value, and keep in the order of the locks what they can get
+    bool renews = false;      ///< also sets missing keys again; this does not count for this renewal
 
-template <class Visit>
-void sets::steps(state const& s, Visit visit) const
-{
-    using kind = step::kind;
-    auto const go = [&](step how) {
-        if (!may(s, how))
-            return;
-        auto next = s;
-        carry_out(next, how);
-        settle(next);
-        visit(how, next, wrong_in(next));
+    bool counts_some = false;    ///< a node sets those that are free, and counts if there are any
+    bool extends_some = false;   ///< so does a renewal
+    bool counts_earlier = false; ///< who has granted all in an earlier round of one that grows counts for this one
+    bool trims_late = false;     ///< what gives keys back may be carried out behind a later round
+
+    /// What a round that grows asks for: all, or only what comes behind the part that a quorum of nodes holds, or one node.
+    enum class asking : std::uint8_t { all, rest_of_quorum, rest_of_one } asks = asking::all;
+};
+
+/** What the scripts for several locks do to the keys of three nodes, with time in ticks, any delays, and clocks that agree.
+
+    - E: no two clients whose validity is not over have a lock in common.
+
+    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there need not be here.
+    A request may be carried out more than once, which is more than the protocol allows. One that grows may also do what one that wants
+    all or nothing would, so where one grows all do.
+
+    Of one that grows,
+    - *a round begins* with the first of its requests that is granted: only votes of this round count, and the validity is its. It may
+      be lost at any moment.
+    - *Requests of earlier rounds* may be carried out as long as the value is wanted. Before the set is held they do what those of this
+      round do, less the vote. Later they are `step::kind::late`.
+    - *What is kept* is up to chance: anything from any number on may be given back. But on a node it is given back before that carries
+      out the requests of later rounds, so not after its vote.
+    - *What is left of a value that nobody wants* only keeps others out, also what a late request sets. So there are no tombstones
+      here: they spare others a wait, and that they are missing makes no two holders.
+*/
+class sets {
+public:
+    enum class phase : std::uint8_t { idle, asking, holding };
+    static constexpr unsigned node_count = 3, majority = 2;
+
+    struct node {
+        node_keys keys{};
+        std::uint8_t quarantine = 0;
     };
-    go({.what = kind::tick});
-    for (std::uint8_t c = 0; c < clients_; ++c) {
-        go({.what = kind::end, .client = c});
-        go({.what = kind::lose, .client = c});
-    }
-    for (std::uint8_t n = 0; n < node_count; ++n) {
-        go({.what = kind::crash, .node = n});
+    struct client {
+        std::uint8_t wants = 0;    ///< which of the rules' sets
+        sets::phase phase = sets::phase::idle;
+        std::uint8_t left = 0;     ///< ticks of validity; zero while asking: between two rounds
+        std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: none is
+        std::uint8_t kept = 0;     ///< so many keys it does not ask for any more
+        bool again = false;        ///< the round is not its first; only looked at where something may come late that must not
+        std::array<bool, node_count> consented{};
+    };
+    struct state {
+        std::array<node, node_count> nodes{};
+        std::array<client, attempts_max> clients{};
+    };
+    struct step {
+        enum class kind : std::uint8_t { tick, crash, end, lose, ask, late, trim, renew, consent, touch } what;
+        std::uint8_t client = 0;
+        std::uint8_t node = 0;
+        std::uint8_t from = 0;  ///< of a trim: the first key that is given back
+    };
+
+    explicit sets(sets_rules r) : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()) {}
+
+    unsigned nodes() const { return node_count; }
+    unsigned attempts() const { return clients_; }
+
+    void begin(auto visit) const { visit(wanted_.begin<state>()); }
+
+    void steps(state const& s, auto visit) const
+    {
+        using kind = step::kind;
+        visit(step{.what = kind::tick});
         for (std::uint8_t c = 0; c < clients_; ++c) {
-            for (auto const what : {kind::ask, kind::late, kind::renew, kind::consent, kind::touch})
-                go({.what = what, .client = c, .node = n});
-            for (std::uint8_t from = 0; from < keys_of(s.clients[c]).size(); ++from)
-                go({.what = kind::trim, .client = c, .node = n, .from = from});
+            visit(step{.what = kind::end, .client = c});
+            visit(step{.what = kind::lose, .client = c});
+        }
+        for (std::uint8_t n = 0; n < node_count; ++n) {
+            visit(step{.what = kind::crash, .node = n});
+            for (std::uint8_t c = 0; c < clients_; ++c) {
+                for (auto const what : {kind::ask, kind::late, kind::renew, kind::consent, kind::touch})
+                    visit(step{.what = what, .client = c, .node = n});
+                for (std::uint8_t from = 0; from < keys_of(s.clients[c]).size(); ++from)
+                    visit(step{.what = kind::trim, .client = c, .node = n, .from = from});
+            }
         }
     }
-}
 
-bool sets::may(state const& s, step const& how) const
-{
-    using kind = step::kind;
-    auto const& me = s.clients[how.client];
-    bool const holds = me.phase == phase::holding;
-    switch (how.what) {
-    case kind::tick:
-        return true;
-    case kind::crash:
-        return rules_.forgets;
-    case kind::end:
-        return me.phase != phase::idle;
-    case kind::lose:
-        return rules_.grows && me.phase == phase::asking && me.left > 0;
-    case kind::ask:
-        return !holds && (rules_.grows || rules_.counts_some || s.nodes[how.node].keys.are_free(keys_of(me)));
-    case kind::late:
-        return rules_.grows && holds;
-    case kind::trim:
-        return rules_.grows && me.phase != phase::idle && how.from >= me.kept && (me.again || (!holds && !me.consented[how.node]));
-    case kind::renew:  // in the tick of the last one it gains nothing
-        return rules_.renews && holds && me.left < rules_.ttl;
-    case kind::consent:
-        return holds && me.renewal > 0 && !me.consented[how.node];
-    case kind::touch:
-        return rules_.renews && holds;
+    bool carry_out(state& s, step const& how) const
+    {
+        bool const possible = may(s, how);
+        if (possible)
+            change(s, how);
+        return possible;
     }
-    return false;
-}
 
-void sets::carry_out(state& s, step const& how) const
-{
-    using kind = step::kind;
-    auto& me = s.clients[how.client];
-    auto& node = s.nodes[how.node];
-    switch (how.what) {
-    case kind::tick:
-        return tick(s);
-    case kind::crash:
-        node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantines ? rules_.ttl : 0)};
-        return;
-    case kind::end:
-        return end(s, how.client);
-    case kind::lose:
-        return lose(me);
-    case kind::ask:
-        return ask(s, how.client, how.node);
-    case kind::late:
-        node.keys.grow(keys_of(me), how.client + 1u, rules_.ttl);
-        return;
-    case kind::trim:
-        return node.keys.release(keys_of(me).subspan(how.from), how.client + 1u);
-    case kind::renew:
-        me.renewal = static_cast<std::uint8_t>(rules_.ttl);
-        me.consented = {};
-        [[fallthrough]];
-    case kind::consent:
-        return consent(s, how.client, how.node);
-    case kind::touch:
-        extend(s, how.client, how.node);
-        return;
-    }
-}
-
-void sets::tick(state& s) const
-{
-    for (auto& node : s.nodes) {
-        node.quarantine -= node.quarantine > 0;
-        for (auto& key : node.keys.all) {
-            key.left -= key.left > 0;
-            if (key.left == 0)
-                key.owner = 0;
+    // Tidies up after a step, and names the property that it broke.
+    char const* settle(state const&, state& s, step const&) const
+    {
+        tidy(s);
+        std::array<bool, node_keys::most> held{};
+        for (auto const& me : s.clients) {
+            for (auto const k : me.phase == phase::holding ? keys_of(me) : key_numbers()) {
+                if (std::exchange(held[k], true))
+                    return "E: two clients hold the same lock";
+            }
         }
+        return nullptr;
     }
-    for (unsigned c = 0; c < clients_; ++c) {
+
+    void attempt_fields(auto& bits, auto& s, unsigned c) const
+    {
         auto& me = s.clients[c];
-        me.left -= me.left > 0;
-        me.renewal -= me.renewal > 0;
-        if (me.phase == phase::idle || me.left > 0)
-            continue;
-        if (me.phase == phase::holding || !rules_.grows)
-            end(s, c);
-        else
-            lose(me);
+        bits(me.again, 1);
+        bits(me.kept, 2);
+        bits(me.renewal, 2);
+        bits(me.left, 2);
+        bits(me.phase, 2);
+        bits(me.wants, 2);
     }
-}
 
-void sets::end(state& s, unsigned c) const
-{
-    s.clients[c] = {.wants = s.clients[c].wants};
-    for (auto& node : s.nodes)
-        node.keys.release(keys_of(s.clients[c]), c + 1);
-}
-
-void sets::lose(client& c) const
-{
-    c.left = 0;
-    if (!rules_.counts_earlier)
-        c.consented = {};
-}
-
-// A request of the round under way, or of a new one, is carried out.
-void sets::ask(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    auto const keys = keys_of(me);
-    if (me.left == 0)
-        begin_round(s, c);
-    bool granted = false;
-    if (rules_.grows) {
-        granted = node.keys.grow(keys.subspan(me.kept), c + 1, rules_.ttl);
-    } else if (rules_.counts_some) {
-        node.keys.set_what_is_free(keys, c + 1, rules_.ttl);
-        granted = node.keys.has_ours(keys, c + 1);
-    } else {
-        granted = node.keys.acquire(keys, c + 1, rules_.ttl);
-    }
-    me.consented[n] = me.consented[n] || (granted && node.quarantine == 0);
-    if (std::ranges::count(me.consented, true) >= majority)
-        me = {.wants = me.wants, .phase = phase::holding, .left = me.left, .again = me.again};
-}
-
-void sets::begin_round(state& s, unsigned c) const
-{
-    using asking = sets_rules::asking;
-    auto& me = s.clients[c];
-    me.again = rules_.trims_late && me.phase == phase::asking;
-    me.phase = phase::asking;
-    me.left = static_cast<std::uint8_t>(rules_.ttl);
-    if (rules_.asks == asking::all)
-        return;
-    std::array<unsigned, node_count> ours{};
-    std::ranges::transform(s.nodes, ours.begin(), [&](auto& node) { return node.keys.ours(keys_of(me), c + 1); });
-    std::ranges::sort(ours, std::greater<>());
-    auto const kept = ours[rules_.asks == asking::rest_of_quorum ? majority - 1 : 0];
-    me.kept = static_cast<std::uint8_t>(std::min<std::size_t>(kept, keys_of(me).size() - 1));
-}
-
-// The renewal under way is carried out.
-void sets::consent(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    me.consented[n] = extend(s, c, n) && s.nodes[n].quarantine == 0;
-    if (std::ranges::count(me.consented, true) >= majority)
-        me.left = std::max(me.left, me.renewal);
-}
-
-// Whether the node has had what a renewal needs.
-bool sets::extend(state& s, unsigned c, unsigned n) const
-{
-    auto& there = s.nodes[n].keys;
-    auto const keys = keys_of(s.clients[c]);
-    return rules_.extends_some ? there.extend_some(keys, c + 1, rules_.ttl) : there.extend(keys, c + 1, rules_.ttl);
-}
-
-// Tidies up after a step.
-void sets::settle(state& s) const
-{
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto& me = s.clients[c];
-        if (me.phase == phase::holding && me.renewal <= me.left) {  // it cannot prolong anything
-            me.renewal = 0;
-            me.consented = {};
-        }
-        // A round in which nobody has granted yet begins with the next request, and an acquisition without a key anew.
-        if (me.phase == phase::asking && rules_.grows && std::ranges::count(me.consented, true) == 0) {
-            me.left = 0;
-            if (std::ranges::none_of(s.nodes, [&](auto& node) { return node.keys.has_ours(keys_of(me), c + 1); }))
-                end(s, c);
-        }
-    }
-}
-
-char const* sets::wrong_in(state const& s) const
-{
-    std::array<bool, node_keys::most> held{};
-    for (auto const& me : s.clients) {
-        for (auto const k : me.phase == phase::holding ? keys_of(me) : key_numbers()) {
-            if (std::exchange(held[k], true))
-                return "E: two clients hold the same lock";
-        }
-    }
-    return nullptr;
-}
-
-packed sets::pack(state const& s) const
-{
-    auto const own = [&](unsigned c) {
-        auto const& me = s.clients[c];
-        auto const bits = static_cast<std::uint64_t>(me.wants) << 2 | static_cast<std::uint64_t>(me.phase);
-        return (((bits << 2 | me.left) << 2 | me.renewal) << 2 | me.kept) << 1 | static_cast<unsigned>(me.again);
-    };
-    auto const column = [&](unsigned n, numbering const& order) {
-        auto const& node = s.nodes[n];
-        std::uint64_t bits = 0;
-        for (unsigned i = clients_; i-- > 0;)
-            bits = bits << 1 | s.clients[order[i]].consented[n];
-        bits = bits << 2 | node.quarantine;
-        for (unsigned k = wanted_.keys(); k-- > 0;) {
-            auto const& key = node.keys.all[k];
-            bits = (bits << 2 | key.left) << 2 | renumbered(key.owner, order);
-        }
-        return bits;
-    };
-    return canonical(shape_, own, column);
-}
-
-sets::state sets::unpack(packed p) const
-{
-    state s;
-    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto& me = s.clients[c];
-        me.again = pop(1) != 0;
-        me.kept = pop(2);
-        me.renewal = pop(2);
-        me.left = pop(2);
-        me.phase = static_cast<phase>(pop(2));
-        me.wants = pop(2);
-    }
-    for (unsigned n = 0; n < node_count; ++n) {
+    void node_fields(auto& bits, auto& s, unsigned n) const
+    {
         auto& node = s.nodes[n];
         for (unsigned k = 0; k < wanted_.keys(); ++k) {
-            node.keys.all[k].owner = pop(2);
-            node.keys.all[k].left = pop(2);
+            bits.name(node.keys.all[k].owner, 2);
+            bits(node.keys.all[k].left, 2);
         }
-        node.quarantine = pop(2);
-        for (unsigned c = 0; c < clients_; ++c)
-            s.clients[c].consented[n] = pop(1) != 0;
+        bits(node.quarantine, 2);
+        for (unsigned i = 0; i < clients_; ++i)
+            bits(s.clients[bits.attempt(i)].consented[n], 1);
     }
-    return s;
-}
 
-std::string sets::tell(state const& s) const
-{
-    auto text = fmt::format("all is free; the ttl is {} ticks", rules_.ttl);
-    for (unsigned c = 0; c < clients_; ++c)
-        text += wanted_.tell(c, s.clients[c].wants);
-    return text;
-}
-
-std::string sets::tell(state const& before, step const& how, state const& after) const
-{
-    using kind = step::kind;
-    static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "has lost its round", "asks", "has asked in an earlier round",
-                                      "gives keys back", "begins to renew", "renews", "has renewed before"};
-    auto const& node = before.nodes[how.node];
-    std::string text = doing[static_cast<std::size_t>(how.what)];
-    if (how.what >= kind::end)
-        text = fmt::format("{} {}", static_cast<char>('A' + how.client), text);
-    if (how.what == kind::crash || how.what > kind::lose)
-        text += fmt::format("; node {}{} has{}", how.node + 1, node.quarantine > 0 ? " (in quarantine)" : "", after.nodes[how.node].keys.tell());
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto const& was = before.clients[c];
-        auto const& is = after.clients[c];
-        if (is.phase == phase::holding && (was.phase != phase::holding || was.left != is.left))
-            text += fmt::format("; {} holds {} for {} more", static_cast<char>('A' + c), rules_.sets[is.wants], is.left);
+    std::string tell(state const& s) const
+    {
+        return fmt::format("all is free; the ttl is {} ticks{}", rules_.ttl, wanted_.tell(s));
     }
-    return text;
-}
+
+    std::string tell(state const& before, step const& how, state const& after) const
+    {
+        using kind = step::kind;
+        static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "has lost its round", "asks", "has asked in an earlier round",
+                                          "gives keys back", "begins to renew", "renews", "has renewed before"};
+        auto const& node = before.nodes[how.node];
+        std::string text = doing[static_cast<std::size_t>(how.what)];
+        if (how.what >= kind::end)
+            text = fmt::format("{} {}", letter(how.client), text);
+        if (how.what == kind::crash || how.what > kind::lose)
+            text += fmt::format("; node {}{} has{}", how.node + 1, node.quarantine > 0 ? " (in quarantine)" : "", after.nodes[how.node].keys.tell());
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto const& was = before.clients[c];
+            auto const& is = after.clients[c];
+            if (is.phase == phase::holding && (was.phase != phase::holding || was.left != is.left))
+                text += fmt::format("; {} holds {} for {} more", letter(c), rules_.sets[is.wants], is.left);
+        }
+        return text;
+    }
+
+private:
+    bool may(state const& s, step const& how) const
+    {
+        using kind = step::kind;
+        auto const& me = s.clients[how.client];
+        bool const holds = me.phase == phase::holding;
+        switch (how.what) {
+        case kind::tick:
+            return true;
+        case kind::crash:
+            return rules_.forgets;
+        case kind::end:
+            return me.phase != phase::idle;
+        case kind::lose:
+            return rules_.grows && me.phase == phase::asking && me.left > 0;
+        case kind::ask:
+            return !holds && (rules_.grows || rules_.counts_some || s.nodes[how.node].keys.are_free(keys_of(me)));
+        case kind::late:
+            return rules_.grows && holds;
+        case kind::trim:
+            return rules_.grows && me.phase != phase::idle && how.from >= me.kept && (me.again || (!holds && !me.consented[how.node]));
+        case kind::renew:  // in the tick of the last one it gains nothing
+            return rules_.renews && holds && me.left < rules_.ttl;
+        case kind::consent:
+            return holds && me.renewal > 0 && !me.consented[how.node];
+        case kind::touch:
+            return rules_.renews && holds;
+        }
+        return false;
+    }
+
+    void change(state& s, step const& how) const
+    {
+        using kind = step::kind;
+        auto& me = s.clients[how.client];
+        auto& node = s.nodes[how.node];
+        switch (how.what) {
+        case kind::tick:
+            return tick(s);
+        case kind::crash:
+            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantines ? rules_.ttl : 0)};
+            return;
+        case kind::end:
+            return end(s, how.client);
+        case kind::lose:
+            return lose(me);
+        case kind::ask:
+            return ask(s, how.client, how.node);
+        case kind::late:
+            node.keys.grow(keys_of(me), how.client + 1u, rules_.ttl);
+            return;
+        case kind::trim:
+            return node.keys.release(keys_of(me).subspan(how.from), how.client + 1u);
+        case kind::renew:
+            me.renewal = static_cast<std::uint8_t>(rules_.ttl);
+            me.consented = {};
+            [[fallthrough]];
+        case kind::consent:
+            return consent(s, how.client, how.node);
+        case kind::touch:
+            extend(s, how.client, how.node);
+            return;
+        }
+    }
+
+    void tidy(state& s) const
+    {
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto& me = s.clients[c];
+            if (me.phase == phase::holding && me.renewal <= me.left) {  // it cannot prolong anything
+                me.renewal = 0;
+                me.consented = {};
+            }
+            // A round in which nobody has granted yet begins with the next request, and an acquisition without a key anew.
+            if (me.phase == phase::asking && rules_.grows && std::ranges::count(me.consented, true) == 0) {
+                me.left = 0;
+                if (std::ranges::none_of(s.nodes, [&](auto& node) { return node.keys.has_ours(keys_of(me), c + 1); }))
+                    end(s, c);
+            }
+        }
+    }
+
+    void tick(state& s) const
+    {
+        for (auto& node : s.nodes) {
+            node.quarantine -= node.quarantine > 0;
+            for (auto& key : node.keys.all) {
+                key.left -= key.left > 0;
+                if (key.left == 0)
+                    key.owner = 0;
+            }
+        }
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto& me = s.clients[c];
+            me.left -= me.left > 0;
+            me.renewal -= me.renewal > 0;
+            if (me.phase == phase::idle || me.left > 0)
+                continue;
+            if (me.phase == phase::holding || !rules_.grows)
+                end(s, c);
+            else
+                lose(me);
+        }
+    }
+
+    void end(state& s, unsigned c) const
+    {
+        s.clients[c] = {.wants = s.clients[c].wants};
+        for (auto& node : s.nodes)
+            node.keys.release(keys_of(s.clients[c]), c + 1);
+    }
+
+    void lose(client& c) const
+    {
+        c.left = 0;
+        if (!rules_.counts_earlier)
+            c.consented = {};
+    }
+
+    // A request of the round under way, or of a new one, is carried out.
+    void ask(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        auto const keys = keys_of(me);
+        if (me.left == 0)
+            begin_round(s, c);
+        bool granted = false;
+        if (rules_.grows) {
+            granted = node.keys.grow(keys.subspan(me.kept), c + 1, rules_.ttl);
+        } else if (rules_.counts_some) {
+            node.keys.set_what_is_free(keys, c + 1, rules_.ttl);
+            granted = node.keys.has_ours(keys, c + 1);
+        } else {
+            granted = node.keys.acquire(keys, c + 1, rules_.ttl);
+        }
+        me.consented[n] = me.consented[n] || (granted && node.quarantine == 0);
+        if (std::ranges::count(me.consented, true) >= majority)
+            me = {.wants = me.wants, .phase = phase::holding, .left = me.left, .again = me.again};
+    }
+
+    void begin_round(state& s, unsigned c) const
+    {
+        using asking = sets_rules::asking;
+        auto& me = s.clients[c];
+        me.again = rules_.trims_late && me.phase == phase::asking;
+        me.phase = phase::asking;
+        me.left = static_cast<std::uint8_t>(rules_.ttl);
+        if (rules_.asks == asking::all)
+            return;
+        std::array<unsigned, node_count> ours{};
+        std::ranges::transform(s.nodes, ours.begin(), [&](auto& node) { return node.keys.ours(keys_of(me), c + 1); });
+        std::ranges::sort(ours, std::greater<>());
+        auto const kept = ours[rules_.asks == asking::rest_of_quorum ? majority - 1 : 0];
+        me.kept = static_cast<std::uint8_t>(std::min<std::size_t>(kept, keys_of(me).size() - 1));
+    }
+
+    // The renewal under way is carried out.
+    void consent(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        me.consented[n] = extend(s, c, n) && s.nodes[n].quarantine == 0;
+        if (std::ranges::count(me.consented, true) >= majority)
+            me.left = std::max(me.left, me.renewal);
+    }
+
+    // Whether the node has had what a renewal needs.
+    bool extend(state& s, unsigned c, unsigned n) const
+    {
+        auto& there = s.nodes[n].keys;
+        auto const keys = keys_of(s.clients[c]);
+        return rules_.extends_some ? there.extend_some(keys, c + 1, rules_.ttl) : there.extend(keys, c + 1, rules_.ttl);
+    }
+
+    key_numbers keys_of(client const& c) const { return wanted_[c.wants]; }
+
+    sets_rules const rules_;
+    wanted_sets const wanted_;
+    unsigned const clients_;
+};
+
+}  // namespace
 
 std::vector<world> sets_worlds()
 {

@@ -1,439 +1,506 @@
-#include "model/shared.hpp"
+// Readers beside each other, a writer alone, with time, crashes that forget, and renewals: is a writer ever beside somebody?
+#include "model/explorer.hpp"
+#include "model/worlds.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::model {
 
-shared::shared(shared_rules r)
-    : rules_(std::move(r)), clients_(static_cast<unsigned>(rules_.clients.size())),
-      shape_{.nodes = node_count, .attempts = clients_, .node_bits = 7 + 4 * clients_, .attempt_bits = 12}
-{
-    bool fits = clients_ <= attempts_max && rules_.quarantine <= 3;
-    for (unsigned c = 0; c < clients_; ++c)
-        fits = fits && ttl(c) <= 3;
-    if (!fits)
-        throw std::logic_error("this world does not fit into a packed state");
-}
-
-template <class Visit>
-void shared::begin(Visit visit) const
-{
-    state s;
-    for (unsigned c = 0; c < clients_; ++c)
-        s.clients[c].wants = static_cast<std::uint8_t>(std::ranges::find(rules_.clients, rules_.clients[c]) - rules_.clients.begin());
-    visit(s);
-}
-
-template <class Visit>
-void shared::steps(state const& s, Visit visit) const
-{
-    using kind = step::kind;
-    auto const go = [&](step how) {
-        if (!may(s, how))
-            return;
-        auto next = s;
-        carry_out(next, how);
-        settle(next);
-        visit(how, next, wrong_in(next));
-    };
-    go({.what = kind::tick});
-    for (std::uint8_t c = 0; c < clients_; ++c) {
-        go({.what = kind::end, .client = c});
-        go({.what = kind::downgrade, .client = c});
-    }
-    for (std::uint8_t n = 0; n < node_count; ++n) {
-        go({.what = kind::crash, .node = n});
-        for (std::uint8_t c = 0; c < clients_; ++c) {
-            for (auto const what : {kind::ask, kind::renew, kind::consent, kind::upgrade, kind::consent_to_upgrade, kind::late_as_reader,
-                                    kind::late_as_writer, kind::late_upgrade, kind::late_downgrade})
-                go({.what = what, .client = c, .node = n});
-        }
-    }
-}
-
-bool shared::may(state const& s, step const& how) const
-{
-    using kind = step::kind;
-    auto const& me = s.clients[how.client];
-    auto const& node = s.nodes[how.node];
-    bool const reads = me.phase == phase::reading, holds = reads || me.phase == phase::writing;
-    auto const is = what(me.wants);
-    switch (how.what) {
-    case kind::tick:
-        return true;
-    case kind::crash:
-        return rules_.forgets;
-    case kind::end:
-        return me.phase != phase::idle;
-    case kind::downgrade:
-        return is == 'd' && me.phase == phase::writing;
-    case kind::ask:  // what a node in quarantine grants now only keeps others out
-        return !holds && !me.consented[how.node] && node.quarantine == 0;
-    case kind::renew:  // in the tick of the last one it gains nothing
-        return rules_.renews && holds && me.left < ttl(me.wants);
-    case kind::consent:
-        return holds && me.renewal > 0 && !me.consented[how.node];
-    case kind::upgrade:
-        return reads && (is == 'u' || is == 'd') && me.upgrade < ttl(me.wants) && (!me.has_downgraded || rules_.upgrades_again);
-    case kind::consent_to_upgrade:
-        return reads && me.upgrade > 0 && !me.upgraded[how.node];
-    case kind::late_as_reader:  // that of an acquisition alone only keeps others out, and helps its upgrade
-        return holds && is != 'w' && (rules_.renews || is != 'r');
-    case kind::late_as_writer:
-        return rules_.renews && (me.phase == phase::writing || me.has_downgraded);
-    case kind::late_upgrade:
-        return holds && me.has_upgraded;
-    case kind::late_downgrade:
-        return holds && me.has_downgraded;
-    }
-    return false;
-}
-
-void shared::carry_out(state& s, step const& how) const
-{
-    using kind = step::kind;
-    auto const c = how.client, n = how.node;
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    switch (how.what) {
-    case kind::tick:
-        return tick(s);
-    case kind::crash:
-        node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine)};
-        return;
-    case kind::end:
-        return end(s, c);
-    case kind::downgrade:
-        me.phase = rules_.reader_at_once ? phase::reading : phase::writing;
-        me.has_downgraded = true;
-        return;
-    case kind::ask:
-        return ask(s, c, n);
-    case kind::renew:
-        me.renewal = ttl(me.wants);
-        me.consented = {};
-        [[fallthrough]];
-    case kind::consent:
-        return consent(s, c, n);
-    case kind::upgrade:
-        me.upgrade = ttl(me.wants);
-        me.has_upgraded = true;
-        if (!rules_.counts_earlier)
-            me.upgraded = {};
-        [[fallthrough]];
-    case kind::consent_to_upgrade:
-        return consent_to_upgrade(s, c, n);
-    case kind::late_as_reader:
-        extend_as_reader(node, c, ttl(me.wants));
-        return;
-    case kind::late_as_writer:
-        extend_as_writer(node, c, ttl(me.wants));
-        return;
-    case kind::late_upgrade:
-        upgrade(node, c, ttl(me.wants));
-        return;
-    case kind::late_downgrade:
-        return downgrade(node, c);
-    }
-}
-
-// The scripts
-
 namespace {
 
-void raise(std::uint8_t& left, unsigned to)
-{
-    left = static_cast<std::uint8_t>(std::max<unsigned>(left, to));
-}
+/// What is explored, and which rule is left out.
+struct shared_rules {
+    /// What each client is: `w` writes, `r` reads, `u` reads and may upgrade, `d` may downgrade then; behind it its ttl in ticks.
+    std::vector<std::string_view> clients = {"r3", "w3"};
+    bool forgets = true;      ///< nodes crash, forget, and come back
+    unsigned quarantine = 3;  ///< in ticks: for so long after a restart a node has no vote
+    bool renews = false;      ///< also sets again what is missing; this does not count for this renewal
 
-}  // namespace
+    // What the scripts do.
+    bool joins_raise = true;         ///< false: who comes later leaves the lock's ttl as it is
+    bool renewals_raise = true;      ///< false: a renewal sets the lock's ttl, which may be longer already
+    bool last_deletes = true;        ///< false: the first reader that leaves deletes the lock
+    bool readers_have_names = true;  ///< false: they are only counted, so who leaves where it is not takes out somebody else
+    bool upgrades_alone = true;      ///< false: also beside other readers
 
-bool shared::share(node& at, unsigned c, std::uint8_t ttl) const
-{
-    if (at.lock > word)
+    // What the clients do.
+    unsigned read_quorum = 2;
+    bool validity_from_send = true;         ///< false: from the moment of the majority
+    bool quarantine_in_renewals = true;     ///< false: a node in quarantine has a vote on renewals
+    bool quarantine_in_upgrades = true;     ///< false: and on upgrades
+    bool writers_count_exclusive = true;    ///< false: a writer's renewal counts where it is a reader, too
+    bool upgrades_count_exclusive = true;   ///< false: so does an upgrade
+    bool counts_earlier = false;            ///< who has granted an earlier upgrade of the same hold counts for this one
+    bool upgrades_again = false;            ///< also behind a downgrade, whose requests may be late
+    bool renewal_outlasts_upgrade = false;  ///< what a renewal was told before the upgrade counts for the writer
+    bool keeps_longer = false;              ///< an upgrade does not shorten what the reader had
+    bool reader_at_once = true;             ///< false: who downgrades is a writer until that is confirmed
+};
+
+/** What the scripts for readers and writers do to the keys of three nodes, with time in ticks, any delays, and clocks that agree.
+
+    A node has the lock's key: free, an exclusive holder's, or the word for readers; and behind that word an entry for each reader,
+    which ends by itself. The entries mean nothing without the word, and go with it.
+
+    - X: nobody is within its validity while a writer is.
+
+    It stands on @ref exclusion: validity, quarantine and renewals are the same, and what need not be explored there need not be here.
+    A request may be carried out more than once, and a renewal and an upgrade of one hold at the same time, which is more than the
+    protocol allows.
+
+    - *Late requests* of a holder are `late_…`, at any moment, any number of them: those of its acquisition and its renewals, as a
+      reader and, if it has been one, as a writer; of an upgrade, also one that came to nothing, and behind the downgrade; of the downgrade.
+    - *An upgrade begins* with the first of its requests that is granted: its validity ends the later.
+    - *What is left of a value that nobody wants* (entries, keys, requests under way, also an upgrade or a downgrade of what is left) only
+      keeps others out: a node with an entry that nobody needs lets in no more than a free one does. So it goes at once, and the word with
+      the last entry. Neither tombstones nor the ends of readers that have died are needed for this.
+    - *What a node in quarantine grants* to an acquisition keeps others out, too, and helps nobody but by a later renewal, which sets it again.
+    - *A server that comes back with older keys* is one that forgets, and is told again by late requests.
+    - *Who waits, and who lets whom pass*, changes no key but the list of those who wait.
+*/
+class shared {
+public:
+    enum class phase : std::uint8_t { idle, asking, reading, writing };
+    static constexpr unsigned node_count = 3, majority = 2;
+
+    struct node {
+        std::uint8_t lock = 0;  ///< @ref vacant, @ref word, or @ref exclusive
+        std::uint8_t left = 0;  ///< ticks for which the lock's key lives
+        std::uint8_t quarantine = 0;
+        std::array<std::uint8_t, attempts_max> ends{};  ///< ticks for which each client is in as a reader; 0: it is not
+    };
+    static constexpr std::uint8_t vacant = 0, word = 1;
+    static constexpr std::uint8_t exclusive(unsigned c) { return static_cast<std::uint8_t>(c + 2); }
+
+    struct client {
+        std::uint8_t wants = 0;  ///< which of the rules' clients it is like
+        shared::phase phase = shared::phase::idle;
+        std::uint8_t left = 0;     ///< ticks of validity
+        std::uint8_t renewal = 0;  ///< ticks of validity that the renewal under way would give; 0: none is
+        std::uint8_t upgrade = 0;  ///< the same of the upgrade
+        bool has_upgraded = false;  ///< or has tried to
+        bool has_downgraded = false;
+        std::array<bool, node_count> consented{};  ///< to the acquisition or the renewal
+        std::array<bool, node_count> upgraded{};
+    };
+    struct state {
+        std::array<node, node_count> nodes{};
+        std::array<client, attempts_max> clients{};
+    };
+    struct step {
+        enum class kind : std::uint8_t {
+            tick, crash, end, downgrade,
+            ask, renew, consent, upgrade, consent_to_upgrade,
+            late_as_reader, late_as_writer, late_upgrade, late_downgrade
+        } what;
+        std::uint8_t client = 0;
+        std::uint8_t node = 0;
+    };
+
+    explicit shared(shared_rules r) : rules_(std::move(r)), clients_(static_cast<unsigned>(rules_.clients.size())) {}
+
+    unsigned nodes() const { return node_count; }
+    unsigned attempts() const { return clients_; }
+
+    void begin(auto visit) const
+    {
+        state s;
+        for (unsigned c = 0; c < clients_; ++c)
+            s.clients[c].wants = static_cast<std::uint8_t>(std::ranges::find(rules_.clients, rules_.clients[c]) - rules_.clients.begin());
+        visit(s);
+    }
+
+    void steps(state const&, auto visit) const
+    {
+        using kind = step::kind;
+        visit(step{.what = kind::tick});
+        for (std::uint8_t c = 0; c < clients_; ++c) {
+            visit(step{.what = kind::end, .client = c});
+            visit(step{.what = kind::downgrade, .client = c});
+        }
+        for (std::uint8_t n = 0; n < node_count; ++n) {
+            visit(step{.what = kind::crash, .node = n});
+            for (std::uint8_t c = 0; c < clients_; ++c) {
+                for (auto const what : {kind::ask, kind::renew, kind::consent, kind::upgrade, kind::consent_to_upgrade, kind::late_as_reader,
+                                        kind::late_as_writer, kind::late_upgrade, kind::late_downgrade})
+                    visit(step{.what = what, .client = c, .node = n});
+            }
+        }
+    }
+
+    bool carry_out(state& s, step const& how) const
+    {
+        bool const possible = may(s, how);
+        if (possible)
+            change(s, how);
+        return possible;
+    }
+
+    // Tidies up after a step, and names the property that it broke.
+    char const* settle(state const&, state& s, step const&) const
+    {
+        tidy(s);
+        unsigned readers = 0, writers = 0;
+        for (auto const& me : s.clients) {
+            readers += me.phase == phase::reading;
+            writers += me.phase == phase::writing;
+        }
+        return writers > 1 || (writers == 1 && readers > 0) ? "X: somebody holds the lock beside a writer" : nullptr;
+    }
+
+    void attempt_fields(auto& bits, auto& s, unsigned c) const
+    {
+        auto& me = s.clients[c];
+        bits(me.has_downgraded, 1);
+        bits(me.has_upgraded, 1);
+        bits(me.upgrade, 2);
+        bits(me.renewal, 2);
+        bits(me.left, 2);
+        bits(me.phase, 2);
+        bits(me.wants, 2);
+    }
+
+    void node_fields(auto& bits, auto& s, unsigned n) const
+    {
+        auto& node = s.nodes[n];
+        bits.name(node.lock, 3, exclusive(0));
+        bits(node.left, 2);
+        bits(node.quarantine, 2);
+        for (unsigned i = 0; i < clients_; ++i) {
+            auto const c = bits.attempt(i);
+            bits(s.clients[c].upgraded[n], 1);
+            bits(s.clients[c].consented[n], 1);
+            bits(node.ends[c], 2);
+        }
+    }
+
+    std::string tell(state const& s) const
+    {
+        auto text = fmt::format("all is free; the quarantine is {} ticks", rules_.quarantine);
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto const wants = s.clients[c].wants;
+            text += fmt::format("; {} {} with a ttl of {}", letter(c), what(wants) == 'w' ? "writes" : "reads", ttl(wants));
+        }
+        return text;
+    }
+
+    std::string tell(state const& before, step const& how, state const& after) const
+    {
+        using kind = step::kind;
+        static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "downgrades",
+                                          "asks", "begins to renew", "renews", "begins to upgrade", "upgrades", "has renewed as a reader before",
+                                          "has renewed as a writer before", "has upgraded before", "has downgraded before"};
+        std::string text = doing[static_cast<std::size_t>(how.what)];
+        if (how.what >= kind::end)
+            text = fmt::format("{} {}", letter(how.client), text);
+        if (how.what == kind::crash || how.what > kind::downgrade) {
+            auto const& node = after.nodes[how.node];
+            text += fmt::format("; node {}{} has", how.node + 1, before.nodes[how.node].quarantine > 0 ? " (in quarantine)" : "");
+            if (node.lock > word)
+                text += fmt::format(" {} alone", letter(node.lock - exclusive(0)));
+            for (unsigned c = 0; c < clients_; ++c) {
+                if (node.ends[c] > 0)
+                    text += fmt::format(" reader {} for {}", letter(c), node.ends[c]);
+            }
+            text += node.lock == vacant ? " nothing" : fmt::format("; the key lives for {}", node.left);
+        }
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto const& was = before.clients[c];
+            auto const& is = after.clients[c];
+            bool const reads = is.phase == phase::reading;
+            if ((reads || is.phase == phase::writing) && (was.phase != is.phase || was.left != is.left))
+                text += fmt::format("; {} {} for {} more", letter(c), reads ? "reads" : "writes", is.left);
+        }
+        return text;
+    }
+
+private:
+    bool may(state const& s, step const& how) const
+    {
+        using kind = step::kind;
+        auto const& me = s.clients[how.client];
+        auto const& node = s.nodes[how.node];
+        bool const reads = me.phase == phase::reading, holds = reads || me.phase == phase::writing;
+        auto const is = what(me.wants);
+        switch (how.what) {
+        case kind::tick:
+            return true;
+        case kind::crash:
+            return rules_.forgets;
+        case kind::end:
+            return me.phase != phase::idle;
+        case kind::downgrade:
+            return is == 'd' && me.phase == phase::writing;
+        case kind::ask:  // what a node in quarantine grants now only keeps others out
+            return !holds && !me.consented[how.node] && node.quarantine == 0;
+        case kind::renew:  // in the tick of the last one it gains nothing
+            return rules_.renews && holds && me.left < ttl(me.wants);
+        case kind::consent:
+            return holds && me.renewal > 0 && !me.consented[how.node];
+        case kind::upgrade:
+            return reads && (is == 'u' || is == 'd') && me.upgrade < ttl(me.wants) && (!me.has_downgraded || rules_.upgrades_again);
+        case kind::consent_to_upgrade:
+            return reads && me.upgrade > 0 && !me.upgraded[how.node];
+        case kind::late_as_reader:  // that of an acquisition alone only keeps others out, and helps its upgrade
+            return holds && is != 'w' && (rules_.renews || is != 'r');
+        case kind::late_as_writer:
+            return rules_.renews && (me.phase == phase::writing || me.has_downgraded);
+        case kind::late_upgrade:
+            return holds && me.has_upgraded;
+        case kind::late_downgrade:
+            return holds && me.has_downgraded;
+        }
         return false;
-    if (at.lock == vacant || rules_.joins_raise)
-        raise(at.left, ttl);
-    at.lock = word;
-    raise(at.ends[c], ttl);
-    return true;
-}
+    }
 
-bool shared::set(node& at, unsigned c, std::uint8_t ttl) const
-{
-    if (at.lock != vacant)
-        return false;
-    at.lock = exclusive(c);
-    at.left = ttl;
-    return true;
-}
+    void change(state& s, step const& how) const
+    {
+        using kind = step::kind;
+        auto const c = how.client, n = how.node;
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        switch (how.what) {
+        case kind::tick:
+            return tick(s);
+        case kind::crash:
+            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine)};
+            return;
+        case kind::end:
+            return end(s, c);
+        case kind::downgrade:
+            me.phase = rules_.reader_at_once ? phase::reading : phase::writing;
+            me.has_downgraded = true;
+            return;
+        case kind::ask:
+            return ask(s, c, n);
+        case kind::renew:
+            me.renewal = ttl(me.wants);
+            me.consented = {};
+            [[fallthrough]];
+        case kind::consent:
+            return consent(s, c, n);
+        case kind::upgrade:
+            me.upgrade = ttl(me.wants);
+            me.has_upgraded = true;
+            if (!rules_.counts_earlier)
+                me.upgraded = {};
+            [[fallthrough]];
+        case kind::consent_to_upgrade:
+            return consent_to_upgrade(s, c, n);
+        case kind::late_as_reader:
+            extend_as_reader(node, c, ttl(me.wants));
+            return;
+        case kind::late_as_writer:
+            extend_as_writer(node, c, ttl(me.wants));
+            return;
+        case kind::late_upgrade:
+            upgrade(node, c, ttl(me.wants));
+            return;
+        case kind::late_downgrade:
+            return downgrade(node, c);
+        }
+    }
 
-// Our exclusive form is as good.
-bool shared::extend_as_reader(node& at, unsigned c, std::uint8_t ttl) const
-{
-    bool const counts = at.lock == exclusive(c) || at.ends[c] > 0;
-    if (at.lock > word && at.lock != exclusive(c))
-        return false;
-    if (at.lock <= word) {
+    void tidy(state& s) const
+    {
+        for (auto& node : s.nodes) {
+            if (node.lock == word && std::ranges::count(node.ends, 0) == attempts_max)
+                node = {.quarantine = node.quarantine};
+        }
+        for (auto& me : s.clients) {
+            if (me.phase != phase::reading && me.phase != phase::writing)
+                continue;
+            // What nobody has consented to begins with the next request, and what is no longer than the validity prolongs nothing.
+            if (me.renewal <= me.left || std::ranges::count(me.consented, true) == 0) {
+                me.renewal = 0;
+                me.consented = {};
+            }
+            if (std::ranges::count(me.upgraded, true) == 0)
+                me.upgrade = 0;
+            if (me.upgrade == 0 && !rules_.counts_earlier)
+                me.upgraded = {};
+        }
+    }
+
+    // The scripts: whether the answer counts.
+
+    static void raise(std::uint8_t& left, unsigned to) { left = static_cast<std::uint8_t>(std::max<unsigned>(left, to)); }
+
+    bool share(node& at, unsigned c, std::uint8_t ttl) const
+    {
+        if (at.lock > word)
+            return false;
+        if (at.lock == vacant || rules_.joins_raise)
+            raise(at.left, ttl);
         at.lock = word;
         raise(at.ends[c], ttl);
-    }
-    if (rules_.renewals_raise)
-        raise(at.left, ttl);
-    else
-        at.left = ttl;
-    return counts;
-}
-
-bool shared::extend_as_writer(node& at, unsigned c, std::uint8_t ttl) const
-{
-    bool const counts = at.lock == exclusive(c) || (at.ends[c] > 0 && !rules_.writers_count_exclusive);
-    if (at.lock == exclusive(c) || at.ends[c] > 0)
-        raise(at.left, ttl);
-    if (at.ends[c] > 0)
-        raise(at.ends[c], ttl);
-    set(at, c, ttl);
-    return counts;
-}
-
-bool shared::upgrade(node& at, unsigned c, std::uint8_t ttl) const
-{
-    if (at.lock == exclusive(c)) {
-        raise(at.left, ttl);
         return true;
     }
-    if (at.ends[c] == 0)
-        return false;
-    bool const alone = std::ranges::count(at.ends, 0) == attempts_max - 1;
-    if (!alone && rules_.upgrades_alone)
-        return !rules_.upgrades_count_exclusive;
-    at.left = std::max(ttl, at.ends[c]);
-    at.lock = exclusive(c);
-    at.ends = {};
-    return true;
-}
 
-void shared::downgrade(node& at, unsigned c) const
-{
-    if (at.lock != exclusive(c))
-        return;
-    at.lock = word;
-    at.ends[c] = at.left;
-}
-
-void shared::release(node& at, unsigned c) const
-{
-    bool const is_in = at.ends[c] > 0;
-    if (at.lock == exclusive(c) || (is_in && !rules_.last_deletes))
-        at = {.quarantine = at.quarantine};
-    else if (is_in)
-        at.ends[c] = 0;
-    else if (!rules_.readers_have_names)
-        *std::ranges::max_element(at.ends) = 0;
-}
-
-// The clients
-
-void shared::tick(state& s) const
-{
-    for (auto& node : s.nodes) {
-        node.quarantine -= node.quarantine > 0;
-        node.left -= node.left > 0;
-        for (auto& end : node.ends)
-            end -= end > 0;
-        if (node.left == 0)
-            node = {.quarantine = node.quarantine};
+    bool set(node& at, unsigned c, std::uint8_t ttl) const
+    {
+        if (at.lock != vacant)
+            return false;
+        at.lock = exclusive(c);
+        at.left = ttl;
+        return true;
     }
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto& me = s.clients[c];
-        me.left -= me.left > 0;
-        me.renewal -= me.renewal > 0;
-        me.upgrade -= me.upgrade > 0;
-        if (me.phase != phase::idle && me.left == 0)
-            end(s, c);
-    }
-}
 
-void shared::end(state& s, unsigned c) const
-{
-    s.clients[c] = {.wants = s.clients[c].wants};
-    for (auto& node : s.nodes)
-        release(node, c);
-}
-
-// A request of the acquisition under way, or of a new one, is carried out.
-void shared::ask(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    bool const writes = what(me.wants) == 'w';
-    auto const life = ttl(me.wants);
-    if (!(writes ? set(s.nodes[n], c, life) : share(s.nodes[n], c, life)))
-        return;
-    if (me.phase == phase::idle)
-        me.left = life;
-    me.phase = phase::asking;
-    me.consented[n] = true;
-    if (std::ranges::count(me.consented, true) >= (writes ? majority : rules_.read_quorum)) {
-        me.phase = writes ? phase::writing : phase::reading;
-        me.left = rules_.validity_from_send ? me.left : life;
-    }
-}
-
-// The renewal under way is carried out.
-void shared::consent(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    auto const life = ttl(me.wants);
-    bool const counts = me.phase == phase::writing ? extend_as_writer(node, c, life) : extend_as_reader(node, c, life);
-    me.consented[n] = counts && (node.quarantine == 0 || !rules_.quarantine_in_renewals);
-    if (std::ranges::count(me.consented, true) >= majority)
-        raise(me.left, me.renewal);
-}
-
-// The upgrade under way is carried out.
-void shared::consent_to_upgrade(state& s, unsigned c, unsigned n) const
-{
-    auto& me = s.clients[c];
-    auto& node = s.nodes[n];
-    me.upgraded[n] = upgrade(node, c, ttl(me.wants)) && (node.quarantine == 0 || !rules_.quarantine_in_upgrades);
-    if (std::ranges::count(me.upgraded, true) < majority)
-        return;
-    me.phase = phase::writing;
-    me.left = rules_.keeps_longer ? std::max(me.left, me.upgrade) : me.upgrade;
-    me.upgrade = 0;
-    me.upgraded = {};
-    if (!rules_.renewal_outlasts_upgrade)
-        me.renewal = 0;
-}
-
-// Tidies up after a step.
-void shared::settle(state& s) const
-{
-    for (auto& node : s.nodes) {
-        if (node.lock == word && std::ranges::count(node.ends, 0) == attempts_max)
-            node = {.quarantine = node.quarantine};
-    }
-    for (auto& me : s.clients) {
-        if (me.phase != phase::reading && me.phase != phase::writing)
-            continue;
-        // What nobody has consented to begins with the next request, and what is no longer than the validity prolongs nothing.
-        if (me.renewal <= me.left || std::ranges::count(me.consented, true) == 0) {
-            me.renewal = 0;
-            me.consented = {};
+    // Our exclusive form is as good.
+    bool extend_as_reader(node& at, unsigned c, std::uint8_t ttl) const
+    {
+        bool const counts = at.lock == exclusive(c) || at.ends[c] > 0;
+        if (at.lock > word && at.lock != exclusive(c))
+            return false;
+        if (at.lock <= word) {
+            at.lock = word;
+            raise(at.ends[c], ttl);
         }
-        if (std::ranges::count(me.upgraded, true) == 0)
-            me.upgrade = 0;
-        if (me.upgrade == 0 && !rules_.counts_earlier)
-            me.upgraded = {};
+        if (rules_.renewals_raise)
+            raise(at.left, ttl);
+        else
+            at.left = ttl;
+        return counts;
     }
-}
 
-char const* shared::wrong_in(state const& s) const
-{
-    unsigned readers = 0, writers = 0;
-    for (auto const& me : s.clients) {
-        readers += me.phase == phase::reading;
-        writers += me.phase == phase::writing;
+    bool extend_as_writer(node& at, unsigned c, std::uint8_t ttl) const
+    {
+        bool const counts = at.lock == exclusive(c) || (at.ends[c] > 0 && !rules_.writers_count_exclusive);
+        if (at.lock == exclusive(c) || at.ends[c] > 0)
+            raise(at.left, ttl);
+        if (at.ends[c] > 0)
+            raise(at.ends[c], ttl);
+        set(at, c, ttl);
+        return counts;
     }
-    return writers > 1 || (writers == 1 && readers > 0) ? "X: somebody holds the lock beside a writer" : nullptr;
-}
 
-packed shared::pack(state const& s) const
-{
-    auto const own = [&](unsigned c) {
-        auto const& me = s.clients[c];
-        std::uint64_t bits = me.wants;
-        for (auto const two : {static_cast<std::uint8_t>(me.phase), me.left, me.renewal, me.upgrade})
-            bits = bits << 2 | two;
-        return (bits << 1 | static_cast<unsigned>(me.has_upgraded)) << 1 | static_cast<unsigned>(me.has_downgraded);
-    };
-    auto const column = [&](unsigned n, numbering const& order) {
-        auto const& node = s.nodes[n];
-        std::uint64_t bits = 0;
-        for (unsigned i = clients_; i-- > 0;) {
-            auto const& me = s.clients[order[i]];
-            bits = bits << 2 | node.ends[order[i]];
-            bits = (bits << 1 | static_cast<unsigned>(me.consented[n])) << 1 | static_cast<unsigned>(me.upgraded[n]);
+    bool upgrade(node& at, unsigned c, std::uint8_t ttl) const
+    {
+        if (at.lock == exclusive(c)) {
+            raise(at.left, ttl);
+            return true;
         }
-        auto const lock = node.lock <= word ? node.lock : renumbered(node.lock - 1u, order) + 1;
-        return ((bits << 2 | node.quarantine) << 2 | node.left) << 3 | lock;
-    };
-    return canonical(shape_, own, column);
-}
-
-shared::state shared::unpack(packed p) const
-{
-    state s;
-    auto const pop = [&](unsigned bits) { return static_cast<std::uint8_t>(p.pop(bits)); };
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto& me = s.clients[c];
-        me.has_downgraded = pop(1) != 0;
-        me.has_upgraded = pop(1) != 0;
-        me.upgrade = pop(2);
-        me.renewal = pop(2);
-        me.left = pop(2);
-        me.phase = static_cast<phase>(pop(2));
-        me.wants = pop(2);
+        if (at.ends[c] == 0)
+            return false;
+        bool const alone = std::ranges::count(at.ends, 0) == attempts_max - 1;
+        if (!alone && rules_.upgrades_alone)
+            return !rules_.upgrades_count_exclusive;
+        at.left = std::max(ttl, at.ends[c]);
+        at.lock = exclusive(c);
+        at.ends = {};
+        return true;
     }
-    for (unsigned n = 0; n < node_count; ++n) {
+
+    void downgrade(node& at, unsigned c) const
+    {
+        if (at.lock != exclusive(c))
+            return;
+        at.lock = word;
+        at.ends[c] = at.left;
+    }
+
+    void release(node& at, unsigned c) const
+    {
+        bool const is_in = at.ends[c] > 0;
+        if (at.lock == exclusive(c) || (is_in && !rules_.last_deletes))
+            at = {.quarantine = at.quarantine};
+        else if (is_in)
+            at.ends[c] = 0;
+        else if (!rules_.readers_have_names)
+            *std::ranges::max_element(at.ends) = 0;
+    }
+
+    // The clients
+
+    void tick(state& s) const
+    {
+        for (auto& node : s.nodes) {
+            node.quarantine -= node.quarantine > 0;
+            node.left -= node.left > 0;
+            for (auto& end : node.ends)
+                end -= end > 0;
+            if (node.left == 0)
+                node = {.quarantine = node.quarantine};
+        }
+        for (unsigned c = 0; c < clients_; ++c) {
+            auto& me = s.clients[c];
+            me.left -= me.left > 0;
+            me.renewal -= me.renewal > 0;
+            me.upgrade -= me.upgrade > 0;
+            if (me.phase != phase::idle && me.left == 0)
+                end(s, c);
+        }
+    }
+
+    void end(state& s, unsigned c) const
+    {
+        s.clients[c] = {.wants = s.clients[c].wants};
+        for (auto& node : s.nodes)
+            release(node, c);
+    }
+
+    // A request of the acquisition under way, or of a new one, is carried out.
+    void ask(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        bool const writes = what(me.wants) == 'w';
+        auto const life = ttl(me.wants);
+        if (!(writes ? set(s.nodes[n], c, life) : share(s.nodes[n], c, life)))
+            return;
+        if (me.phase == phase::idle)
+            me.left = life;
+        me.phase = phase::asking;
+        me.consented[n] = true;
+        if (std::ranges::count(me.consented, true) >= (writes ? majority : rules_.read_quorum)) {
+            me.phase = writes ? phase::writing : phase::reading;
+            me.left = rules_.validity_from_send ? me.left : life;
+        }
+    }
+
+    // The renewal under way is carried out.
+    void consent(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
         auto& node = s.nodes[n];
-        node.lock = pop(3);
-        node.left = pop(2);
-        node.quarantine = pop(2);
-        for (unsigned c = 0; c < clients_; ++c) {
-            s.clients[c].upgraded[n] = pop(1) != 0;
-            s.clients[c].consented[n] = pop(1) != 0;
-            node.ends[c] = pop(2);
-        }
+        auto const life = ttl(me.wants);
+        bool const counts = me.phase == phase::writing ? extend_as_writer(node, c, life) : extend_as_reader(node, c, life);
+        me.consented[n] = counts && (node.quarantine == 0 || !rules_.quarantine_in_renewals);
+        if (std::ranges::count(me.consented, true) >= majority)
+            raise(me.left, me.renewal);
     }
-    return s;
-}
 
-std::string shared::tell(state const& s) const
-{
-    auto text = fmt::format("all is free; the quarantine is {} ticks", rules_.quarantine);
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto const wants = s.clients[c].wants;
-        text += fmt::format("; {} {} with a ttl of {}", static_cast<char>('A' + c), what(wants) == 'w' ? "writes" : "reads", ttl(wants));
+    // The upgrade under way is carried out.
+    void consent_to_upgrade(state& s, unsigned c, unsigned n) const
+    {
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        me.upgraded[n] = upgrade(node, c, ttl(me.wants)) && (node.quarantine == 0 || !rules_.quarantine_in_upgrades);
+        if (std::ranges::count(me.upgraded, true) < majority)
+            return;
+        me.phase = phase::writing;
+        me.left = rules_.keeps_longer ? std::max(me.left, me.upgrade) : me.upgrade;
+        me.upgrade = 0;
+        me.upgraded = {};
+        if (!rules_.renewal_outlasts_upgrade)
+            me.renewal = 0;
     }
-    return text;
-}
 
-std::string shared::tell(state const& before, step const& how, state const& after) const
-{
-    using kind = step::kind;
-    static constexpr std::array doing{"a tick passes", "a node crashes", "lets go", "downgrades",
-                                      "asks", "begins to renew", "renews", "begins to upgrade", "upgrades", "has renewed as a reader before",
-                                      "has renewed as a writer before", "has upgraded before", "has downgraded before"};
-    std::string text = doing[static_cast<std::size_t>(how.what)];
-    if (how.what >= kind::end)
-        text = fmt::format("{} {}", static_cast<char>('A' + how.client), text);
-    if (how.what == kind::crash || how.what > kind::downgrade) {
-        auto const& node = after.nodes[how.node];
-        text += fmt::format("; node {}{} has", how.node + 1, before.nodes[how.node].quarantine > 0 ? " (in quarantine)" : "");
-        if (node.lock > word)
-            text += fmt::format(" {} alone", static_cast<char>('A' + node.lock - exclusive(0)));
-        for (unsigned c = 0; c < clients_; ++c) {
-            if (node.ends[c] > 0)
-                text += fmt::format(" reader {} for {}", static_cast<char>('A' + c), node.ends[c]);
-        }
-        text += node.lock == vacant ? " nothing" : fmt::format("; the key lives for {}", node.left);
-    }
-    for (unsigned c = 0; c < clients_; ++c) {
-        auto const& was = before.clients[c];
-        auto const& is = after.clients[c];
-        bool const reads = is.phase == phase::reading;
-        if ((reads || is.phase == phase::writing) && (was.phase != is.phase || was.left != is.left))
-            text += fmt::format("; {} {} for {} more", static_cast<char>('A' + c), reads ? "reads" : "writes", is.left);
-    }
-    return text;
-}
+    char what(unsigned wants) const { return rules_.clients[wants][0]; }
+    std::uint8_t ttl(unsigned wants) const { return static_cast<std::uint8_t>(rules_.clients[wants][1] - '0'); }
+
+    shared_rules const rules_;
+    unsigned const clients_;
+};
+
+}  // namespace
 
 std::vector<world> shared_worlds()
 {
