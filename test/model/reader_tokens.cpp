@@ -127,9 +127,8 @@ public:
             return false;
         switch (how.what) {
         case step::kind::take:
-            return take(s, how);
         case step::kind::increment:
-            return increment(s, how);
+            return draw(s, how);
         case step::kind::read:
         case step::kind::read_other:
             return read(s, how);
@@ -220,30 +219,20 @@ public:
     }
 
 private:
-    bool take(state& s, step const& how) const
+    // The writer's number, or the answer to its INCR: the node was raised to the number just below.
+    bool draw(state& s, step const& how) const
     {
+        bool const takes = how.what == step::kind::take;
         auto& me = s.attempts[how.attempt];
+        auto& mine = takes ? me.number : me.value;
         auto& counter = s.nodes[how.node].counter;
         auto& at = me.at[how.node];
-        if (counter >= how.number || at & taken || (me.number != 0 && me.number != how.number))
+        auto const done = takes ? taken : counted;
+        if (counter >= how.number || at & done || (mine != 0 && mine != how.number))
             return false;
         note_floor(s.attempts, me);
-        me.number = counter = how.number;
-        at |= taken;
-        return true;
-    }
-
-    // The node was raised to the number just below.
-    bool increment(state& s, step const& how) const
-    {
-        auto& me = s.attempts[how.attempt];
-        auto& counter = s.nodes[how.node].counter;
-        auto& at = me.at[how.node];
-        if (counter >= how.number || at & counted || (me.value != 0 && me.value != how.number))
-            return false;
-        note_floor(s.attempts, me);
-        me.value = counter = how.number;
-        at |= counted;
+        mine = counter = how.number;
+        at |= done;
         return true;
     }
 
