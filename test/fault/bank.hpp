@@ -2,6 +2,7 @@
 
 #include "fault/request_loop.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstddef>
@@ -46,7 +47,15 @@ public:
     request_loop& requests() noexcept { return requests_; }
 
     /// Once; no requests are answered any more.
-    record stop();
+    record stop()
+    {
+        requests_.stop();
+        for (auto& a : accounts_) {
+            undo(a);
+            record_.sum += a.balance;
+        }
+        return record_;
+    }
 
 private:
     struct account {
@@ -55,9 +64,69 @@ private:
         std::uint64_t writer = 0, reader = 0;  // the fences
     };
 
-    answer decide(request const& r);
-    bool may(request const& r, account const& a) const;
-    void undo(account& a);
+    answer decide(request const& r)
+    {
+        for (std::size_t i = 0; i < size; ++i) {
+            if (r.of[i] && !may(r, accounts_[i])) {
+                ++record_.refused;
+                return {};
+            }
+        }
+        answer done{.accepted = true};
+        for (std::size_t i = 0; i < size; ++i) {
+            if (!r.of[i])
+                continue;
+            auto& a = accounts_[i];
+            switch (r.what) {
+            case request::kind::enter_as_writer:
+                undo(a);
+                a.writer = r.token;
+                break;
+            case request::kind::enter_as_reader:
+                undo(a);
+                a.reader = std::max(a.reader, r.token);
+                break;
+            case request::kind::read:
+                done.balance = a.balance;
+                break;
+            case request::kind::write:
+                if (fenced_ && !a.before)
+                    a.before = a.balance;
+                a.balance = r.balance;
+                break;
+            case request::kind::commit:
+                a.before.reset();
+                break;
+            }
+        }
+        return done;
+    }
+
+    bool may(request const& r, account const& a) const
+    {
+        if (!fenced_)
+            return true;
+        switch (r.what) {
+        case request::kind::enter_as_writer:
+            return a.writer < r.token && a.reader < r.token;
+        case request::kind::enter_as_reader:
+        case request::kind::read:
+            return a.writer <= r.token;
+        case request::kind::write:
+        case request::kind::commit:
+            return a.writer == r.token && a.reader < r.token;
+        }
+        return false;
+    }
+
+    void undo(account& a)
+    {
+        if (!a.before)
+            return;
+        a.balance = *a.before;
+        a.before.reset();
+        ++record_.undone;
+    }
 
     bool const fenced_;
     std::array<account, size> accounts_;

@@ -6,8 +6,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace redlock;
@@ -64,11 +66,16 @@ struct distant_servers : real_servers {
 
 // What most tests begin and end with.
 struct connected_over_network {
-    connected_over_network() { r.connect(locks); }
+    explicit connected_over_network(config special = {}) : locks(r.context, r.over_network(std::move(special))) { r.connect(locks); }
     void teardown() { r.check_recovery(locks); }
 
     distant_servers r{3};
-    lock_manager locks{r.context, r.over_network()};
+    lock_manager locks;
+};
+
+template <int NodeTimeout>
+struct connected_with_timeout : connected_over_network {
+    connected_with_timeout() : connected_over_network({.node_timeout = std::chrono::milliseconds(NodeTimeout)}) {}
 };
 
 }  // namespace
@@ -88,32 +95,24 @@ BOOST_AUTO_TEST_CASE(replies_that_come_one_byte_at_a_time_are_understood)
     r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout)
+BOOST_FIXTURE_TEST_CASE(a_distant_server_is_waited_for_no_longer_than_node_timeout, connected_with_timeout<200>)
 {
-    distant_servers r(3);
-    lock_manager locks(r.context, r.over_network({.node_timeout = 200ms}));
-    r.connect(locks);
     for (std::size_t i = 0; i < 3; ++i)
         r.network->set_rtt(i, 800ms);
     auto lost = r.acquire(locks, "stock");
     BOOST_TEST((lost.ec == errc::no_quorum));
     for (std::size_t i = 0; i < 3; ++i)
         r.network->set_rtt(i, 0ms);
-    r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice)
+BOOST_FIXTURE_TEST_CASE(rule_8_replies_that_get_lost_leave_no_key_and_nothing_is_sent_twice, connected_with_timeout<1000>)
 {
-    distant_servers r(3);
-    lock_manager locks(r.context, r.over_network({.node_timeout = 1s}));
-    r.connect(locks);
     r.network->set_all(fault::mute);
     auto lost = r.acquire(locks, "stock", {.ttl = 30s});
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 3; }));  // it was carried out; but for that we do not know it …
     r.network->set_all(fault::none);
     BOOST_TEST(r.run_to([&] { return r.keys("lock:stock") == 0; }));  // … and clean up
-    r.check_recovery(locks);
 }
 
 BOOST_FIXTURE_TEST_CASE(half_open_connections_delay_nobody_and_are_given_up, connected_over_network)
@@ -137,11 +136,8 @@ BOOST_FIXTURE_TEST_CASE(connections_reset_in_the_middle_of_a_reply_leave_no_key,
     }
 }
 
-BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
+BOOST_FIXTURE_TEST_CASE(garbage_between_replies_is_no_vote, connected_with_timeout<200>)
 {
-    distant_servers r(3);
-    lock_manager locks(r.context, r.over_network({.node_timeout = 200ms}));
-    r.connect(locks);
     auto const begin = std::chrono::steady_clock::now();
     r.network->set_all(fault::garbage);
     for (int i = 0; i < 10; ++i) {
@@ -152,14 +148,10 @@ BOOST_AUTO_TEST_CASE(garbage_between_replies_is_no_vote)
     auto const took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
     BOOST_TEST(r.network->connections(0) < 20 + 10 * took.count());  // it is not hammered
     r.network->set_all(fault::none);
-    r.check_recovery(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
+BOOST_FIXTURE_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one, connected_with_timeout<1000>)
 {
-    distant_servers r(3);
-    lock_manager locks(r.context, r.over_network({.node_timeout = 1s}));
-    r.connect(locks);
     r[0].ask({"CLIENT", "PAUSE", "2000"});
     BOOST_TEST(!r.release(r.acquire(locks, "stock", {.wait = 5s}).held));
     r[1].ask({"CLIENT", "PAUSE", "2000"});
@@ -171,7 +163,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_pauses_its_clients_is_like_a_hung_one)
     BOOST_TEST((late.held.valid_until() <= clock::now() + 5s - 52ms));
     BOOST_TEST((late.held.valid_until() >= before + 5s - 52ms));
     BOOST_TEST(!r.release(late.held));
-    r.check_recovery(locks);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_sleeps_in_a_command_delays_nobody)

@@ -41,6 +41,11 @@ bool is_wrong(bool wrong, std::string const& text)
     return wrong;
 }
 
+bool has_failed(int processes)
+{
+    return is_wrong(processes > 0, fmt::format("{} processes did not end well", processes));
+}
+
 }  // namespace
 
 int report_counter(system_under_test const& system, faults const& f, shared_counter const& s, int failed)
@@ -54,15 +59,11 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
         fmt::print("without the lock, {} updates are lost\n", missing);
         return missing > 0 ? 0 : 1;
     }
-    if (failed > 0) {
-        fmt::print("{} processes did not end well\n", failed);
+    if (has_failed(failed))
         return 1;
-    }
     auto const left = servers_with({"lock:counter"}, system);
-    if (left > 0)
-        fmt::print("the key is left on {} servers\n", left);
-    if (acknowledged == 0)
-        fmt::print("nothing was done\n");
+    bool bad = is_wrong(left > 0, fmt::format("the key is left on {} servers", left));
+    bad |= is_wrong(acknowledged == 0, "nothing was done");
     // A write that began when the lock was held and ended when it was over: the process stood still in between.
     bool const explained = options.forgetful || s.doubtful > 0;
     if (missing > 0)
@@ -70,7 +71,7 @@ int report_counter(system_under_test const& system, faults const& f, shared_coun
                    options.forgetful ? ": servers forgot locks that were held"
                    : explained       ? ": a process stood still between its last look at the lock and its write"
                                      : "");
-    return (missing > 0 && !explained) || left > 0 || acknowledged == 0 ? 1 : 0;
+    return (missing > 0 && !explained) || bad ? 1 : 0;
 }
 
 int report_fencing(soak_options const& options, faults const& f, shared_counter const& s, int failed, arbiter::record const& with,
@@ -80,20 +81,13 @@ int report_fencing(soak_options const& options, faults const& f, shared_counter 
                "with fencing: {} acknowledged, {} lost, {} refused as stale; without: {} acknowledged, {} lost, {} stale accepted\n",
                what_was_done(options, f), f.done().crashes, f.done().deaths, f.done().steps, s.refused.load(), with.acknowledged, with.lost,
                with.refused, without.acknowledged, without.lost, without.stale);
-    bool bad = failed > 0 || with.acknowledged == 0 || with.lost > 0;
-    if (failed > 0)
-        fmt::print("{} processes did not end well\n", failed);
-    if (with.acknowledged == 0)
-        fmt::print("nothing was done\n");
-    if (with.stale > 0 || with.twice > 0 || with.falling > 0) {
-        fmt::print("with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one\n",
-                   with.stale, with.twice, with.falling);
-        bad = true;
-    }
-    if (options.seconds >= 10 && without.lost == 0) {
-        fmt::print("the check is blind: nothing was lost without fencing\n");
-        bad = true;
-    }
+    bool bad = with.lost > 0;
+    bad |= has_failed(failed);
+    bad |= is_wrong(with.acknowledged == 0, "nothing was done");
+    bad |= is_wrong(with.stale > 0 || with.twice > 0 || with.falling > 0,
+                    fmt::format("with fencing, {} stale operations were accepted, {} tokens given twice, {} not above an earlier one",
+                                with.stale, with.twice, with.falling));
+    bad |= is_wrong(options.seconds >= 10 && without.lost == 0, "the check is blind: nothing was lost without fencing");
     return bad ? 1 : 0;
 }
 
@@ -111,7 +105,7 @@ int report_transfers(system_under_test const& system, faults const& f, shared_tr
     for (std::size_t i = 0; i < bank::size; ++i)
         keys.push_back(fmt::format("lock:account/{}", i));
     auto const left = servers_with(keys, system);
-    bool bad = is_wrong(failed > 0, fmt::format("{} processes did not end well", failed));
+    bool bad = has_failed(failed);
     bad |= is_wrong(s.done == 0 || s.right == 0, "nothing was done, or never added up");
     bad |= is_wrong(options.audit && s.beside == 0, "nobody added up beside another");
     bad |= is_wrong(s.wrong > 0 || b.sum != bank::total, "money has come or gone");

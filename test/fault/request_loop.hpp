@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <functional>
+#include <poll.h>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -17,16 +19,53 @@ public:
     using answer_one = std::function<bool(int client)>;
 
     explicit request_loop(answer_one a) : answer_one_(std::move(a)) {}
-    ~request_loop();
+
+    ~request_loop()
+    {
+        stop();
+        for (int c : clients_)
+            ::close(c);
+    }
+
     request_loop(request_loop const&) = delete;
     request_loop& operator=(request_loop const&) = delete;
 
-    int connect();  ///< A client's end; its process is to be forked, and ours of it closed, before @ref start.
-    void start();
-    void stop();
+    /// A client's end; its process is to be forked, and ours of it closed, before @ref start.
+    int connect()
+    {
+        int ends[2];
+        if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+            throw std::runtime_error("no pair of sockets");
+        clients_.push_back(ends[0]);
+        return ends[1];
+    }
+
+    void start()
+    {
+        thread_ = std::thread([this] { run(); });
+    }
+
+    void stop()
+    {
+        stop_ = true;
+        if (thread_.joinable())
+            thread_.join();
+    }
 
 private:
-    void run();
+    void run()
+    {
+        std::vector<pollfd> ready;
+        for (int c : clients_)
+            ready.push_back({c, POLLIN, 0});
+        while (!stop_) {
+            ::poll(ready.data(), ready.size(), 20);
+            for (auto& client : ready) {
+                if (client.revents != 0 && !answer_one_(client.fd))
+                    client.fd = -1;
+            }
+        }
+    }
 
     answer_one const answer_one_;
     std::vector<int> clients_;

@@ -9,8 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 namespace redlock::test {
 
