@@ -1,12 +1,7 @@
 #include "testbed/etcd_server.hpp"
 
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -14,34 +9,14 @@ namespace redlock::testbed {
 
 namespace {
 
-using namespace std::chrono_literals;
-namespace files = std::filesystem;
-
-std::string at(std::string const& scheme, std::uint16_t port)
+std::string peer_url(std::uint16_t port)
 {
-    return scheme + "://127.0.0.1:" + std::to_string(port);
-}
-
-etcd_server::place alone(std::string const& scheme)
-{
-    auto const peer = free_port();
-    return {free_port(), peer, "m", "m=" + at("http", peer), scheme};
-}
-
-std::string url_of(std::deque<etcd_server> const& members, etcd_server const* left_out, std::string const& parameters)
-{
-    std::string url = "etcd://";
-    for (auto const& m : members) {
-        if (&m != left_out)
-            url += (url.ends_with('/') ? "" : ",") + std::string("127.0.0.1:") + std::to_string(m.port());
-    }
-    return url + parameters;
+    return "http://127.0.0.1:" + std::to_string(port);
 }
 
 std::string find_program(std::string const& name)
 {
-    auto const* const path = std::getenv("PATH");
-    std::istringstream folders(path ? path : "");
+    std::istringstream folders(named_by("PATH"));
     for (std::string folder; std::getline(folders, folder, ':');) {
         if (auto program = folder + "/" + name; ::access(program.c_str(), X_OK) == 0)
             return program;
@@ -53,8 +28,8 @@ std::string find_program(std::string const& name)
 
 std::string etcd_program()
 {
-    auto const* const named = std::getenv("REDLOCK_ETCD");
-    return named && *named ? named : find_program("etcd");
+    auto const named = named_by("REDLOCK_ETCD");
+    return named.empty() ? find_program("etcd") : named;
 }
 
 std::string etcdctl_program()
@@ -62,97 +37,44 @@ std::string etcdctl_program()
     return find_program("etcdctl");
 }
 
-etcd_server::etcd_server(std::vector<std::string> options, std::string scheme) : options_(std::move(options))
+etcd_server::etcd_server(std::vector<std::string> options, std::string client_scheme)
+    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}), options_(std::move(options)), client_scheme_(std::move(client_scheme))
 {
-    // Somebody else may take a port between our looking and the server's binding it.
-    for (int attempt = 0;; ++attempt) {
-        place_ = alone(scheme);
-        try {
-            start();
-            return;
-        } catch (std::runtime_error const&) {
-            if (attempt == 2)
-                throw;
-            forget();
-        }
-    }
+    start_on_free_ports();
 }
 
-etcd_server::etcd_server(place p, std::vector<std::string> options) : place_(std::move(p)), options_(std::move(options))
+etcd_server::etcd_server(place p, std::vector<std::string> options)
+    : server_process("etcd", {"ready to serve client requests"}, {"ETCD_UNSUPPORTED_ARCH="}), place_(std::move(p)), options_(std::move(options))
 {
+    set_port(place_.port);
     launch();
 }
 
-void etcd_server::start()
+void etcd_server::take_ports()
 {
-    launch();
-    wait();
+    forget();  // which ports it had at the last attempt
+    auto const peer = free_port();
+    place_ = {free_port(), peer, "m", "m=" + peer_url(peer)};
+    set_port(place_.port);
 }
 
-void etcd_server::launch()
+std::vector<std::string> etcd_server::words()
 {
     if (etcd_program().empty())
         throw std::runtime_error("there is no etcd here (Debian's package etcd-server); $REDLOCK_ETCD may name the program");
-    auto const clients = at(place_.client_scheme, place_.port), peers = at("http", place_.peer_port);
-    std::vector<std::string> words{etcd_program(), "--name", place_.name, "--data-dir", folder(),
-                                   "--listen-client-urls", clients, "--advertise-client-urls", clients,
-                                   "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-                                   "--initial-cluster", place_.cluster};
-    words.insert(words.end(), options_.begin(), options_.end());
-    auto const log_file = folder_.path + "/log";
-    ::unlink(log_file.c_str());
-    process_.emplace(std::move(words), process_options{.environment = {"ETCD_UNSUPPORTED_ARCH="}, .output = log_file});
-}
-
-void etcd_server::wait()
-{
-    for (auto const deadline = std::chrono::steady_clock::now() + 60s; log().find("ready to serve client requests") == std::string::npos;) {
-        if (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
-            std::this_thread::sleep_for(5ms);
-            continue;
-        }
-        kill();
-        throw std::runtime_error("etcd did not start on port " + std::to_string(port()) + ":\n" + log());
-    }
-}
-
-void etcd_server::kill()
-{
-    process_.reset();
-}
-
-void etcd_server::pause()
-{
-    process_->pause();
-}
-
-void etcd_server::resume()
-{
-    process_->resume();
-}
-
-void etcd_server::forget()
-{
-    files::remove_all(folder());
+    auto const clients = client_url(), peers = peer_url(place_.peer_port);
+    std::vector<std::string> all{etcd_program(), "--name", place_.name, "--data-dir", folder(),
+                                 "--listen-client-urls", clients, "--advertise-client-urls", clients,
+                                 "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+                                 "--initial-cluster", place_.cluster};
+    all.insert(all.end(), options_.begin(), options_.end());
+    return all;
 }
 
 std::string etcd_server::ask(std::vector<std::string> words) const
 {
-    std::vector<std::string> all{etcdctl_program(), "--endpoints", at(place_.client_scheme, place_.port)};
-    all.insert(all.end(), words.begin(), words.end());
-    process etcdctl(std::move(all), {.environment = {"ETCDCTL_API=3"}, .output = {}, .piped = true});
-    auto said = etcdctl.read();
-    auto const ended = etcdctl.wait();
-    while (said.ends_with('\n'))
-        said.pop_back();
-    return ended.code() == 0 ? said : "error: " + said;
-}
-
-std::string etcd_server::log() const
-{
-    std::ostringstream text;
-    text << std::ifstream(folder_.path + "/log").rdbuf();
-    return text.str();
+    words.insert(words.begin(), {etcdctl_program(), "--endpoints", client_url()});
+    return answer_of(std::move(words), {"ETCDCTL_API=3"});
 }
 
 etcd_cluster::etcd_cluster(std::size_t members)
@@ -162,8 +84,8 @@ etcd_cluster::etcd_cluster(std::size_t members)
     for (std::size_t i = 0; i < members; ++i) {
         auto const peer = free_port();
         auto const name = std::string(1, static_cast<char>('a' + i));
-        places.push_back({free_port(), peer, name, {}, "http"});
-        cluster += (i == 0 ? "" : ",") + name + "=" + at("http", peer);
+        places.push_back({free_port(), peer, name, {}});
+        cluster += (i == 0 ? "" : ",") + name + "=" + peer_url(peer);
     }
     for (auto& p : places) {
         p.cluster = cluster;
@@ -171,27 +93,6 @@ etcd_cluster::etcd_cluster(std::size_t members)
     }
     for (auto& m : members_)
         m.wait();
-}
-
-etcd_server& etcd_cluster::leader()
-{
-    for (auto const deadline = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < deadline;) {
-        for (auto& m : members_) {
-            if (m.ask({"endpoint", "status"}).find(", true, ") != std::string::npos)
-                return m;
-        }
-    }
-    throw std::runtime_error("the etcd cluster elects no leader");
-}
-
-std::string etcd_cluster::url(std::string const& parameters) const
-{
-    return url_of(members_, nullptr, parameters);
-}
-
-std::string etcd_cluster::url_of_others(etcd_server const& one, std::string const& parameters) const
-{
-    return url_of(members_, &one, parameters);
 }
 
 }  // namespace redlock::testbed

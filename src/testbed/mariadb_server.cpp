@@ -1,11 +1,9 @@
 #include "testbed/mariadb_server.hpp"
 
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <unistd.h>
@@ -28,13 +26,6 @@ std::vector<std::string> words_for(std::string const& data, std::vector<std::str
         words.push_back("--user=root");
     words.insert(words.end(), options.begin(), options.end());
     return words;
-}
-
-std::string text_of(std::string const& file)
-{
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
 }
 
 // MariaDB's own way takes a program that needs packages which the server does not.
@@ -84,89 +75,41 @@ constexpr auto first_users = "CREATE USER IF NOT EXISTS redlock@'127.0.0.1';\nCR
 
 std::string mariadb_program()
 {
-    if (auto const* const named = std::getenv("REDLOCK_MARIADB"); named && *named)
+    if (auto const named = named_by("REDLOCK_MARIADB"); !named.empty())
         return named;
     bool const there = files::exists("/usr/sbin/mariadbd") && files::exists(tables + std::string("mysql_system_tables.sql"));
     return there ? "/usr/sbin/mariadbd" : "";
 }
 
-mariadb_server::mariadb_server(std::vector<std::string> options) : options_(std::move(options))
+mariadb_server::mariadb_server(std::vector<std::string> options) : server_process("mariadbd", {"ready for connections"}), options_(std::move(options))
 {
     if (mariadb_program().empty())
         throw std::runtime_error("there is no MariaDB server here (Debian's package mariadb-server-core); $REDLOCK_MARIADB may name the program");
-    files::copy(fresh_tables(), folder_.path + "/data", files::copy_options::recursive);
-    std::ofstream(folder_.path + "/first") << first_users;
-    for (int attempt = 0;; ++attempt) {
-        port_ = free_port();
-        try {
-            start();
-            return;
-        } catch (std::runtime_error const&) {
-            if (attempt == 2)
-                throw;
-        }
-    }
-}
-
-mariadb_server::~mariadb_server()
-{
-    kill();
+    files::copy(fresh_tables(), folder(), files::copy_options::recursive);
+    std::ofstream(path() + "/first") << first_users;
+    start_on_free_ports();
 }
 
 std::string mariadb_server::url(std::string const& parameters) const
 {
-    return "mysql://redlock@127.0.0.1:" + std::to_string(port_) + "/redlock" + parameters;
-}
-
-void mariadb_server::start()
-{
-    while (started_ == std::time(nullptr))
-        std::this_thread::sleep_for(5ms);
-    launch();
-    started_ = std::time(nullptr);
-    for (auto const deadline = std::chrono::steady_clock::now() + 60s; log().find("ready for connections") == std::string::npos;) {
-        if (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
-            std::this_thread::sleep_for(5ms);
-            continue;
-        }
-        kill();
-        throw std::runtime_error("mariadbd did not start on port " + std::to_string(port_) + ":\n" + log());
-    }
+    return "mysql://redlock@127.0.0.1:" + std::to_string(port()) + "/redlock" + parameters;
 }
 
 void mariadb_server::start_at(std::uint16_t port)
 {
-    port_ = port;
+    set_port(port);
     start();
 }
 
-void mariadb_server::launch()
+std::vector<std::string> mariadb_server::words()
 {
-    auto words = words_for(folder_.path + "/data", {"--port=" + std::to_string(port_), "--bind-address=127.0.0.1", "--socket=" + socket(), "--pid-file=" + folder_.path + "/pid", "--skip-name-resolve", "--init-file=" + folder_.path + "/first"});
-    words.insert(words.end(), options_.begin(), options_.end());
-    auto const log_file = folder_.path + "/log";
-    ::unlink(log_file.c_str());  // what an earlier run said must not be taken for this one's word
-    process_.emplace(std::move(words), process_options{.output = log_file});
-}
-
-void mariadb_server::kill()
-{
-    process_.reset();
-}
-
-void mariadb_server::pause()
-{
-    process_->pause();
-}
-
-void mariadb_server::resume()
-{
-    process_->resume();
-}
-
-std::string mariadb_server::log() const
-{
-    return text_of(folder_.path + "/log");
+    while (started_ == std::time(nullptr))
+        std::this_thread::sleep_for(5ms);
+    started_ = std::time(nullptr);
+    auto all = words_for(folder(), {"--port=" + std::to_string(port()), "--bind-address=127.0.0.1", "--socket=" + socket(), "--pid-file=" + path() + "/pid",
+                                    "--skip-name-resolve", "--init-file=" + path() + "/first"});
+    all.insert(all.end(), options_.begin(), options_.end());
+    return all;
 }
 
 }  // namespace redlock::testbed

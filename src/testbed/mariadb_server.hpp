@@ -1,10 +1,8 @@
 #pragma once
 
-#include "testbed/local_server.hpp"
-#include "testbed/process.hpp"
+#include "testbed/server_process.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,36 +11,26 @@ namespace redlock::testbed {
 /// The server program: $REDLOCK_MARIADB, which may be MySQL's, or mariadbd where Debian's package mariadb-server-core has put it. Empty: there is none.
 std::string mariadb_program();
 
-/** A real MariaDB server on loopback, on a port that was free, with the user "redlock", who needs no password and may do everything, and the
-    database "redlock". It dies with this object, and with the thread that started it. The port stays the same when it is started again.
+/** A real MariaDB server, with the user "redlock", who needs no password and may do everything, and the database "redlock".
+
+    It starts in another second than the last time, by which clients tell its lives apart.
 */
-class mariadb_server {
+class mariadb_server final : public server_process {
 public:
     /// @p options: such as "--innodb-flush-log-at-trx-commit=0"
     /// @throws std::runtime_error if it does not start within a minute, with its log
     explicit mariadb_server(std::vector<std::string> options = {});
-    ~mariadb_server();
 
-    std::uint16_t port() const noexcept { return port_; }
-    pid_t pid() const noexcept { return process_ ? process_->pid() : -1; }
     std::string url(std::string const& parameters = {}) const;
-    std::string socket() const { return folder_.path + "/socket"; }
+    std::string socket() const { return path() + "/socket"; }
 
-    void kill();   ///< SIGKILL
-    void start();  ///< again, after kill: in another second than the last time, by which clients tell its lives apart
-    void start_at(std::uint16_t port);  ///< the same, on another port, which must be free
-    void pause();  ///< SIGSTOP
-    void resume();
+    void start_at(std::uint16_t port);  ///< after kill, on another port, which must be free
 
 private:
-    void launch();
-    std::string log() const;
+    std::vector<std::string> words() override;
 
     std::vector<std::string> options_;
-    temporary_folder folder_;
-    std::uint16_t port_ = 0;
     std::int64_t started_ = 0;  ///< in seconds, by the system's clock
-    std::optional<process> process_;
 };
 
 }  // namespace redlock::testbed

@@ -40,10 +40,7 @@ redis_cluster::redis_cluster(std::size_t masters, std::size_t replicas, std::vec
 
 std::string redis_cluster::url(std::string const& credentials) const
 {
-    std::string text = "redis-cluster://" + credentials;
-    for (auto const& s : servers_)
-        text += (&s == &servers_.front() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(s.port());
-    return text;
+    return "redis-cluster://" + credentials + addresses_of(servers_);
 }
 
 std::size_t redis_cluster::owner(std::string const& key) const

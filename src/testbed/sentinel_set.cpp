@@ -60,10 +60,7 @@ sentinel_set::sentinel_set(sentinel_options o)
 
 std::string sentinel_set::url(std::string const& last, std::string const& first) const
 {
-    std::string text = first;
-    for (auto const& s : sentinels_)
-        text += (&s == &sentinels_.front() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(s.port());
-    return text + last;
+    return first + addresses_of(sentinels_) + last;
 }
 
 std::string sentinel_set::master(std::size_t i) const

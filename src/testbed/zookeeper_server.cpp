@@ -6,14 +6,10 @@
 #include <boost/asio/write.hpp>
 
 #include <array>
-#include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
-#include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -21,7 +17,6 @@ namespace redlock::testbed {
 
 namespace {
 
-using namespace std::chrono_literals;
 namespace files = std::filesystem;
 namespace asio = boost::asio;
 
@@ -33,7 +28,7 @@ constexpr std::array jars{"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-sim
 
 std::string zookeeper_class_path()
 {
-    if (auto const* const named = std::getenv("REDLOCK_ZOOKEEPER"); named && *named)
+    if (auto const named = named_by("REDLOCK_ZOOKEEPER"); !named.empty())
         return named;
     std::string path;
     for (std::string const jar : jars)
@@ -43,86 +38,38 @@ std::string zookeeper_class_path()
 }
 
 zookeeper_server::zookeeper_server(std::vector<std::string> settings, std::vector<std::string> properties)
-    : place_{0, 0, {}}, settings_(std::move(settings)), properties_(std::move(properties))
+    : server_process("ZooKeeper", {}), settings_(std::move(settings)), properties_(std::move(properties))
 {
-    // Somebody else may take a port between our looking and the server's binding it.
-    for (int attempt = 0;; ++attempt) {
-        place_.port = free_port();
-        try {
-            start();
-            return;
-        } catch (std::runtime_error const&) {
-            if (attempt == 2)
-                throw;
-            forget();
-        }
-    }
+    start_on_free_ports();
 }
 
-zookeeper_server::zookeeper_server(place p) : place_(std::move(p))
+zookeeper_server::zookeeper_server(place p) : server_process("ZooKeeper", {}), place_(std::move(p))
 {
+    set_port(place_.port);
     launch();
 }
 
-void zookeeper_server::start()
-{
-    launch();
-    wait();
-}
-
-void zookeeper_server::launch()
+std::vector<std::string> zookeeper_server::words()
 {
     if (zookeeper_class_path().empty())
         throw std::runtime_error("there is no ZooKeeper here (Debian's package zookeeper); $REDLOCK_ZOOKEEPER may be its class path");
     files::create_directories(folder());
     if (place_.number != 0)
         std::ofstream(folder() + "/myid") << place_.number << '\n';
-    auto const file = folder_.path + "/zoo.cfg";
+    auto const file = path() + "/zoo.cfg";
     {
         std::ofstream settings(file);
-        settings << "tickTime=100\ninitLimit=50\nsyncLimit=10\ndataDir=" << folder() << "\nclientPort=" << place_.port
+        settings << "tickTime=100\ninitLimit=50\nsyncLimit=10\ndataDir=" << folder() << "\nclientPort=" << port()
                  << "\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\nmaxSessionTimeout=3600000\n";
         for (auto const* const more : {&place_.servers, &settings_}) {
             for (auto const& line : *more)
                 settings << line << '\n';
         }
     }
-    std::vector<std::string> words{java, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", zookeeper_class_path()};
-    words.insert(words.end(), properties_.begin(), properties_.end());
-    words.insert(words.end(), {"org.apache.zookeeper.server.quorum.QuorumPeerMain", file});
-    process_.emplace(std::move(words), process_options{.output = folder_.path + "/log"});
-}
-
-void zookeeper_server::wait()
-{
-    for (auto const deadline = std::chrono::steady_clock::now() + 60s; ask("srvr").find("Mode: ") == std::string::npos;) {
-        if (!process_->ended() && std::chrono::steady_clock::now() < deadline) {
-            std::this_thread::sleep_for(20ms);
-            continue;
-        }
-        kill();
-        throw std::runtime_error("ZooKeeper did not start on port " + std::to_string(port()) + ":\n" + log());
-    }
-}
-
-void zookeeper_server::kill()
-{
-    process_.reset();
-}
-
-void zookeeper_server::pause()
-{
-    process_->pause();
-}
-
-void zookeeper_server::resume()
-{
-    process_->resume();
-}
-
-void zookeeper_server::forget()
-{
-    files::remove_all(folder());
+    std::vector<std::string> all{java, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", zookeeper_class_path()};
+    all.insert(all.end(), properties_.begin(), properties_.end());
+    all.insert(all.end(), {"org.apache.zookeeper.server.quorum.QuorumPeerMain", file});
+    return all;
 }
 
 std::string zookeeper_server::ask(std::string const& word) const
@@ -142,13 +89,6 @@ std::string zookeeper_server::ask(std::string const& word) const
     return said;
 }
 
-std::string zookeeper_server::log() const
-{
-    std::ostringstream text;
-    text << std::ifstream(folder_.path + "/log").rdbuf();
-    return text.str();
-}
-
 zookeeper_ensemble::zookeeper_ensemble(std::size_t members)
 {
     std::vector<std::string> servers;
@@ -158,24 +98,6 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t members)
         members_.emplace_back(zookeeper_server::place{free_port(), static_cast<int>(i), servers});
     for (auto& m : members_)
         m.wait();
-}
-
-zookeeper_server& zookeeper_ensemble::leader()
-{
-    for (;; std::this_thread::sleep_for(20ms)) {
-        for (auto& m : members_) {
-            if (m.ask("srvr").find("Mode: leader") != std::string::npos)
-                return m;
-        }
-    }
-}
-
-std::string zookeeper_ensemble::url(std::string const& rest) const
-{
-    std::string url = "zookeeper://";
-    for (auto const& m : members_)
-        url += (url.ends_with('/') ? "" : ",") + std::string("127.0.0.1:") + std::to_string(m.port());
-    return url + rest;
 }
 
 }  // namespace redlock::testbed
