@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
@@ -18,9 +16,7 @@
 #include <new>
 #include <stdexcept>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -74,10 +70,7 @@ proxy::~proxy()
     if (thread_.joinable())
         thread_.join();
     context_.reset();  // with its connections, which look at the conditions
-    if (pid_ > 0) {
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-    }
+    apart_.reset();
     for (auto const& w : ways_) {
         if (w.listener >= 0)
             ::close(w.listener);
@@ -113,22 +106,14 @@ void proxy::start()
 
 pid_t proxy::start_apart()
 {
-    auto const parent = ::getpid();
-    pid_ = ::fork();
-    if (pid_ < 0)
-        failure("cannot start a process", std::strerror(errno));
-    if (pid_ == 0)
-        serve_apart(parent);
+    apart_.emplace([this] { return serve_apart(); }, process_options{.name = "the network"});
     for (auto& w : ways_)
         ::close(std::exchange(w.listener, -1));
-    return pid_;
+    return apart_->pid();
 }
 
-void proxy::serve_apart(pid_t parent)
+int proxy::serve_apart()
 {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent)
-        ::_exit(1);
     ::setpgid(0, 0);  // Ctrl-C is for the parent, and ends this one through it
     close_all_but_listeners();
     rlimit limit{};
@@ -136,15 +121,10 @@ void proxy::serve_apart(pid_t parent)
         limit.rlim_cur = limit.rlim_max;
         ::setrlimit(RLIMIT_NOFILE, &limit);
     }
-    // _exit: the objects that were copied from the parent, servers and folders among them, are the parent's to destroy.
-    try {
-        context_ = std::make_unique<asio::io_context>(1);
-        serve();
-        context_->run();
-    } catch (std::exception const& e) {
-        std::fprintf(stderr, "%s\n", e.what());
-    }
-    ::_exit(1);
+    context_ = std::make_unique<asio::io_context>(1);
+    serve();
+    context_->run();
+    return 1;
 }
 
 /// What was inherited belongs to others, who may wait for its end: a pipe, a server's connection.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "testbed/process.hpp"
 #include "testbed/proxy_connection.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <thread>
@@ -72,14 +74,14 @@ private:
     };
 
     void serve();
-    [[noreturn]] void serve_apart(pid_t parent);
+    int serve_apart();
     void close_all_but_listeners() const;
 
     std::vector<way> ways_;
     std::shared_ptr<proxy_conditions[]> conditions_;
     std::unique_ptr<boost::asio::io_context> context_;  ///< not before the fork
     std::thread thread_;
-    pid_t pid_ = -1;
+    std::optional<process> apart_;
 };
 
 }  // namespace redlock::testbed

@@ -27,20 +27,6 @@ BOOST_AUTO_TEST_SUITE(parts)
 
 using namespace redlock::etcd_v3;
 
-namespace {
-
-std::string refused(std::string const& url)
-{
-    try {
-        parse_address(url, {});
-    } catch (std::invalid_argument const& e) {
-        return e.what();
-    }
-    return "taken";
-}
-
-}  // namespace
-
 BOOST_AUTO_TEST_CASE(an_address_is_understood)
 {
     auto const a = parse_address("etcds://us%40er:p%3aw@Alpha:1234,[::1],10.0.0.1/my/locks?session=30s&timeout=250ms", {});
@@ -55,17 +41,8 @@ BOOST_AUTO_TEST_CASE(an_address_is_understood)
     BOOST_TEST((parse_address("etcd://h", {.session = 5s, .prefix = "p"}).options.session == 5s));
 }
 
-BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_refused_without_its_secrets)
+BOOST_AUTO_TEST_CASE(options_that_are_wrong_are_refused)
 {
-    for (auto const* url : {"etcd://", "etcd://a,,b", "etcd://a:0", "etcd://a:65536", "etcd://[::1", "etcd://[alpha]", "etcd://u@a", "etcd://:secret@a", "etcd://u:@a",
-                            "etcd://u:secret%2@a", "etcd://u:se/cret@a", "etcd://u:secret", "etcd://a?sess=2s", "etcd://a?session=1s", "etcd://a?session=2500ms",
-                            "etcd://a?session=3601s", "etcd://a?timeout=0ms", "etcd://a?timeout=2", "etcd://a?timeout=2m", "etcd://a/x%0"}) {
-        auto const what = refused(url);
-        BOOST_TEST(what != "taken", url);
-        BOOST_TEST(what.find("secret") == what.npos, url);
-    }
-    for (auto const* url : {"etcd://", "etcd://a:0", "etcd://[::1", "etcd://u@a"})
-        BOOST_TEST(refused(url).ends_with("; a right address is such as etcd://10.0.0.1:2379,10.0.0.2:2379"), url);
     BOOST_CHECK_THROW(etcd({.session = 1s}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.timeout = 0ms}), std::invalid_argument);
     BOOST_CHECK_THROW(etcd({.prefix = std::string(257, 'x')}), std::invalid_argument);

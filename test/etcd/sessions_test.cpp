@@ -1,19 +1,15 @@
 // Leases: who holds a lock knows in time when they end.
 
 #include "recorder.hpp"
-#include "support/etcd.hpp"
-#include "support/real_servers.hpp"
+#include "stores/store.hpp"
 #include "support/stopped_leader.hpp"
 #include "support/virtual_clock.hpp"
 #include "testing/node_client.hpp"
 #include "virtual_etcd.hpp"
 
-#include <redlock/etcd.hpp>
-
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -159,52 +155,18 @@ BOOST_AUTO_TEST_CASE(renewal_of_many_locks_keeps_all_beyond_the_first_lease)
     v.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validity, *only_with_etcd())
+BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validity, *only_with_server())
 {
     testbed::etcd_cluster cluster(3);
     auto& leader = cluster.leader();
-    take_over_while_stopped(leader, settings(cluster.url_of_others(leader, "?session=2s&timeout=500ms")));
+    take_over_while_stopped(leader, on(cluster.url_of_others(leader, "?session=2s&timeout=500ms")));
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks, *only_with_etcd())
-{
-    etcd_server s({"--heartbeat-interval=10", "--election-timeout=50"});
-    auto const work = [&] {
-        real_servers r(0);
-        lock_manager locks(r.context, settings(s.url("?session=2s")));
-        auto won = r.acquire(locks, "stock", {.ttl = 60s, .wait = 20s, .renew = renewal::automatic});
-        auto last_held = clock::now();
-        std::printf("held\n");
-        std::fflush(stdout);
-        for (auto now = last_held; won.held.held(); now = clock::now()) {
-            last_held = now;
-            r.context.run_one_for(1ms);
-        }
-        std::printf("%lld\n", static_cast<long long>(last_held.time_since_epoch().count()));
-        std::fflush(stdout);
-        return 0;
-    };
-    testbed::process holder(work, {.piped = true, .name = "holder"});
-    BOOST_REQUIRE(holder.read('\n') == "held");
-    holder.pause();
-
-    real_servers r(0);
-    lock_manager locks(r.context, settings(s.url("?session=2s")));
-    auto const won = r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s});
-    auto const acquired = clock::now();
-    holder.resume();
-
-    BOOST_TEST(!won.ec);
-    BOOST_TEST(won.held.held());
-    auto const last_held = clock::time_point(clock::duration(std::stoll(holder.read('\n'))));
-    BOOST_TEST((last_held < acquired));
-}
-
-BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told, *only_with_etcd())
+BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told, *only_with_server())
 {
     etcd_server s;
     real_servers r(0);
-    lock_manager locks(r.context, settings(s.url("?session=600s"), {.max_ttl = 600s}));
+    lock_manager locks(r.context, on(s.url("?session=600s"), {.max_ttl = 600s}));
     auto won = r.acquire(locks, "stock", {.ttl = 600s, .renew = renewal::automatic});
     BOOST_REQUIRE(!won.ec);
     auto const leases = s.ask({"lease", "list"});
@@ -220,26 +182,13 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that
     r.shutdown(locks);
 }
 
-BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_lease, *only_with_etcd())
-{
-    etcd_server s;
-    real_servers r(0);
-    lock_manager locks(r.context, settings(s.url("?session=600s")));
-    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    BOOST_TEST(s.ask({"lease", "list"}).starts_with("found 1 leases"));
-
-    r.shutdown(locks);
-
-    BOOST_TEST(r.run_to([&] { return s.ask({"lease", "list"}).starts_with("found 0 leases"); }));
-}
-
 // It was sent on a connection that has ended since, and comes when the next one has been made.
-BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_etcd())
+BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_server())
 {
     etcd_server s;
     real_servers r(0);
     recorder between(r.context, s.port());
-    lock_manager locks(r.context, settings(between.url("?timeout=200ms")));
+    lock_manager locks(r.context, on(between.url("?timeout=200ms")));
     BOOST_REQUIRE(!r.release(r.acquire(locks, "warm-up").held));
     between.keep("bG9jazpzdG9jaw");  // lock:stock
     auto const lost = r.acquire(locks, "stock", {.ttl = 60s});
@@ -272,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
 }
 
 // Nobody knows whether it is there, and the lease goes on for ten minutes.
-BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too, *only_with_etcd())
+BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too, *only_with_server())
 {
     etcd_server s;
     real_servers r(0);

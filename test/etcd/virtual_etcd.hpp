@@ -62,7 +62,6 @@ private:
 struct etcd_network {
     bool half_open = false;  ///< nothing arrives, in either direction
     std::string refused{};   ///< requests that hold this are not carried out, and the server says so
-    std::string cut_after{}; ///< the connection ends when the next request that holds this has been carried out, before its answer
 };
 
 /// The way of a node to the server, in place of HTTP.
@@ -83,11 +82,6 @@ public:
         auto const limit = clock::now() + patience;
         if (!closed_ && !network_.half_open)
             heard_.push_back(is_refused(body) ? server_.refusal() : server_.carry_out(path, body));
-        if (!network_.cut_after.empty() && body.find(network_.cut_after) != body.npos) {
-            network_.cut_after.clear();
-            heard_.clear();
-            closed_ = true;
-        }
         return next(limit);
     }
 

@@ -1,8 +1,7 @@
-// The manager's locks on a real database, alone and beside other nodes.
+// The manager's locks on a real database.
 
-#include "support/mariadb.hpp"
+#include "stores/store.hpp"
 #include "support/quarantine.hpp"
-#include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -13,42 +12,13 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(locks_in_mysql, *only_with_mariadb())
-
-namespace {
-
-config on(std::string const& url, config c = {})
-{
-    c.nodes.push_back(url);
-    c.stores = {mysql()};
-    if (c.node_timeout == config().node_timeout)
-        c.node_timeout = patience;
-    return c;
-}
-
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
-{
-    real_servers r(0);
-    mariadb_client db(database());
-    lock_manager locks(r.context, on(database().url("?table=seen"), {.owner = "me"}));
-    auto won = r.acquire(locks, "stock", {.ttl = 20s});
-    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
-    BOOST_TEST(db.ask("CALL seen_locks()") == "lock:stock");
-    BOOST_TEST(db.ask("SELECT SUBSTRING_INDEX(value, ':', -1) FROM seen WHERE lock_key = 'lock:stock'") == "me");
-    BOOST_TEST(!r.extend(won.held, 40s));
-    BOOST_TEST(db.ask("SELECT expires > UTC_TIMESTAMP(6) + INTERVAL 30 SECOND FROM seen WHERE lock_key = 'lock:stock'") == "1");
-    BOOST_TEST((r.acquire(locks, "stock").ec == errc::contended));
-    BOOST_TEST(!r.release(won.held));
-    BOOST_TEST(db.ask("CALL seen_locks()") == "");
-}
+BOOST_AUTO_TEST_SUITE(locks_in_mysql, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
 {
     real_servers r(0);
-    mariadb_client db(database());
-    lock_manager mine(r.context, on(database().url("?connections=1"))), others(r.context, on(database().url("?connections=1")));
+    mariadb_client db(server());
+    lock_manager mine(r.context, on(server().url("?connections=1"))), others(r.context, on(server().url("?connections=1")));
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
     real_servers::outcome waiter;
@@ -67,78 +37,6 @@ BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
     BOOST_TEST(!waiter.ec);
     BOOST_TEST(!r.release(waiter.held));
     BOOST_TEST(r.run_to([&] { return wishes() == "0"; }));
-}
-
-BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
-{
-    mariadb_server s;
-    real_servers r(0);
-    std::uint64_t last = 0;
-    for (int i = 0; i < 3; ++i) {
-        lock_manager locks(r.context, on(s.url(), {.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off}));
-        for (int k = 0; k < 3; ++k) {
-            auto won = r.acquire(locks, "stock", {.ttl = 1500ms, .wait = 20s});
-            BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
-            BOOST_TEST(won.held.fencing_token() > last);
-            last = won.held.fencing_token();
-            BOOST_TEST(!r.release(won.held));
-        }
-        s.kill();
-        s.start();
-    }
-}
-
-BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
-{
-    real_servers r(0);
-    auto const settings = on(database().url(), {.fencing = true});
-    lock_manager mine(r.context, settings), others(r.context, settings);
-    auto orders = r.wait_for<lock>([&](auto done) { mine.async_acquire({"order:7", "stock:12"}, {.ttl = 20s}, std::move(done)); });
-    BOOST_REQUIRE(!orders.first);
-    BOOST_TEST((r.acquire(others, "stock:12").ec == errc::contended));
-    BOOST_TEST(!r.release(orders.second));
-
-    auto one = r.acquire(mine, "prices", {.ttl = 20s, .mode = mode::shared}), two = r.acquire(others, "prices", {.ttl = 20s, .mode = mode::shared});
-    BOOST_TEST(!one.ec);
-    BOOST_TEST(!two.ec);
-    BOOST_TEST((r.upgrade(one.held) == errc::contended));
-    BOOST_TEST(!r.release(two.held));
-    BOOST_TEST(!r.upgrade(one.held));
-    BOOST_TEST((r.acquire(others, "prices", {.ttl = 20s, .mode = mode::shared}).ec == errc::contended));
-    BOOST_TEST(!r.downgrade(one.held));
-    BOOST_TEST(!r.release(r.acquire(others, "prices", {.ttl = 20s, .wait = 20s, .mode = mode::shared}).held));
-    BOOST_TEST(!r.release(one.held));
-}
-
-BOOST_AUTO_TEST_CASE(beside_redis_each_has_one_vote)
-{
-    mariadb_server s({"--innodb-flush-log-at-trx-commit=0"});
-    mariadb_client db(s);
-    real_servers r(2);
-    auto const settings = on(s.url(), r.settings({.restart_guard = restart_guard::off}));
-    lock_manager mine(r.context, settings), others(r.context, settings);
-    r.connect(mine);  // or two Redis servers would do
-    auto won = r.acquire(mine, "stock", {.ttl = 60s});
-    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
-    BOOST_TEST(won.report.nodes.size() == 3u);
-    BOOST_TEST(r.run_to([&] { return db.ask("CALL redlock_locks()") == "lock:stock"; }));
-    r[0].kill();
-    BOOST_TEST((r.acquire(others, "stock").ec == errc::contended));
-    BOOST_TEST(!r.extend(won.held, 60s));  // by the other Redis and the database
-    BOOST_TEST(!r.release(won.held));
-}
-
-BOOST_AUTO_TEST_CASE(one_server_has_one_vote)
-{
-    real_servers r(0);
-    auto settings = on(database().url());
-    settings.nodes.push_back(database().url("?table=twice"));
-    settings.nodes.push_back("memory://third");
-    lock_manager locks(r.context, settings);
-    BOOST_TEST(r.run_to([&] {
-        auto const tried = r.acquire(locks, "stock");
-        return std::count_if(tried.report.nodes.begin(), tried.report.nodes.end(), [](auto& n) { return n.error == errc::duplicate_node; }) == 1;
-    }));
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_what_it_may_have_forgotten_is_over)
@@ -180,8 +78,8 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
 BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 {
     real_servers r(0);
-    mariadb_client db(database()), other(database());
-    lock_manager locks(r.context, on(database().url()));
+    mariadb_client db(server()), other(server());
+    lock_manager locks(r.context, on(server().url()));
     db.ask("CREATE TABLE sold (item TEXT)");
     auto const sell = [&](lock const& held) {
         auto const s = owns(redlock::mysql_options(), held);
@@ -216,8 +114,8 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
 {
     real_servers r(0);
-    mariadb_client db(database());
-    lock_manager locks(r.context, on(database().url("?table=cleaned")));
+    mariadb_client db(server());
+    lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(db.ask("INSERT INTO cleaned (lock_key, expires, counter) VALUES ('old', UTC_TIMESTAMP(6) - INTERVAL 2 HOUR, 0), ('numbered', '1000-01-01', 7), "
                       "('taken', UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, 0), ('young', UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE, 0);"
@@ -230,23 +128,6 @@ BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
     BOOST_TEST(left("_tombstone") == "young");
     BOOST_TEST(left("_reader") == "taken");
     BOOST_TEST(left("_wish") == "taken");
-}
-
-BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
-{
-    std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
-    real_servers r(0);
-    lock_manager locks(r.context, on(database().url("?table=long_names"), {.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true}));
-    for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
-        auto won = r.acquire(locks, name, {.ttl = 20s, .mode = m});
-        BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
-        auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(name, std::move(done)); });
-        BOOST_TEST(!ec);
-        BOOST_TEST(info.owner == (m == mode::exclusive ? owner : ""));
-        BOOST_TEST(!r.extend(won.held, 30s));
-        BOOST_TEST(!r.release(won.held));
-    }
-    BOOST_TEST(!ask(database(), "CALL long_names_locks()").starts_with("error"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <redlock/testing/node_suite.hpp>
 
 #include "stores/make_node.hpp"
+#include "support/node_suite.hpp"
 #include "support/real_servers.hpp"
 #include "testbed/redis_cluster.hpp"
 #include "testbed/sentinel_set.hpp"
@@ -13,7 +14,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -29,21 +29,6 @@ namespace {
 node_kind named(std::string url, bool fences = true)
 {
     return {.make = [=] { return make_nodes({.nodes = {url}, .fencing = fences, .restart_guard = restart_guard::off}).front(); }, .fences = fences};
-}
-
-std::vector<std::string> failed_cases(node_kind const& kind)
-{
-    std::vector<std::string> failed;
-    for (auto const& c : testing::node_cases()) {
-        if (!c.concerns(kind))
-            continue;
-        try {
-            c.run(kind);
-        } catch (std::exception const& e) {
-            failed.push_back(std::string(c.name) + ": " + e.what());
-        }
-    }
-    return failed;
 }
 
 void tell(node_kind const& kind, std::vector<std::string> const& failed)

@@ -1,49 +1,21 @@
-// Processes that take one lock in turn while the database is killed, stopped, and started again.
+// Processes that take one lock in turn beside a primary that was stopped and goes on.
 
+#include "stores/store.hpp"
 #include "support/counting_processes.hpp"
-#include "support/postgres.hpp"
-#include "testbed/local_server.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 using namespace redlock;
 using namespace redlock::test;
-using testbed::local_server;
 
-BOOST_AUTO_TEST_SUITE(faults_of_postgresql, *only_with_postgresql())
-
-namespace {
-
-constexpr int newcomers = 2;
-
-}  // namespace
-
-BOOST_AUTO_TEST_CASE(nobody_meets_anybody_while_the_database_is_killed_and_stopped)
-{
-    postgres_server s;  // which flushes what it confirms
-    count_in_turn({.nodes = {s.url()}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) { disturb(s, some_more); }, newcomers);
-}
-
-BOOST_AUTO_TEST_CASE(nor_in_a_quorum_of_two_redis_servers_and_a_database)
-{
-    postgres_server s;
-    local_server one({"--appendonly", "yes", "--appendfsync", "always"}), two({"--appendonly", "yes", "--appendfsync", "always"});
-    int turn = 0;
-    count_in_turn({.nodes = {s.url(), one.url(), two.url()}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) {
-        if (turn++ % 2 == 0)
-            return disturb(s, some_more);
-        one.kill();
-        one.start();
-        stop_for_longer_than(counting_ttl, two);
-    }, newcomers);
-}
+BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(acquire_beside_an_old_primary_that_goes_on_excludes)
 {
     postgres_server old_one, new_one(old_one);
     auto const hosts = "postgresql://redlock@127.0.0.1:" + std::to_string(old_one.port()) + ",127.0.0.1:" + std::to_string(new_one.port()) + "/postgres";
     int turn = 0;
-    count_in_turn({.nodes = {hosts}, .stores = {postgresql({.connections = 2, .timeout = 200ms})}}, [&](counting_on const& some_more) {
+    count_in_turn(on(hosts + this_store::hurried), [&](counting_on const& some_more) {
         if (turn++ > 0)
             return turn % 2 == 0 ? stop_for_longer_than(counting_ttl, old_one) : stop_for_longer_than(counting_ttl, new_one);
         old_one.pause();
@@ -51,7 +23,7 @@ BOOST_AUTO_TEST_CASE(acquire_beside_an_old_primary_that_goes_on_excludes)
         some_more();
         old_one.resume();
         some_more();
-    }, newcomers);
+    }, 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,8 @@
 // Several hosts, of which one is the primary; or more than one believe that they are.
 
 #include "stores/postgresql/hosts.hpp"
-#include "support/postgres.hpp"
+#include "stores/store.hpp"
 #include "support/quarantine.hpp"
-#include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -73,12 +72,9 @@ struct some_hosts {
     std::shared_ptr<pg::hosts> const all;
 };
 
-config with_hosts(std::string const& hosts, config c = {})
+config with_hosts(std::string const& hosts)
 {
-    c.nodes = {fmt::format("postgresql://redlock@{}/postgres", hosts)};
-    c.stores = {postgresql()};
-    c.node_timeout = patience;
-    return c;
+    return on(fmt::format("postgresql://redlock@{}/postgres", hosts));
 }
 
 std::string place_of(postgres_server const& s)
@@ -138,7 +134,7 @@ BOOST_AUTO_TEST_CASE(follow_looks_again_when_a_host_is_promoted)
     BOOST_TEST(looks == 2);
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *only_with_postgresql())
+BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
     real_servers r(0);
@@ -158,24 +154,23 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *
     }
 }
 
-BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_leaves_it, *only_with_postgresql())
+BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_leaves_it, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
     real_servers r(0);
     BOOST_TEST(!r.attempt(with_hosts(place_of(old_one))).ec);
     postgres_server new_one(old_one);
     lock_manager locks(r.context, with_hosts(place_of(old_one) + "," + place_of(new_one)));
-    auto won = r.acquire(locks, "stock", {.ttl = 6s});
-    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    auto held = hold(r, locks, "stock", {.ttl = 6s});
     BOOST_TEST(number_of_locks(old_one) == "1");
     BOOST_TEST(new_one.ask("SELECT pg_promote()") == "t");
-    BOOST_TEST(r.run_to([&] { return r.extend(won.held, 6s).failed(); }));
+    BOOST_TEST(r.run_to([&] { return r.extend(held, 6s).failed(); }));
     auto const again = acquire_after_quarantine(r, locks, "stock", {.ttl = 20s, .wait = 20s});
     BOOST_TEST(!again.ec, again.report.message);
     BOOST_TEST(number_of_locks(new_one) == "1");
 }
 
-BOOST_AUTO_TEST_CASE(acquire_without_any_host_says_why_of_each, *only_with_postgresql())
+BOOST_AUTO_TEST_CASE(acquire_without_any_host_says_why_of_each, *only_with_server())
 {
     real_servers r(0);
     auto const one = testbed::free_port(), two = testbed::free_port();

@@ -1,8 +1,7 @@
 // A real PgBouncer between the manager and the database, in each of its modes.
 
-#include "support/pgbouncer.hpp"
-#include "support/postgres.hpp"
-#include "support/real_servers.hpp"
+#include "postgresql/pgbouncer.hpp"
+#include "stores/store.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,11 +17,6 @@ namespace {
 
 constexpr auto shared_by_all = "pool_mode=transaction\ndefault_pool_size=1";  // one connection to the server
 constexpr auto both_off = "?notify=off&prepare=off";
-
-config through(pgbouncer const& p, std::string const& parameters)
-{
-    return {.nodes = {p.url(parameters)}, .stores = {postgresql()}, .node_timeout = patience};
-}
 
 // That a manager can do what it wants to, and that another waits for it.
 void check_locks(real_servers& r, config const& settings)
@@ -48,9 +42,9 @@ BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
 {
     real_servers r(0);
     for (auto const* const mode : {"pool_mode=transaction", "pool_mode=session"}) {
-        pgbouncer p(database(), mode);
+        pgbouncer p(server(), mode);
         for (auto const* const parameters : {"", "?notify=off", "?prepare=off"}) {
-            auto const tried = r.attempt(through(p, parameters));
+            auto const tried = r.attempt(on(p.url(parameters)));
             BOOST_REQUIRE(!tried.report.nodes.empty());
             BOOST_TEST((tried.report.nodes[0].error == errc::unsupported_server), mode << parameters << ": " << tried.report.message);
             for (auto const* const way_out : {both_off, "?session_pooler=on"})
@@ -63,9 +57,9 @@ BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
 BOOST_AUTO_TEST_CASE(acquire_through_a_transaction_pooler_leaves_no_setting)
 {
     real_servers r(0);
-    pgbouncer p(database(), shared_by_all);
-    check_locks(r, through(p, both_off));
-    check_locks(r, through(p, std::string(both_off) + "&table=of_transactions"));
+    pgbouncer p(server(), shared_by_all);
+    check_locks(r, on(p.url(both_off)));
+    check_locks(r, on(p.url(std::string(both_off) + "&table=of_transactions")));
     for (auto const* const setting : {"statement_timeout", "lock_timeout"})
         BOOST_TEST(p.ask(std::string("SHOW ") + setting) == "0");
     BOOST_TEST(p.ask("SELECT count(*) FROM pg_prepared_statements") == "0");
@@ -75,8 +69,8 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_transaction_pooler_leaves_no_setting)
 BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
 {
     real_servers r(0);
-    pgbouncer p(database(), "pool_mode=session");
-    auto const settings = through(p, "?session_pooler=on");
+    pgbouncer p(server(), "pool_mode=session");
+    auto const settings = on(p.url("?session_pooler=on"));
     {
         lock_manager locks(r.context, settings);
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
@@ -91,15 +85,15 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
 BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_statements)
 {
     real_servers r(0);
-    pgbouncer p(database(), "pool_mode=session\ndefault_pool_size=1\nserver_reset_query=");
+    pgbouncer p(server(), "pool_mode=session\ndefault_pool_size=1\nserver_reset_query=");
     auto const acquire = [&](std::string const& table) {
-        auto const tried = r.attempt(through(p, "?session_pooler=on&connections=1&table=" + table), {.ttl = 20s, .wait = 20s});
+        auto const tried = r.attempt(on(p.url("?session_pooler=on&connections=1&table=" + table)), {.ttl = 20s, .wait = 20s});
         BOOST_TEST(!tried.ec, tried.report.message);
     };
     acquire("of_one");
-    BOOST_TEST(database().ask("SELECT count(*) FROM of_one WHERE key <> ''") == "1");
+    BOOST_TEST(server().ask("SELECT count(*) FROM of_one WHERE key <> ''") == "1");
     acquire("of_two");
-    BOOST_TEST(database().ask("SELECT count(*) FROM of_two WHERE key <> ''") == "1");
+    BOOST_TEST(server().ask("SELECT count(*) FROM of_two WHERE key <> ''") == "1");
     acquire("of_one");
     BOOST_TEST(p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_one:%'") == p.ask("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'of_two:%'"));
 }
@@ -107,8 +101,8 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_stat
 BOOST_AUTO_TEST_CASE(acquire_through_a_wrongly_declared_pooler_says_so)
 {
     real_servers r(0);
-    pgbouncer p(database(), "pool_mode=transaction\ndefault_pool_size=4");
-    lock_manager locks(r.context, through(p, "?session_pooler=on&connections=3"));
+    pgbouncer p(server(), "pool_mode=transaction\ndefault_pool_size=4");
+    lock_manager locks(r.context, on(p.url("?session_pooler=on&connections=3")));
     real_servers::outcome tried;
     BOOST_TEST(r.run_to([&] {
         tried = r.acquire(locks, "stock", {.ttl = 20s});

@@ -6,6 +6,7 @@
 #include "stores/zookeeper/refusal.hpp"
 #include "stores/zookeeper/uses.hpp"
 #include "stores/zookeeper/waiting.hpp"
+#include "support/counted_operation.hpp"
 #include "testing/node_client.hpp"
 
 #include <redlock/error.hpp>
@@ -29,38 +30,9 @@ BOOST_AUTO_TEST_SUITE(parts)
 
 namespace {
 
-std::string refused(std::string const& url)
-{
-    try {
-        parse_address(url, {});
-    } catch (std::invalid_argument const& e) {
-        return e.what();
-    }
-    return "taken";
-}
-
-/// Counts how often it is asked whether it is to be sent.
-class counted final : public node_operation {
-public:
-    counted(node_command::kind what, std::string key, std::size_t& looked_at) : keys_{std::move(key)}, looked_at_(looked_at)
-    {
-        command_ = {.what = what, .keys = keys_, .value = "v", .ttl = 1s};
-        not_after = clock::time_point::max();
-    }
-
-    node_command const& command() const noexcept override { return command_; }
-    bool withdrawn() const noexcept override { return ++looked_at_, is_withdrawn; }
-    void mark_sent(std::uint32_t) noexcept override {}
-    std::uint32_t sent_on() const noexcept override { return 0; }
-    std::uint32_t unanswered_on() const noexcept override { return 0; }
-    void complete(node_reply) override {}
-
-    bool is_withdrawn = false;
-
-private:
-    std::vector<std::string> const keys_;
-    std::size_t& looked_at_;
-    node_command command_;
+struct waiting_for_zookeeper : test::counted_operations {
+    waiting w;
+    waiting::finished over;
 };
 
 }  // namespace
@@ -79,18 +51,8 @@ BOOST_AUTO_TEST_CASE(an_address_is_understood)
     BOOST_TEST((other.options.session == 5s && other.options.chroot == "/p"));
 }
 
-BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_refused_without_its_secrets)
+BOOST_AUTO_TEST_CASE(options_that_are_wrong_are_refused)
 {
-    for (auto const* url : {"zookeeper://", "zookeeper://a,,b", "zookeeper://a:0", "zookeeper://a:65536", "zookeeper://[::1", "zookeeper://[alpha]",
-                            "zookeeper://u@a", "zookeeper://:secret@a", "zookeeper://u:@a", "zookeeper://u:secret%2@a", "zookeeper://u:se/cret@a",
-                            "zookeeper://u:secret", "zookeeper://u:1?secret@a", "zookeeper://a?session=99ms", "zookeeper://a?session=3601s",
-                            "zookeeper://a?timeout=0ms", "zookeeper://a?timeout=2", "zookeeper://a?timeout=2m", "zookeeper://a/x%0", "zookeeper://a/x/",
-                            "zookeeper://a//x", "zookeeper://a/x/..", "zookeeper://a/%01"}) {
-        auto const what = refused(url);
-        BOOST_TEST(what != "taken", url);
-        BOOST_TEST(what.find("secret") == what.npos, url);
-    }
-    BOOST_TEST(refused("zookeeper://a?sesion=2s").find("\"sesion\" is none of its parameters") != std::string::npos);
     BOOST_CHECK_THROW(zookeeper({.session = 1ms}), std::invalid_argument);
     BOOST_CHECK_THROW(zookeeper({.timeout = 0ms}), std::invalid_argument);
     BOOST_CHECK_THROW(zookeeper({.chroot = "relative"}), std::invalid_argument);
@@ -189,56 +151,41 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
     BOOST_TEST(over.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a_few_times)
+BOOST_FIXTURE_TEST_CASE(take_with_thousands_under_way_or_waiting_looks_at_each_a_few_times, waiting_for_zookeeper)
 {
-    constexpr std::size_t locks = 3'000;
-    std::size_t looked_at = 0;
-    std::vector<std::shared_ptr<counted>> extensions, releases;
-    waiting w;
-    waiting::finished over;
-    auto const add = [&](node_command::kind what, std::vector<std::shared_ptr<counted>>& to) {
-        for (std::size_t i = 0; i < locks; ++i) {
-            to.push_back(std::make_shared<counted>(what, "lock:" + std::to_string(i), looked_at));
-            w.add(to.back());
+    for (auto const what : {node_command::kind::extend, node_command::kind::release}) {  // the server has stopped: none is answered
+        for (std::size_t i = 0; i < count; ++i) {
+            w.add(make({.what = what}, i));
             BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == (what == node_command::kind::extend ? 1u : 0u));
         }
-    };
-    add(node_command::kind::extend, extensions);  // the server has stopped: none is answered
-    add(node_command::kind::release, releases);
+    }
 
-    for (auto const& e : extensions) {
-        w.free(*e);
+    for (std::size_t i = 0; i < count; ++i) {
+        w.free(*all[i]);
         BOOST_TEST_REQUIRE(w.take(clock::now(), over).size() == 1u);
     }
 
-    BOOST_TEST(looked_at <= 4 * locks);
+    BOOST_TEST(looks <= few * count);
 }
 
-BOOST_AUTO_TEST_CASE(refuse_without_a_connection_looks_at_each_a_few_times)
+BOOST_FIXTURE_TEST_CASE(refuse_without_a_connection_looks_at_each_a_few_times, waiting_for_zookeeper)
 {
-    constexpr std::size_t locks = 3'000;
-    std::size_t looked_at = 0;
-    std::vector<std::shared_ptr<counted>> releases;
-    waiting w;
-    waiting::finished over;
     node_reply const trouble{.untouched = true, .error = errc::node_unreachable};
-    for (std::size_t i = 0; i < locks; ++i) {
-        releases.push_back(std::make_shared<counted>(node_command::kind::release, "lock:" + std::to_string(i), looked_at));
-        w.add(releases.back());
+    for (std::size_t i = 0; i < count; ++i) {
+        w.add(make({.what = node_command::kind::release}, i));
         w.refuse(trouble, false, over);
     }
-    auto const extension = std::make_shared<counted>(node_command::kind::extend, "lock:0", looked_at);
-    w.add(extension);
+    w.add(make({.what = node_command::kind::extend}, 0));
     w.refuse(trouble, false, over);
     BOOST_TEST_REQUIRE(over.size() == 1u);
-    BOOST_TEST((over[0].first == extension));
+    BOOST_TEST((over[0].first == all.back()));
 
-    releases[0]->is_withdrawn = true;
+    all.front()->is_withdrawn = true;
     w.refuse(trouble, true, over);
     BOOST_TEST(over.size() == 2u);
-    BOOST_TEST(w.take(clock::now(), over).size() == locks - 1);
+    BOOST_TEST(w.take(clock::now(), over).size() == count - 1);
 
-    BOOST_TEST(looked_at <= 4 * locks);
+    BOOST_TEST(looks <= few * count);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

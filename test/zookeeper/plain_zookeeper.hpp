@@ -15,11 +15,9 @@ namespace redlock::test {
 /// What an operator does by hand: one request at a time, each waited for.
 class plain_zookeeper {
 public:
-    explicit plain_zookeeper(std::uint16_t port, std::string const& credentials = {})
+    explicit plain_zookeeper(std::uint16_t port)
         : handle_(zookeeper_init2(("127.0.0.1:" + std::to_string(port)).c_str(), nullptr, 60'000, nullptr, nullptr, ZOO_NO_LOG_CLIENTENV, [](char const*) {}))
     {
-        if (!credentials.empty())
-            zoo_add_auth(handle_, "digest", credentials.data(), static_cast<int>(credentials.size()), nullptr, nullptr);
         while (zoo_state(handle_) != ZOO_CONNECTED_STATE)
             step();
     }
@@ -29,10 +27,10 @@ public:
     plain_zookeeper& operator=(plain_zookeeper const&) = delete;
 
     /// @return a code of ZooKeeper. So do all others.
-    int create(std::string const& path, std::string const& data = {}, ACL_vector const& rights = ZOO_OPEN_ACL_UNSAFE)
+    int create(std::string const& path, std::string const& data = {})
     {
         return wait([&](std::optional<int>* to) {
-            return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), &rights, ZOO_PERSISTENT,
+            return zoo_acreate(handle_, path.c_str(), data.data(), static_cast<int>(data.size()), &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
                                [](int code, char const*, void const* p) { arrive(code, p); }, to);
         });
     }

@@ -1,16 +1,14 @@
 // Sessions: who holds a lock knows in time when they end.
 
 #include "plain_zookeeper.hpp"
-#include "support/real_servers.hpp"
+#include "stores/store.hpp"
 #include "support/stopped_leader.hpp"
-#include "support/zookeeper.hpp"
 #include "testbed/proxy.hpp"
 #include "testing/node_client.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +18,7 @@ using namespace redlock;
 using namespace redlock::test;
 using testbed::fault;
 
-BOOST_AUTO_TEST_SUITE(sessions, *only_with_zookeeper())
+BOOST_AUTO_TEST_SUITE(sessions, *only_with_server())
 
 namespace {
 
@@ -39,8 +37,8 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_
 {
     cut way(server());
     real_servers r(0);
-    lock_manager cut_off(r.context, settings(way.url("?session=1s")));
-    lock_manager other(r.context, settings(server().url("?session=1s")));
+    lock_manager cut_off(r.context, on(way.url("?session=1s")));
+    lock_manager other(r.context, on(server().url("?session=1s")));
     for (auto const renew : {renewal::none, renewal::automatic}) {
         auto won = r.acquire(cut_off, "cut off", {.ttl = 20s, .wait = 20s, .renew = renew});
         BOOST_REQUIRE(!won.ec);
@@ -65,44 +63,10 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_
     r.shutdown(other);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks)
-{
-    auto const url = server().url("?session=1s");
-    auto const work = [&] {
-        real_servers r(0);
-        lock_manager locks(r.context, settings(url));
-        auto won = r.acquire(locks, "stands still", {.ttl = 60s, .wait = 20s, .renew = renewal::automatic});
-        auto last_held = clock::now();
-        std::printf("held\n");
-        std::fflush(stdout);
-        for (auto now = last_held; won.held.held(); now = clock::now()) {
-            last_held = now;
-            r.context.run_one_for(1ms);
-        }
-        std::printf("%lld\n", static_cast<long long>(last_held.time_since_epoch().count()));
-        std::fflush(stdout);
-        return 0;
-    };
-    testbed::process holder(work, {.piped = true, .name = "holder"});
-    BOOST_REQUIRE(holder.read('\n') == "held");
-    holder.pause();
-
-    real_servers r(0);
-    lock_manager locks(r.context, settings(url));
-    auto const won = r.acquire(locks, "stands still", {.ttl = 20s, .wait = 20s});
-    auto const acquired = clock::now();
-    holder.resume();
-
-    BOOST_TEST(!won.ec);
-    BOOST_TEST(won.held.held());
-    auto const last_held = clock::time_point(clock::duration(std::stoll(holder.read('\n'))));
-    BOOST_TEST((last_held < acquired));
-}
-
 BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validity)
 {
     testbed::zookeeper_ensemble ensemble(3);
-    take_over_while_stopped(ensemble.leader(), settings(ensemble.url("?session=2s&timeout=500ms")));
+    take_over_while_stopped(ensemble.leader(), on(ensemble.url("?session=2s&timeout=500ms")));
 }
 
 // What is promised is the session's, and no more: half of it, because the leader hears late that it was used.
@@ -143,17 +107,16 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_a
 BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
 {
     real_servers r(0);
-    lock_manager locks(r.context, settings(server().url("?session=600s"), {.max_ttl = 600s}));
-    auto won = r.acquire(locks, "by hand", {.ttl = 600s, .renew = renewal::automatic});
-    BOOST_REQUIRE(!won.ec);
-    BOOST_REQUIRE(!r.extend(won.held, 600s));
+    lock_manager locks(r.context, on(server().url("?session=600s"), {.max_ttl = 600s}));
+    auto held = hold(r, locks, "by hand", {.ttl = 600s, .renew = renewal::automatic});
+    BOOST_REQUIRE(!r.extend(held, 600s));
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.remove("/redlock/locks/lock:by%20hand") == ZOK);
 
-    auto const ec = r.wait([&](auto done) { won.held.async_wait_lost(std::move(done)); });
+    auto const ec = r.wait([&](auto done) { held.async_wait_lost(std::move(done)); });
 
     BOOST_TEST((ec == errc::lost));
-    won.held = {};
+    held = {};
     r.shutdown(locks);
 }
 
@@ -161,36 +124,21 @@ BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
 BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_session_goes_on)
 {
     real_servers r(0);
-    lock_manager locks(r.context, settings(server().url("?session=600s")));
-    auto const won = r.acquire(locks, "brief", {.ttl = 3500ms});
-    BOOST_REQUIRE(!won.ec);
+    lock_manager locks(r.context, on(server().url("?session=600s")));
+    auto const held = hold(r, locks, "brief", {.ttl = 3500ms});
     plain_zookeeper operators(server().port());
 
     BOOST_TEST(r.run_to([&] { return operators.exists("/redlock/locks/lock:brief") == ZNONODE; }));
 
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!held.held());
     r.shutdown(locks);
-}
-
-BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_session)
-{
-    zookeeper_server s;
-    auto const sessions = [&] { return s.ask("dump").find("/redlock/sessions/") != std::string::npos; };
-    real_servers r(0);
-    lock_manager locks(r.context, settings(s.url("?session=600s")));
-    BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
-    BOOST_TEST(sessions());
-
-    r.shutdown(locks);
-
-    BOOST_TEST(r.run_to([&] { return !sessions(); }));
 }
 
 // By the library's own way to close, the session would end, and that would be waited for.
 BOOST_AUTO_TEST_CASE(a_context_that_ends_first_waits_for_no_farewell)
 {
     auto r = std::make_unique<real_servers>(0);
-    lock_manager locks(r->context, settings(server().url("?session=600s")));
+    lock_manager locks(r->context, on(server().url("?session=600s")));
     auto const won = r->acquire(locks, "context", {.ttl = 20s, .wait = 20s});
     BOOST_REQUIRE(!won.ec);
 

@@ -1,0 +1,130 @@
+#pragma once
+
+#include "stores/postgresql/schema.hpp"
+#include "stores/postgresql/session.hpp"
+#include "support/counting_processes.hpp"
+#include "testbed/postgres_server.hpp"
+
+#include <redlock/postgresql.hpp>
+#include <redlock/testing/node_suite.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redlock::test {
+
+using testbed::postgres_server;
+
+/// What the cases in test/stores ask of PostgreSQL.
+struct this_store {
+    using server = postgres_server;
+    using options = std::vector<std::string>;
+
+    static constexpr auto missing = "there is no PostgreSQL server here (Debian's package postgresql)";
+    static bool is_here() { return !testbed::postgres_programs().empty(); }
+    static store make() { return postgresql(); }
+
+    static inline options const durable{};  ///< it flushes what it confirms
+    static inline options const quick{"fsync=off"};
+    static inline options const plain_bytes{"fsync=off", "bytea_output=escape"};
+
+    static testing::node_kind kind() { return {}; }
+    static constexpr auto patient = "";
+    static constexpr auto one_connection = "?connections=1&table=locks_of_mine&prepare=off";
+    static constexpr auto named_by = "REDLOCK_TEST_URL";
+
+    static std::vector<std::string> schema(std::string const& table) { return {pg::for_table(pg::schema(), table)}; }
+    static constexpr auto second = "interval '1 s'", thousand_seconds = "interval '1000 s'", key = "key";
+    static constexpr auto steps = "?table=steps&connections=1";
+
+    static constexpr auto hurried = "?connections=2&timeout=200ms";
+    static constexpr auto life = counting_ttl;
+    static constexpr newcomer_life newcomers{};
+
+    /// For how long an acquisition may wait that should be granted at once.
+    static constexpr std::chrono::milliseconds first_wait{0};
+
+    static std::string url_at(std::uint16_t port, std::string const& user, std::string const& rest = {})
+    {
+        return fmt::format("postgresql://{}@127.0.0.1:{}/postgres{}", user, port, rest);
+    }
+    static std::shared_ptr<sql::session> make_session(asio::any_io_executor on, std::string const& url, sql::session::owner& o)
+    {
+        return std::make_shared<pg::session>(std::move(on), std::make_shared<pg::address const>(pg::parse_address(url, {})), nullptr, 5s, false, o);
+    }
+    /// How connections that are made from now on show times.
+    static void change_session_defaults(server const& s)
+    {
+        s.ask("ALTER DATABASE postgres SET timezone = 'Asia/Tokyo'");
+        s.ask("ALTER DATABASE postgres SET datestyle = 'German'");
+    }
+
+    /// For the name of `names_may_be_any_bytes_as_long_as_may_be`.
+    static bool shows_odd_name(server const& s)
+    {
+        return s.ask("SELECT bool_and(key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375') FROM redlock_locks") == "t";
+    }
+
+    // Questions, in SQL.
+    static std::string connections_with(std::int64_t id) { return fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", id); }
+    static std::string locks_of(std::string const& table) { return "SELECT key FROM " + table + "_locks"; }
+    static constexpr auto owner_seen = "SELECT split_part(value, ':', 2) FROM seen_locks";
+    static constexpr auto seen_for_30_s = "SELECT count(*) FROM seen_locks WHERE remaining > interval '30 s'";
+    static constexpr auto sets_of_tables = "SELECT count(*) FROM pg_class WHERE relname = 'redlock'";
+    static constexpr auto flushes = "SHOW fsync", yes = "on";
+
+    static void stop_flushing(server const& s)
+    {
+        s.ask("ALTER SYSTEM SET fsync = off");
+        s.ask("SELECT pg_reload_conf()");
+    }
+    static void undo_settings(server const& s) { std::ofstream(s.folder() + "/postgresql.auto.conf") << ""; }
+
+    /// A question: whether a connection has looked since then whether the server flushes.
+    static std::string looks_from_now_on(server const& s)
+    {
+        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() AND query_start > '"
+               + s.ask("SELECT clock_timestamp()") + "'";
+    }
+
+    static constexpr char const* drops[] = {
+        "DROP VIEW redlock_locks; DROP TABLE redlock CASCADE; DROP TABLE redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline;"
+        "DROP FUNCTION redlock_version, redlock_meet",
+    };
+    static constexpr char const* losses[] = {
+        "DROP TABLE {0} CASCADE",
+        "TRUNCATE {0}",
+        "DELETE FROM {0}",
+        "TRUNCATE {0}_reader",
+        "DROP TABLE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline CASCADE",
+        "TRUNCATE {0}, {0}_reader, {0}_wish, {0}_tombstone, {0}_timeline",
+    };
+};
+
+/// What is said of an address, and addresses of which it is said.
+inline std::pair<std::string, std::vector<std::string>> const wrong_addresses[] = {
+    {"\"tabel\"", {"postgresql://u:geheim@h/db?tabel=x"}},
+    {"connections must be a number", {"postgresql://u:geheim@h/db?connections=many"}},
+    {"connections is 65, but must be 1 to 64", {"postgresql://u:geheim@h/db?connections=65"}},
+    {"timeout must end with \"ms\" or \"s\"", {"postgresql://u:geheim@h/db?timeout=500"}},
+    {"timeout is 0 ms, but must be 1 to 60000 ms", {"postgresql://u:geheim@h/db?timeout=0ms"}},
+    {"table is \"Locks\"", {"postgresql://u:geheim@h/db?table=Locks"}},
+    {"table is \"a.b.c\"", {"postgresql://u:geheim@h/db?table=a.b.c"}},
+    {"notify must be on or off", {"postgresql://u:geheim@h/db?notify=yes"}},
+    {"percent-encoded",
+     {"postgresql://u:geheim%zz@h/db", "postgresql://u:its/geheim@h/db", "postgresql://u:its@geheim@h/db"}},
+};
+
+inline std::string ask(postgres_server const& s, std::string const& sql)
+{
+    return s.ask(sql);
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "stores/store.hpp"
+#include "support/node_suite.hpp"
+
+#include <redlock/config.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace redlock::test {
+
+/// The suite of all nodes. On a machine where everything else is busy a connection may take seconds.
+inline void check_node(std::string const& url)
+{
+    auto kind = this_store::kind();
+    kind.make = [url] { return make_node(url, {.connect_timeout = std::chrono::seconds(10)}); };
+    for (auto const& f : failed_cases(kind))
+        BOOST_ERROR(f);
+}
+
+}  // namespace redlock::test

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "stores/store.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::test {
+
+/// One connection by itself, with an owner who waits for what it wants to know.
+struct connection final : sql::session::owner {
+    explicit connection(std::string const& url, bool welcome = true) : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
+    {
+        link->open();
+        run_to([this] { return is_up || is_over; });
+    }
+    ~connection() { link->close(); }
+
+    template <class Condition>
+    void run_to(Condition done)
+    {
+        for (auto const end = clock::now() + 20s; !done();) {
+            BOOST_REQUIRE((clock::now() < end));
+            context.restart();
+            context.run_one_for(10ms);
+        }
+    }
+
+    /// What the server says of itself.
+    sql::introduction const& said() const { return link->server(); }
+
+    /// Whether the server would remember.
+    bool is_durable()
+    {
+        std::optional<bool> told;
+        link->look([&](bool durable) { told = durable; });
+        run_to([&] { return told.has_value(); });
+        return *told;
+    }
+
+    /// Ends an earlier connection: asks again until it is known to be gone.
+    void end(sql::backend const& earlier)
+    {
+        for (bool gone = false, asked = false; !gone; asked = false) {
+            link->end(earlier, [&](bool is_gone) {
+                asked = true;
+                gone = is_gone;
+            });
+            run_to([&] { return asked; });
+        }
+    }
+
+    node_reply meet(sql::session&, sql::introduction const&) override
+    {
+        return is_welcome ? node_reply{} : node_reply{.untouched = true, .error = errc::duplicate_node};
+    }
+    void up(sql::session&) override { is_up = true; }
+    void down(sql::session&, bool was, node_reply) override
+    {
+        is_up = false;
+        is_over = true;
+        was_up = was;
+    }
+    void notified(std::string_view, std::int64_t) override {}
+    void log(log_level, std::string const&) const override {}
+
+    asio::io_context context;
+    bool const is_welcome;
+    bool is_up = false, is_over = false, was_up = false;
+    std::shared_ptr<sql::session> const link;
+};
+
+}  // namespace redlock::test

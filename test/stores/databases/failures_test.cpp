@@ -1,0 +1,144 @@
+// What a database does to its users, and what these are told.
+
+#include "stores/databases/failures.hpp"
+#include "support/quarantine.hpp"
+#include "support/virtual_clock.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(failures, *only_with_server())
+
+BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
+{
+    real_servers r(0);
+    auto const port = testbed::free_port();
+    lock_manager locks(r.context, on(this_store::url_at(port, "redlock")));
+    real_servers::outcome tried;
+    auto const says = [&](std::string const& words) { return tried.report.message.find(words) != std::string::npos; };
+    BOOST_TEST(r.run_to([&] {
+        tried = r.acquire(locks, "stock");
+        return says("refused") && says(std::to_string(port)) && says(" attempts)");
+    }), tried.report.message);
+}
+
+BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
+{
+    this_store::server s(this_store::durable);
+    real_servers r(0);
+    lock_manager mine(r.context, on(s.url())), others(r.context, on(s.url()));
+    auto won = r.acquire(mine, "stock", {.ttl = 60s});
+    BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
+    s.kill();
+    BOOST_TEST(r.extend(won.held, 60s).failed());
+    s.start();
+    BOOST_TEST(r.run_to([&] {
+        auto const tried = r.acquire(others, "stock");
+        BOOST_TEST(tried.ec.failed());
+        return tried.ec == errc::contended;
+    }));
+    BOOST_TEST(r.run_to([&] { return !r.extend(won.held, 60s); }));
+    BOOST_TEST(!r.release(won.held));
+    BOOST_TEST(!r.release(r.acquire(others, "stock", {.ttl = 20s, .wait = 20s}).held));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
+{
+    this_store::server s(this_store::quick);
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url("?timeout=200ms"), {.node_timeout = 200ms}));
+    auto held = hold(r, locks, "stock", {.ttl = 3s, .wait = 20s, .renew = renewal::automatic});
+    s.pause();
+    bool lost = false;
+    held.async_wait_lost([&](error_code ec) {
+        lost = true;
+        BOOST_TEST((ec == errc::lost));
+    });
+    BOOST_TEST(r.run_to([&] { return lost; }));
+    BOOST_TEST((clock::now() <= held.valid_until() || held.valid_until() == clock::time_point()));
+    s.resume();
+    BOOST_TEST(r.run_to([&] { return !r.acquire(locks, "other").ec; }));
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
+{
+    this_store::server s(this_store::quick);
+    real_servers r(0);
+    for (auto const* const& loss : this_store::losses) {
+        auto const table = fmt::format("t{}", &loss - this_store::losses);
+        BOOST_TEST_CONTEXT(loss)
+        check_quarantine_after(r, on(s.url("?table=" + table)), [&] { BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), table)) == ""); });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
+{
+    for (auto const* const drop : this_store::drops) {
+        this_store::server s(this_store::quick);
+        real_servers r(0);
+        lock_manager locks(r.context, on(s.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict}));
+        // Once the tables are old enough.
+        BOOST_TEST(!acquire_after_quarantine(r, locks, "stock", {.ttl = 4s, .wait = 20s}).ec);
+        auto const begun = clock::now();
+        BOOST_TEST(ask(s, drop) == "");
+        wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+        skip_idle_time(r, locks, 30s);
+        wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+        BOOST_TEST(!acquire_after_quarantine(r, locks, "stock", {.ttl = 4s, .wait = 20s}).ec);
+        BOOST_TEST((clock::now() - begun >= 59s));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined)
+{
+    this_store::server s(this_store::durable);
+    real_servers r(0);
+    lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
+    // Once the tables are old enough.
+    BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
+    this_store::stop_flushing(s);
+    for (int look = 0; look < 2; ++look) {  // when the second is asked for, the answer to the first has come
+        auto const question = this_store::looks_from_now_on(s);
+        BOOST_TEST(r.run_to([&] { return ask(s, question) == "1"; }));
+    }
+    s.kill();
+    this_store::undo_settings(s);
+    s.start();
+    wait_for_quarantine(r, locks, "stock", {.ttl = 4s});
+    BOOST_TEST(ask(s, this_store::flushes) == this_store::yes);
+}
+
+BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_tables)
+{
+    this_store::server s(this_store::quick);
+    real_servers r(0);
+    std::deque<lock_manager> managers;
+    std::vector<real_servers::outcome> outcomes(6);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        managers.emplace_back(r.context, on(s.url("?connections=3&timeout=5s")));
+        acquire_options const o{.ttl = 30s, .wait = this_store::first_wait, .report = &outcomes[i].report};
+        r.start_acquire(outcomes[i], managers.back(), "stock" + std::to_string(i), o);
+    }
+    BOOST_TEST(r.run_to([&] { return std::ranges::all_of(outcomes, &real_servers::outcome::done); }, 30s));
+    for (auto& o : outcomes)
+        BOOST_TEST(!o.ec, o.report.message);
+    r.run_to([] { return false; }, 500ms);  // the other connections
+    for (auto& o : outcomes) {
+        BOOST_TEST(!r.extend(o.held, 40s));
+        BOOST_TEST(!r.release(o.held));
+    }
+    for (auto& m : managers)
+        BOOST_TEST(!r.release(r.acquire(m, "stock", {.ttl = 30s, .wait = 20s}).held));
+    BOOST_TEST(ask(s, this_store::sets_of_tables) == "1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

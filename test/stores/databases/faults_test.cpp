@@ -1,0 +1,28 @@
+// The same in a quorum of the database and two other servers.
+
+#include "stores/store.hpp"
+#include "support/counting_processes.hpp"
+#include "testbed/local_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace redlock::test;
+using redlock::testbed::local_server;
+
+BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
+
+BOOST_AUTO_TEST_CASE(acquire_in_a_quorum_of_two_redis_servers_and_a_database_meets_nobody)
+{
+    this_store::server s(this_store::durable);
+    local_server one({"--appendonly", "yes", "--appendfsync", "always"}), two({"--appendonly", "yes", "--appendfsync", "always"});
+    int turn = 0;
+    count_in_turn(on(s.url(this_store::hurried), {.nodes = {one.url(), two.url()}}), [&](counting_on const& some_more) {
+        if (turn++ % 2 == 0)
+            return disturb(s, some_more);
+        one.kill();
+        one.start();
+        stop_for_longer_than(counting_ttl, two);
+    }, 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
