@@ -62,11 +62,11 @@ public:
         kind const kinds[] = {kind::acquire, kind::acquire, kind::raise, kind::extend, kind::release, kind::release, kind::inspect, kind::upgrade, kind::downgrade};
         c.what = below(20) == 0 ? kind::withdraw : kinds[below(several ? 6 : all_ ? 9 : 7)];
         bool const acquires = c.what == kind::acquire, upgrades = c.what == kind::upgrade;
+        bool const contends = (acquires || upgrades) && below(2) == 0;
         if (c.what != kind::withdraw && c.what != kind::inspect && !several && (upgrades || c.what == kind::downgrade || maybe(2)))
             c.mode = mode::shared;
         if (c.what == kind::raise || ((acquires || upgrades) && below(3) != 0))
             c.fence = below(3) == 0 ? 1'795'000'000'000'000 + below(1000) : 1 + below(1000) * (1 + below(1000));
-        bool const contends = (acquires || upgrades) && below(2) == 0;
         if (!contends && c.what != kind::withdraw)
             s.contender.clear();
         c.passes = acquires && c.is_shared() && below(2) == 0;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
 
 BOOST_AUTO_TEST_CASE(beside_redis_each_has_one_vote)
 {
-    this_store::server s(this_store::quick);
+    this_store::server s(this_store::durable);
     real_servers r(2);
     auto const settings = on(s.url(), r.settings({.restart_guard = restart_guard::off}));
     lock_manager mine(r.context, settings), others(r.context, settings);
@@ -107,9 +107,9 @@ BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
     std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
     this_store::server s(this_store::plain_bytes);
     real_servers r(0);
-    lock_manager locks(r.context, on(s.url(), {.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true}));
+    lock_manager locks(r.context, on(s.url(this_store::patient), {.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true}));
     for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
-        auto held = hold(r, locks, name, {.ttl = 20s, .mode = m});
+        auto held = hold(r, locks, name, {.ttl = 20s, .wait = this_store::first_wait, .mode = m});
         auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(name, std::move(done)); });
         BOOST_TEST(!ec);
         BOOST_TEST(info.locked);
