@@ -1,11 +1,11 @@
 // Its parts, without a server.
 
+#include "stores/kit/history.hpp"
+#include "stores/kit/pending_queue.hpp"
 #include "stores/zookeeper/address.hpp"
-#include "stores/zookeeper/history.hpp"
 #include "stores/zookeeper/layout.hpp"
 #include "stores/zookeeper/refusal.hpp"
 #include "stores/zookeeper/uses.hpp"
-#include "stores/zookeeper/waiting.hpp"
 #include "support/counted_operation.hpp"
 #include "testing/node_client.hpp"
 
@@ -30,9 +30,11 @@ BOOST_AUTO_TEST_SUITE(parts)
 
 namespace {
 
+using waiting = leases::pending_queue<leases::operation>;
+
 struct waiting_for_zookeeper : test::counted_operations {
     waiting w;
-    waiting::finished over;
+    leases::finished over;
 };
 
 }  // namespace
@@ -96,20 +98,20 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_done_is_told_from_what_was_not)
 
 BOOST_AUTO_TEST_CASE(an_ensemble_that_goes_back_has_forgotten)
 {
-    history h;
-    h.meet({.id = "one", .zxid = 10}, clock::now());
+    leases::history h;
+    h.meet("one", 10, clock::now());
     h.heard(20);
     h.heard(15);
-    h.meet({.id = "one", .zxid = 21}, clock::now());
+    h.meet("one", 21, clock::now());
     BOOST_TEST(!h.identity().restarted);
 
     h.heard(40);
-    h.meet({.id = "one", .zxid = 30}, clock::now());
+    h.meet("one", 30, clock::now());
     BOOST_TEST((h.identity().restarted && !h.identity().durable));
 
-    history other;
-    other.meet({.id = "one", .zxid = 10}, clock::now());
-    other.meet({.id = "two", .zxid = 50}, clock::now());
+    leases::history other;
+    other.meet("one", 10, clock::now());
+    other.meet("two", 50, clock::now());
     BOOST_TEST(other.identity().restarted);
 }
 
@@ -136,18 +138,18 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
         return std::make_shared<request>(node_command{.what = node_command::kind::acquire, .ttl = 1s}, std::move(keys), "v");
     };
     waiting w;
-    waiting::finished over;
+    leases::finished over;
     auto const first = acquire({"a", "b"}), second = acquire({"b"}), third = acquire({"b", "c"}), fourth = acquire({"c"}), fifth = acquire({"d"});
     for (auto const& r : {first, second, third, fourth, fifth})
         w.add(r);
 
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{first, fifth}));  // the third was before the fourth
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{first, fifth}));  // the third was before the fourth
     BOOST_TEST(w.take(clock::now(), over).empty());
     w.free(*first);
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{second}));
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{second}));
     second->is_withdrawn = third->is_withdrawn = true;
     w.free(*second);
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<waiting::operation>{fourth}));
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{fourth}));
     BOOST_TEST(over.size() == 1u);
 }
 

@@ -45,6 +45,8 @@ public:
     link(asio::any_io_executor, std::shared_ptr<server const>, std::shared_ptr<address const>, std::shared_ptr<session>, std::uint32_t number,
          surroundings const&, owner&);
 
+    server const& where() const noexcept { return *server_; }
+
     /// All of it. @return why it has ended
     asio::awaitable<node_reply> run();
 

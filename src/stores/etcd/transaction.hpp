@@ -82,4 +82,9 @@ private:
     std::vector<seen> seen_;  ///< of one that has looked: of each key
 };
 
+inline std::shared_ptr<node_operation>& operation_of(transaction& t)
+{
+    return t.operation;
+}
+
 }  // namespace redlock::etcd_v3

@@ -35,6 +35,16 @@ struct location {
     std::vector<std::pair<std::string_view, std::string_view>> parameters;  ///< of the text that was read
 };
 
+/// What an entry of `config::nodes` says.
+template <class Options>
+struct address {
+    std::string name{};  ///< for people: without user, password and parameters
+    std::vector<member> members;
+    std::string user, password;
+    bool tls = false;
+    Options options;
+};
+
 // All of them throw std::invalid_argument, which says what is wrong, without secrets.
 
 location read_location(std::string_view url, dialect const&);

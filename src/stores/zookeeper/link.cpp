@@ -54,75 +54,52 @@ node_reply unreachable(int code, std::string_view words)
 
 }  // namespace
 
-link::link(asio::any_io_executor e, address a, config const& c, store_context context, owner& o)
+link::link(asio::any_io_executor e, address const& a, link_settings s, owner& o)
     : executor_(e),
-      address_(std::move(a)),
-      context_(std::move(context)),
-      drift_factor_(c.drift_factor),
-      log_(c.log),
-      patience_{c.connect_timeout + address_.options.timeout, 3 * address_.options.timeout},
-      layout_{address_.options.chroot + "/redlock"},
+      address_(a),
+      settings_(std::move(s)),
+      patience_{settings_.connect_timeout + a.options.timeout, 3 * a.options.timeout},
+      layout_{a.options.chroot + "/redlock"},
       owner_(&o),
-      members_(address_.members, std::random_device()()),
       resolver_(e),
-      pause_(e),
       beat_(e)
 {
-    members_.shuffle();
 }
 
-asio::awaitable<void> link::run(std::shared_ptr<link> self)
-{
-    auto& l = *self;
-    while (l.owner_) {
-        auto const where = l.members_.present();
-        l.up_since_.reset();
-        auto why = co_await l.visit(where);
-        if (!l.owner_)
-            co_return;
-        l.members_.leave(l.up_since_ ? clock::now() - *l.up_since_ : clock::duration(0));
-        why.text = to_string(where) + ": " + why.text;
-        l.owner_->down(std::move(why), !l.up_since_ && l.members_.all_failed());
-        if (!l.owner_)
-            co_return;
-        l.pause_.expires_after(l.members_.pause());
-        co_await l.pause_.async_wait(as_result);
-    }
-}
-
-// One server, by one of its addresses after the other. @return why that has ended
 asio::awaitable<node_reply> link::visit(member where)
 {
+    auto const self = shared_from_this();
     auto const [ec, results] = co_await resolver_.async_resolve(where.host, where.port, as_result);
     node_reply why{.untouched = true, .error = errc::node_unreachable, .text = "cannot resolve its name: " + ec.message()};
     for (auto const& r : results) {
         auto const endpoint = r.endpoint();
-        bool expired = true;
-        while (owner_ && std::exchange(expired, false))
-            why = co_await live(endpoint, expired);
-        if (!owner_ || up_since_)
+        auto became = outcome::expired;
+        while (owner_ && became == outcome::expired)
+            why = co_await live(where, endpoint, became);
+        if (!owner_ || became == outcome::used)
             break;
     }
     co_return why;
 }
 
 // One connection. @return why it has ended
-asio::awaitable<node_reply> link::live(asio::ip::tcp::endpoint where, bool& expired)
+asio::awaitable<node_reply> link::live(member const& where, asio::ip::tcp::endpoint endpoint, outcome& became)
 {
-    number_ = number_ + 1 == 0 ? 1 : number_ + 1;
     auto words = [weak = weak_from_this()](log_level level, std::string_view line) {
-        if (auto const self = weak.lock())
-            self->log(level, line);
+        if (auto const self = weak.lock(); self && self->owner_)
+            self->settings_.log(level, line);
     };
+    became = outcome::unreachable;
+    owner_->next_connection();
     auto const server = server_ = std::make_shared<client>(executor_, patience_, std::move(words), *owner_);
     if (!address_.user.empty())
         server->identify(address_.user + ":" + address_.password);
     auto const asked = clock::now();
-    auto const opened = co_await server->open(where, address_.options.session, session_);
+    auto const opened = co_await server->open(endpoint, address_.options.session, session_);
     if (!owner_)
         co_return node_reply();
-    expired = opened.code == ZSESSIONEXPIRED;
-    if (expired) {
+    if (opened.code == ZSESSIONEXPIRED) {
+        became = outcome::expired;
         session_ = {};
         owner_->lost();
     }
@@ -134,39 +111,29 @@ asio::awaitable<node_reply> link::live(asio::ip::tcp::endpoint where, bool& expi
     auto const g = co_await greet(server, layout_, random_id());
     auto why = g.why;
     if (owner_ && !why.error)
-        why = meet(g);
+        why = owner_->meet(g);
     if (!owner_ || why.error) {
         server->close(ZCLOSING);
         co_return why;
     }
-    up_since_ = clock::now();
-    log(log_level::info, fmt::format("connected to {}, with a session of {} ms", to_string(members_.present()), timeout_.count()));
+    became = outcome::used;
     asio::co_spawn(executor_, beat(shared_from_this(), server), asio::detached);
-    owner_->up(g);
+    owner_->up(g, fmt::format("connected to {}, with a session of {} ms", to_string(where), timeout_.count()));
     auto const code = co_await server->end();
     co_return refusal(code, server->words());
-}
-
-node_reply link::meet(greeting const& g)
-{
-    history_.meet(g, clock::now());
-    if (auto const other = context_.claim(address_.name, "zookeeper:" + g.id); !other.empty())
-        return {.untouched = true, .error = errc::duplicate_node, .text = "it is the same ensemble as " + other};
-    return {};
 }
 
 // The session is used every sixth of its timeout, and the latest change is noted.
 asio::awaitable<void> link::beat(std::shared_ptr<link> self, std::shared_ptr<client> server)
 {
     auto& l = *self;
-    layout const names{l.address_.options.chroot + "/redlock"};
     while (l.owner_ && l.server_ == server) {
         auto const asked = clock::now();
         auto const a = co_await answer_of(server->get(l.layout_.locks(), false));
         if (a.code != ZOK || !l.owner_)
             co_return;
         l.uses_.add(asked, l.timeout_);
-        l.history_.heard(a.zxid);
+        l.owner_->heard(a.zxid);
         l.beat_.expires_after(l.timeout_ / 6);
         co_await l.beat_.async_wait(as_result);
     }
@@ -176,13 +143,7 @@ std::chrono::milliseconds link::promise(clock::time_point asked) const
 {
     auto const certain = uses_.promise(asked, timeout_);
     auto const rounded = std::chrono::floor<std::chrono::milliseconds>(certain);
-    return std::chrono::floor<std::chrono::milliseconds>(certain - core::drift(rounded, drift_factor_));
-}
-
-void link::log(log_level level, std::string_view what) const
-{
-    if (log_ && owner_)
-        log_(level, fmt::format("{}: {}", address_.name, what));
+    return std::chrono::floor<std::chrono::milliseconds>(certain - core::drift(rounded, settings_.drift_factor));
 }
 
 // The end
@@ -191,7 +152,6 @@ void link::close(bool with_session)
 {
     owner_ = nullptr;
     resolver_.cancel();
-    pause_.cancel();
     beat_.cancel();
     if (server_)
         with_session ? server_->farewell() : server_->close(ZCLOSING);

@@ -1,23 +1,18 @@
-#include "stores/zookeeper/zookeeper_node.hpp"
-
 #include "core/key.hpp"
-#include "runtime/as_result.hpp"
-#include "stores/kit/deletions.hpp"
+#include "stores/kit/lease_node.hpp"
+#include "stores/zookeeper/address.hpp"
 #include "stores/zookeeper/errand.hpp"
 #include "stores/zookeeper/link.hpp"
-#include "stores/zookeeper/waiting.hpp"
 
 #include <redlock/error.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <fmt/format.h>
 
-#include <atomic>
-#include <functional>
-#include <optional>
+#include <algorithm>
+#include <memory>
 #include <set>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -25,188 +20,95 @@ namespace redlock::zk {
 
 namespace {
 
-using namespace std::chrono_literals;
 using kind = node_command::kind;
 
-constexpr auto look_every = 1s;
-
-/// A ZooKeeper ensemble: one session, one server at a time, and what is to be done.
-class zookeeper_node final : public node, public link::owner, public std::enable_shared_from_this<zookeeper_node> {
+/// Errands to a ZooKeeper ensemble.
+class zookeeper_driver final : public leases::driver, public link::owner {
 public:
-    zookeeper_node(address a, config const& c, store_context context)
-        : address_(std::move(a)), config_{.connect_timeout = c.connect_timeout, .drift_factor = c.drift_factor, .log = c.log}, context_(std::move(context))
+    zookeeper_driver(leases::lease_node& n, address a, link_settings s) : node_(n), address_(std::move(a)), settings_(std::move(s))
     {
-        scope_.ours = std::make_shared<expiries>();
+        scope_.ours = n.expiries();
         scope_.known = std::make_shared<knowledge>();
     }
 
-    std::string const& name() const noexcept override { return address_.name; }
-    bool ready() const noexcept override { return ready_.load(std::memory_order_relaxed); }
-    bool notifies() const noexcept override { return ready(); }
-    node_limits limits() const override { return {.timeout = address_.options.timeout, .ends_with_session = true}; }
-
-    bool can(node_command const& c) const noexcept override { return !c.any && !c.is_shared() && c.keys.size() <= keys_max; }
-
-    // What was sent before has a version of the session that counts no more.
-    bool may_still_execute(std::uint32_t connection) const override { return !ready() || connection == link_->number(); }
-
-    void start(asio::any_io_executor executor, node_events events) override
+    asio::awaitable<node_reply> visit(std::size_t member) override
     {
-        executor_ = std::move(executor);
-        events_ = std::move(events);
-        look_.emplace(executor_);
-        link_ = std::make_shared<link>(executor_, address_, config_, context_, *this);
-        deletions_ = std::make_shared<leases::deletions>(executor_, scope_.ours, [this](std::shared_ptr<node_operation> o) {
-            waiting_.add(std::move(o));
-            flush_soon();
-        });
+        if (!link_)
+            link_ = std::make_shared<link>(co_await asio::this_coro::executor, address_, settings_, *this);
+        auto const where = address_.members[member];
+        auto why = co_await link_->visit(where);
+        why.text = to_string(where) + ": " + why.text;
+        co_return why;
     }
 
-    void submit(std::shared_ptr<node_operation> o) override
+    void add(leases::operation o) override { waiting_.add(std::move(o)); }
+
+    void send() override
     {
-        waiting_.add(std::move(o));
-        flush_soon();
-        if (!std::exchange(begun_, true)) {
-            asio::co_spawn(executor_, link::run(link_), asio::detached);
-            asio::co_spawn(executor_, look(shared_from_this()), asio::detached);
+        leases::finished over;
+        for (auto const& o : waiting_.take(clock::now(), over)) {
+            o->mark_sent(node_.connection());
+            under_way_.insert(o);
+            asio::co_spawn(link_->get_executor(), carry_out(node_.shared_from_this(), *this, o), asio::detached);
         }
+        leases::complete(std::move(over));
     }
 
-    void close() override
+    void refuse(node_reply const& trouble, bool all, leases::finished& over) override { waiting_.refuse(trouble, all, over); }
+
+    void disconnected(node_reply const&) override
     {
-        auto const self = shared_from_this();
-        bool const is_idle = ready() && under_way_.empty() && scope_.ours->locks().empty();
-        closed_ = true;
+        scope_.known->interests.clear();
+        told_later_.clear();
+    }
+
+    void close(bool is_idle, leases::finished& over) override
+    {
         if (link_)
-            link_->close(is_idle);
-        waiting::finished over;
+            link_->close(is_idle && under_way_.empty());
         for (auto const& o : std::exchange(under_way_, {}))
             over.emplace_back(o, node_reply{.error = errc::connection_lost});
-        for (auto const& o : waiting_.take_all())
-            over.emplace_back(o, node_reply{.untouched = true, .error = errc::node_closed});
+        for (auto& o : waiting_.take_all())
+            over.emplace_back(std::move(o), node_reply{.untouched = true, .error = errc::node_closed});
         let_go();
-        complete(std::move(over));
     }
 
     void abandon() override
     {
-        closed_ = true;
         if (link_)
             link_->abandon();
         under_way_.clear();
-        waiting_ = {};
+        waiting_.take_all();
         let_go();
     }
 
 private:
     void let_go()
     {
-        ready_ = false;
-        events_ = {};
-        look_.reset();
-        if (deletions_)
-            deletions_->stop();
-        deletions_.reset();
         link_.reset();
         scope_.server.reset();
-        scope_.ours->clear();
-        executor_ = {};
     }
 
-    // Connections
+    // Of the link
 
-    void up(greeting const& g) override
+    std::uint32_t next_connection() override { return node_.next_connection(); }
+    node_reply meet(greeting const& g) override { return node_.meet(g.id, g.zxid); }
+    void heard(std::int64_t zxid) override { node_.heard(zxid); }
+
+    void up(greeting const& g, std::string_view words) override
     {
         scope_.server = link_->server();
         scope_.layout = link_->names();
         scope_.session = scope_.layout.session(link_->session().client_id);
         scope_.version = g.version;
         scope_.lasting = link_->timeout();
-        trouble_ = {};
-        ready_ = true;
-        flush_soon();
-        if (events_.connected)
-            events_.connected(link_->identity());
+        node_.up(words);
     }
 
-    void down(node_reply why, bool is_known) override
-    {
-        bool const was_ready = ready_.exchange(false);
-        scope_.known->interests.clear();
-        told_later_.clear();
-        if (was_ready) {
-            log(log_level::warning, "connection lost: " + why.text);
-            trouble_ = {};
-            tell({});  // whatever would have been told is lost
-        } else if (is_known) {
-            if (trouble_.error != why.error)
-                log(log_level::warning, why.error.message() + ": " + why.text);
-            trouble_ = {.untouched = true, .error = why.error, .text = std::move(why.text)};
-        }
-        refuse_all_ = true;
-        flush_soon();
-    }
-
-    // All locks have ended with it.
     void lost() override
     {
-        auto const keys = scope_.ours->locks();
-        log(log_level::warning, fmt::format("the session has ended, and all locks with it; there were {}", keys.size()));
-        scope_.ours->clear();
         scope_.known->turns.clear();
-        for (auto const& key : keys)
-            tell(key);
-    }
-
-    // Sending
-
-    void flush_soon()
-    {
-        if (std::exchange(flush_due_, true))
-            return;
-        asio::post(executor_, [weak = weak_from_this()] {
-            auto const self = weak.lock();
-            if (!self || self->closed_)
-                return;
-            self->flush_due_ = false;
-            self->flush();
-        });
-    }
-
-    void flush()
-    {
-        waiting::finished over;
-        if (!ready()) {
-            waiting_.refuse(trouble_, std::exchange(refuse_all_, false), over);
-            return complete(std::move(over));
-        }
-        for (auto const& o : waiting_.take(clock::now(), over)) {
-            o->mark_sent(link_->number());
-            under_way_.insert(o);
-            asio::co_spawn(executor_, carry_out(shared_from_this(), o), asio::detached);
-        }
-        complete(std::move(over));
-    }
-
-    static asio::awaitable<void> carry_out(std::shared_ptr<zookeeper_node> self, std::shared_ptr<node_operation> o)
-    {
-        auto& n = *self;
-        auto const sent = clock::now();
-        errand e(n.scope_, o);
-        auto done = co_await e.run();
-        if (n.under_way_.erase(o) == 0)
-            co_return;  // the node was closed
-        n.waiting_.free(*o);
-        auto const& c = o->command();
-        n.scope_.ours->note(c, done.reply, sent);
-        if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
-            done.reply.good_for = n.link_->promise(sent);
-        n.deletions_->plan();
-        n.flush_soon();
-        n.tell_later(c, done.changed);
-        o->complete(std::move(done.reply));
-        for (auto const& key : done.changed)
-            n.tell(key);
+        node_.lost("session");
     }
 
     // What is told before an answer counts as older than that, and what is under way may have looked before.
@@ -218,7 +120,28 @@ private:
         if (waiting_.is_busy(core::what_changed(known.mapped()).second))
             told_later_.insert(known.mapped());
         else
-            tell(known.mapped());
+            node_.tell(known.mapped());
+    }
+
+    // Sending
+
+    static asio::awaitable<void> carry_out(std::shared_ptr<leases::lease_node> self, zookeeper_driver& d, leases::operation o)
+    {
+        auto const sent = clock::now();
+        errand e(d.scope_, o);
+        auto done = co_await e.run();
+        if (d.under_way_.erase(o) == 0)
+            co_return;  // the node was closed
+        d.waiting_.free(*o);
+        auto const& c = o->command();
+        self->note(c, done.reply, sent);
+        if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
+            done.reply.good_for = d.link_->promise(sent);
+        self->flush_soon();
+        d.tell_later(c, done.changed);
+        o->complete(std::move(done.reply));
+        for (auto const& key : done.changed)
+            self->tell(key);
     }
 
     // Adds what the end of an operation keeps back no more.
@@ -232,55 +155,51 @@ private:
         }
     }
 
-    void tell(std::string const& name)
-    {
-        if (events_.changed)
-            events_.changed(name);
-    }
-
-    // Once a second.
-    static asio::awaitable<void> look(std::shared_ptr<zookeeper_node> self)
-    {
-        for (auto& n = *self; !n.closed_;) {
-            n.refuse_all_ = !n.ready();
-            if (!n.ready())
-                n.flush();
-            if (n.closed_)
-                co_return;
-            n.look_->expires_after(look_every);
-            co_await n.look_->async_wait(as_result);
-        }
-    }
-
-    void log(log_level level, std::string const& what) const
-    {
-        if (config_.log)
-            config_.log(level, address_.name + ": " + what);
-    }
-
+    leases::lease_node& node_;
     address const address_;
-    config const config_;  ///< as far as it is about connections
-    store_context const context_;
+    link_settings const settings_;
     scope scope_;
-    asio::any_io_executor executor_;
-    node_events events_;
-    std::atomic<bool> ready_{false};
-    bool begun_ = false, closed_ = false, flush_due_ = false;
-    bool refuse_all_ = false;  ///< at the next flush without a connection: also what an earlier one has kept
     std::shared_ptr<link> link_;
-    waiting waiting_;
+    leases::pending_queue<leases::operation> waiting_{{.store = "ZooKeeper", .keys_max = keys_max}};
+    std::set<leases::operation> under_way_;
     std::set<std::string> told_later_;  ///< what has changed since an operation under way was sent
-    std::set<std::shared_ptr<node_operation>> under_way_;
-    node_reply trouble_;  ///< why no connection could be made; no error while it is not known
-    std::optional<timer> look_;
-    std::shared_ptr<leases::deletions> deletions_;
 };
-
-}  // namespace
 
 std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_context context)
 {
-    return std::make_shared<zookeeper_node>(std::move(a), c, std::move(context));
+    leases::lease_settings settings{.name = a.name,
+                                    .kind = "zookeeper",
+                                    .servers = "ensemble",
+                                    .members = a.members.size(),
+                                    .keys_max = keys_max,
+                                    .timeout = a.options.timeout,
+                                    .context = std::move(context),
+                                    .log = leases::logger(c, a.name)};
+    // Each client begins with another server.
+    std::rotate(a.members.begin(), a.members.begin() + static_cast<std::ptrdiff_t>(settings.seed % a.members.size()), a.members.end());
+    link_settings const of_link{.connect_timeout = c.connect_timeout, .drift_factor = c.drift_factor, .log = settings.log};
+    return std::make_shared<leases::lease_node>(std::move(settings), [&](leases::lease_node& n) {
+        return std::make_unique<zookeeper_driver>(n, std::move(a), of_link);
+    });
 }
 
+}  // namespace
+
 }  // namespace redlock::zk
+
+namespace redlock::inline v0 {
+
+store zookeeper(zookeeper_options options)
+{
+    try {
+        zk::check(options);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
+    }
+    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
+        return zk::make_zookeeper_node(zk::parse_address(url, options), settings, context);
+    };
+    return {.schemes = {"zookeeper"}, .make = std::move(make)};
+}
+
+}  // namespace redlock

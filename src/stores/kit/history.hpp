@@ -1,0 +1,35 @@
+#pragma once
+
+#include <redlock/clock.hpp>
+#include <redlock/server_identity.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace redlock::leases {
+
+/// What was heard of servers that number their changes, and whether they remember that.
+class history {
+public:
+    /// There is a new connection. @p change: the latest
+    void meet(std::string id, std::int64_t change, clock::time_point now)
+    {
+        if (change < change_ || (!id_.empty() && id != id_))  // a backup, or data that was deleted
+            identity_ = {.durable = false, .restarted = true, .began = now};
+        id_ = std::move(id);
+        change_ = change;
+    }
+
+    void heard(std::int64_t change) { change_ = std::max(change_, change); }
+
+    server_identity const& identity() const noexcept { return identity_; }
+
+private:
+    std::string id_;
+    std::int64_t change_ = 0;  ///< the latest
+    server_identity identity_;
+};
+
+}  // namespace redlock::leases
