@@ -37,15 +37,6 @@ constexpr scheme schemes[] = {
     {"valkeys-cluster", transport::tls, topology::cluster},
 };
 
-// What comes before @p mark; the text begins behind it then.
-std::string_view take(std::string_view& text, char mark)
-{
-    auto const end = std::min(text.find(mark), text.size());
-    auto const taken = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return taken;
-}
-
 class parser {
 public:
     explicit parser(std::string_view text) : text_(text) {}
@@ -110,11 +101,8 @@ private:
 
     url tcp(std::string_view rest)
     {
-        if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
-            if (!set_credentials(rest.substr(0, at)))
-                return url_;
-            rest.remove_prefix(at + 1);
-        }
+        if (!take_credentials(rest, rest.rfind('@')))
+            return url_;
         if (auto const mark = rest.find_first_of("?#"); mark != std::string_view::npos)
             return refuse("what follows '?' or '#' has no meaning here: timeouts, TLS and all else are in config, such as "
                           "config::connect_timeout, and a database stands behind a slash: redis://host/2");
@@ -133,21 +121,18 @@ private:
 
     url sentinel(std::string_view rest)
     {
-        if (auto const at = rest.substr(0, rest.find('/')).rfind('@'); at != std::string_view::npos) {
-            if (!set_credentials(rest.substr(0, at)))
-                return url_;
-            rest.remove_prefix(at + 1);
-        }
-        auto places = take(rest, '/');
-        url_.service = take(rest, '?');
+        if (!take_credentials(rest, rest.substr(0, rest.find('/')).rfind('@')))
+            return url_;
+        auto places = take(rest, "/");
+        url_.service = take(rest, "?");
         if (!set_asked(places, "26379"))
             return url_;
         if (url_.service.empty() || !is_host_name(url_.service))
             return refuse("behind the Sentinels must stand the name by which they know the master, of letters, digits and ._-: "
                           "redis-sentinel://10.0.0.1,10.0.0.2/mymaster");
         while (!rest.empty()) {
-            auto value = take(rest, '&');
-            auto const name = take(value, '=');
+            auto value = take(rest, "&");
+            auto const name = take(value, "=");
             if (!set_parameter(name, value))
                 return url_;
         }
@@ -158,11 +143,8 @@ private:
 
     url cluster(std::string_view rest)
     {
-        if (auto const at = rest.rfind('@'); at != std::string_view::npos) {
-            if (!set_credentials(rest.substr(0, at)))
-                return url_;
-            rest.remove_prefix(at + 1);
-        }
+        if (!take_credentials(rest, rest.rfind('@')))
+            return url_;
         if (rest.find_first_of("/?#") != std::string_view::npos)
             return refuse("members of a cluster are all that it names, such as redis-cluster://10.0.0.1,10.0.0.2:7000: a cluster has one database, and "
                           "all else is in config");
@@ -173,7 +155,7 @@ private:
     bool set_asked(std::string_view places, std::string_view usual_port)
     {
         do {
-            auto const where = place_in(take(places, ','), usual_port);
+            auto const where = place_in(take(places, ","), usual_port);
             if (!where)
                 return false;
             url_.asked.push_back(*where);
@@ -233,6 +215,16 @@ private:
     {
         refuse(why);
         return std::nullopt;
+    }
+
+    // User and password stand before the '@' at @p at, if there is one.
+    bool take_credentials(std::string_view& rest, std::size_t at)
+    {
+        if (at == rest.npos)
+            return true;
+        bool const good = set_credentials(rest.substr(0, at));
+        rest.remove_prefix(at + 1);
+        return good;
     }
 
     bool set_credentials(std::string_view text)

@@ -14,8 +14,8 @@ enum class topology : std::uint8_t { server, sentinel, cluster, member };
 
 /// Where somebody listens.
 struct place {
-    std::string host;
-    std::string port;
+    std::string host{};
+    std::string port{};
 
     friend bool operator==(place const&, place const&) = default;
 };

@@ -1,7 +1,8 @@
 #include "net/url_text.hpp"
 
-#include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/ip/address.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace redlock::redis {
@@ -32,6 +33,14 @@ std::optional<std::string> percent_decode(std::string_view text)
         i += 2;
     }
     return plain;
+}
+
+std::string_view take(std::string_view& text, std::string_view marks)
+{
+    auto const end = std::min(text.find_first_of(marks), text.size());
+    auto const taken = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return taken;
 }
 
 std::string shown(std::string_view text)
@@ -72,6 +81,13 @@ bool is_v6_address(std::string_view host)
 {
     boost::system::error_code ec;
     boost::asio::ip::make_address_v6(host, ec);
+    return !ec;
+}
+
+bool is_address(std::string const& host)
+{
+    boost::system::error_code ec;
+    boost::asio::ip::make_address(host, ec);
     return !ec;
 }
 

@@ -1,6 +1,7 @@
 #include "stores/etcd/channel.hpp"
 
 #include "net/secrets.hpp"
+#include "net/url_text.hpp"
 #include "runtime/as_result.hpp"
 #include "stores/etcd/refusal.hpp"
 
@@ -37,13 +38,6 @@ http::request<http::string_body> make_request(server const& s, std::string_view 
     if (!token.empty())
         r.set(http::field::authorization, token);
     return r;
-}
-
-bool is_address(std::string const& host)
-{
-    error_code ec;
-    asio::ip::make_address(host, ec);
-    return !ec;
 }
 
 }  // namespace
@@ -144,7 +138,7 @@ asio::awaitable<node_reply> http_channel::connect(asio::ip::tcp::endpoint where)
     if (!server_->tls)
         co_return node_reply{};
     auto& tls = wire_->begin_tls(server_->certificates.context());
-    if (!is_address(server_->member.host))  // a server name is no address (RFC 6066)
+    if (!redis::is_address(server_->member.host))  // a server name is no address (RFC 6066)
         SSL_set_tlsext_host_name(tls.native_handle(), server_->member.host.c_str());
     limit(server_->connect_timeout);
     auto const [failed] = co_await tls.async_handshake(asio::ssl::stream_base::client, as_result);

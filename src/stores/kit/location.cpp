@@ -11,16 +11,8 @@ namespace redlock::leases {
 
 namespace {
 
+using redis::take;
 using std::chrono::milliseconds;
-
-// What comes before @p mark; the text begins behind it then.
-std::string_view take(std::string_view& text, std::string_view mark)
-{
-    auto const end = std::min(text.find_first_of(mark), text.size());
-    auto const taken = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return taken;
-}
 
 std::string decode(std::string_view text, dialect const& d)
 {
@@ -89,11 +81,6 @@ location read_parts(std::string_view url, dialect const& d)
 void refuse(std::string const& what)
 {
     throw std::invalid_argument(what);
-}
-
-std::string to_string(member const& m)
-{
-    return m.host.find(':') == m.host.npos ? m.host + ":" + m.port : "[" + m.host + "]:" + m.port;
 }
 
 std::string to_string(std::string_view scheme, std::vector<member> const& all)

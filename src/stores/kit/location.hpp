@@ -1,5 +1,7 @@
 #pragma once
 
+#include "net/url.hpp"
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -8,14 +10,7 @@
 
 namespace redlock::leases {
 
-/// One server of several that are one store.
-struct member {
-    std::string host{};
-    std::string port{};
-};
-
-/// "host:port", an IPv6 address in brackets.
-std::string to_string(member const&);
+using member = redis::place;
 
 /// "etcd://one:2379,two:2379"
 std::string to_string(std::string_view scheme, std::vector<member> const&);

@@ -19,15 +19,6 @@ constexpr auto crc_table = [] {
     return table;
 }();
 
-// What comes before @p mark; the text begins behind it then.
-std::string_view take(std::string_view& text, char mark)
-{
-    auto const end = std::min(text.find(mark), text.size());
-    auto const taken = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return taken;
-}
-
 // "10.0.0.1:6379", "::1:6379", or ":6379" of a member that does not know its own address.
 std::optional<place> read_place(std::string_view text)
 {
@@ -44,7 +35,7 @@ std::optional<place> read_place(std::string_view text)
 bool has_flag(std::string_view flags, std::string_view flag)
 {
     while (!flags.empty()) {
-        if (take(flags, ',') == flag)
+        if (take(flags, ",") == flag)
             return true;
     }
     return false;
@@ -60,7 +51,7 @@ bool read_slots(std::string_view text, place const& owner, cluster_map& map)
 {
     if (text.starts_with('['))
         return true;
-    auto const first = to_number(take(text, '-'), 0, slot_count - 1);
+    auto const first = to_number(take(text, "-"), 0, slot_count - 1);
     auto const last = text.empty() ? first : to_number(text, 0, slot_count - 1);
     if (!first || !last)
         return false;
@@ -72,12 +63,12 @@ bool read_slots(std::string_view text, place const& owner, cluster_map& map)
 // id address@bus,… flags master ping pong epoch link slot…
 bool read_member(std::string_view line, place const& asked, cluster_map& map)
 {
-    take(line, ' ');
-    auto address = take(line, ' ');
-    auto where = read_place(take(address, '@'));
-    auto const flags = take(line, ' ');
+    take(line, " ");
+    auto address = take(line, " ");
+    auto where = read_place(take(address, "@"));
+    auto const flags = take(line, " ");
     for (int i = 0; i < 5; ++i)
-        take(line, ' ');
+        take(line, " ");
     if (!is_master(flags))
         return true;
     if (!where)
@@ -87,7 +78,7 @@ bool read_member(std::string_view line, place const& asked, cluster_map& map)
     if (!has_flag(flags, "fail") && !has_flag(flags, "fail?"))
         map.set_well(*where);
     while (!line.empty()) {
-        if (!read_slots(take(line, ' '), *where, map))
+        if (!read_slots(take(line, " "), *where, map))
             return false;
     }
     return true;
@@ -158,7 +149,7 @@ node_reply read_cluster(reply const& answer, place const& asked, cluster_map& ma
     if (!text.ends_with('\n'))
         return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not whole"};
     while (!text.empty()) {
-        if (!read_member(take(text, '\n'), asked, read))
+        if (!read_member(take(text, "\n"), asked, read))
             return {.error = errc::unexpected_reply, .text = "what it tells of its cluster is not understood"};
     }
     if (read.owners().empty())
@@ -169,9 +160,9 @@ node_reply read_cluster(reply const& answer, place const& asked, cluster_map& ma
 
 std::optional<redirection> read_redirection(std::string_view refusal)
 {
-    if (take(refusal, ' ') != "MOVED")
+    if (take(refusal, " ") != "MOVED")
         return std::nullopt;
-    auto const slot = to_number(take(refusal, ' '), 0, slot_count - 1);
+    auto const slot = to_number(take(refusal, " "), 0, slot_count - 1);
     auto const to = read_place(refusal);
     if (!slot || !to)
         return std::nullopt;

@@ -28,14 +28,6 @@ std::string ranges_of(slot_set const& all)
     return text;
 }
 
-std::string_view take_until(std::string_view& text, char mark)
-{
-    auto const end = std::min(text.find(mark), text.size());
-    auto const taken = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return taken;
-}
-
 std::optional<std::chrono::milliseconds> milliseconds_of(std::string_view text)
 {
     long long n = 0;
@@ -79,8 +71,8 @@ node_reply slot_record::read(std::span<reply const> answers, std::string_view ta
 bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, clock::duration wait, clock::time_point now)
 {
     while (!ranges.empty()) {
-        auto token = take_until(ranges, ' ');
-        auto const first = to_number(take_until(token, '-'), 0, slot_count - 1), last = to_number(take_until(token, ':'), 0, slot_count - 1);
+        auto token = redis::take(ranges, " ");
+        auto const first = to_number(redis::take(token, "-"), 0, slot_count - 1), last = to_number(redis::take(token, ":"), 0, slot_count - 1);
         auto const since = milliseconds_of(token);
         if (!first || !last || !since)
             return false;

@@ -2,6 +2,7 @@
 
 #include "net/addresses.hpp"
 #include "net/secrets.hpp"
+#include "net/url_text.hpp"
 #include "stores/redis/inbox.hpp"
 #include "stores/redis/stream.hpp"
 
@@ -35,13 +36,6 @@ namespace {
 using detail::strand;
 
 constexpr std::size_t changes_max = 4096;  // that are told one by one; of more, one is told for all keys
-
-bool is_address(std::string const& host)
-{
-    error_code ec;
-    asio::ip::make_address(host, ec);
-    return !ec;
-}
 
 stream::endpoint endpoint_of(std::string const& address, std::string const& port)
 {
