@@ -4,7 +4,6 @@
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
-
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -10,100 +10,76 @@ namespace redlock::redis {
 namespace {
 
 using namespace std::string_view_literals;
+using kind = node_command::kind;
+using handovers = node_command::handovers;
 
 constexpr auto fence_member = "token"sv;  // of the sorted set that is a counter
 
-script const* script_for_several(node_command const& c)
+constexpr std::string_view flag(bool set)
 {
-    switch (c.what) {
-    case node_command::kind::acquire:
-        return c.any ? &acquire_any_script : c.contends() ? &contend_all_script : &acquire_all_script;
-    case node_command::kind::raise:
-        return &raise_all_script;
-    case node_command::kind::extend:
-        return &extend_all_script;
-    case node_command::kind::release:
-        return &release_all_script;
-    case node_command::kind::inspect:
-    case node_command::kind::connect:
-    case node_command::kind::upgrade:
-    case node_command::kind::downgrade:
-    case node_command::kind::withdraw:
-        break;
-    }
-    return nullptr;
+    return set ? "1" : "0";
 }
 
-script const* script_for_shared(node_command const& c)
+/// The scripts for one kind of command: null if there is none.
+struct scripts_of_kind {
+    script const* one = nullptr;      ///< about one key
+    script const* several = nullptr;  ///< about several keys
+    script const* shared = nullptr;   ///< of readers, or of who was one
+};
+
+scripts_of_kind scripts_for(node_command::kind k)
 {
-    switch (c.what) {
-    case node_command::kind::acquire:
-        return &share_script;
-    case node_command::kind::extend:
-        return &extend_shared_script;
-    case node_command::kind::release:
-        return &release_shared_script;
-    case node_command::kind::upgrade:
-        return &upgrade_script;
-    case node_command::kind::downgrade:
-        return &downgrade_script;
-    case node_command::kind::raise:
-    case node_command::kind::inspect:
-    case node_command::kind::connect:
-    case node_command::kind::withdraw:
+    switch (k) {
+    case kind::acquire:
+        return {nullptr, &acquire_all_script, &share_script};
+    case kind::raise:
+        return {nullptr, &raise_all_script, nullptr};
+    case kind::extend:
+        return {&extend_script, &extend_all_script, &extend_shared_script};
+    case kind::release:
+        return {&release_script, &release_all_script, &release_shared_script};
+    case kind::inspect:
+        return {&inspect_script, nullptr, nullptr};
+    case kind::upgrade:
+        return {nullptr, nullptr, &upgrade_script};
+    case kind::downgrade:
+        return {nullptr, nullptr, &downgrade_script};
+    case kind::connect:
+    case kind::withdraw:
         break;
     }
-    return nullptr;
+    return {};
 }
 
 }  // namespace
 
 script const* script_for(node_command const& c, manner how)
 {
-    if (c.what == node_command::kind::withdraw)
-        return nullptr;
+    auto const scripts = scripts_for(c.what);
     if (c.is_shared())
-        return script_for_shared(c);
+        return scripts.shared;
+    if (c.what == kind::acquire && c.has_several_keys() && c.any)
+        return &acquire_any_script;
+    if (c.what == kind::acquire && c.contends())
+        return c.has_several_keys() ? &contend_all_script : &contend_script;
     if (c.has_several_keys())
-        return script_for_several(c);
-    switch (c.what) {
-    case node_command::kind::acquire:
-        return c.contends() ? &contend_script : nullptr;
-    case node_command::kind::extend:
-        return &extend_script;
-    case node_command::kind::release:
-        if (how.tombstone)
-            return &tombstone_script;
-        return c.handed_on == node_command::handovers::end || how.by == deletion::script ? &release_script : nullptr;
-    case node_command::kind::inspect:
-        return &inspect_script;
-    case node_command::kind::raise:
-    case node_command::kind::connect:
-    case node_command::kind::upgrade:
-    case node_command::kind::downgrade:
-    case node_command::kind::withdraw:
-        break;
-    }
-    return nullptr;
+        return scripts.several;
+    if (c.what != kind::release)
+        return scripts.one;
+    if (how.tombstone)
+        return &tombstone_script;
+    return c.handed_on == handovers::end || how.by == deletion::script ? scripts.one : nullptr;
 }
 
 std::size_t commands_for(node_command const& c)
 {
-    if (c.what == node_command::kind::withdraw)
+    if (c.what == kind::withdraw)
         return c.keys.size();
     if (c.has_several_keys())
         return 1;
     if (c.is_shared())
-        return (c.what == node_command::kind::acquire || c.what == node_command::kind::upgrade) && c.fence != 0 ? 2 : 1;
-    return c.what == node_command::kind::raise || (c.what == node_command::kind::acquire && c.fence != 0) ? 2 : 1;
-}
-
-void encoder::contend(node_command const& c, std::string_view script)
-{
-    core::put_wanted_key(wanted_key_, c.key());
-    core::put_handovers_key(handovers_key_, c.key());
-    request_.push("EVALSHA", script, "3"sv, c.key(), wanted_key_, handovers_key_, c.value, static_cast<std::int64_t>(c.ttl.count()),
-                 c.contender, static_cast<std::int64_t>(core::wanted_life.count()), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
+        return (c.what == kind::acquire || c.what == kind::upgrade) && c.fence != 0 ? 2 : 1;
+    return c.what == kind::raise || (c.what == kind::acquire && c.fence != 0) ? 2 : 1;
 }
 
 // Native commands, not a script: a server runs one of four calls in twice the time.
@@ -111,7 +87,7 @@ template <class... Options>
 void encoder::propose(node_command const& c, Options const&... options)
 {
     core::put_fence_key(fence_key_, c.key());
-    request_.push("ZADD", fence_key_, "GT"sv, options..., static_cast<std::int64_t>(c.fence), fence_member);
+    request_.push("ZADD", fence_key_, "GT"sv, options..., c.fence, fence_member);
 }
 
 void encoder::withdraw(node_command const& c)
@@ -137,115 +113,115 @@ void encoder::add_tombstone(node_command const& c)
     call_.add_key(tombstone_key_);
 }
 
-void encoder::acquire_several(node_command const& c)
+// The keys behind those that are locked, then the arguments: see scripts.hpp.
+void encoder::call_to_acquire(node_command const& c)
 {
-    auto const count = static_cast<std::int64_t>(c.keys.size());
-    if (c.contends()) {
+    if (c.contends() || c.is_shared()) {
         add_keys(c, core::put_wanted_key, wanted_key_);
         add_keys(c, core::put_handovers_key, handovers_key_);
     }
     if (c.grows)
         add_tombstone(c);
-    if (c.fence != 0)
+    bool const counts = c.has_several_keys() && c.fence != 0;
+    if (counts)
         add_keys(c, core::put_fence_key, fence_key_);
+    auto const follow = flag(c.handed_on == handovers::follow);
     call_.add(c.value, c.ttl.count());
-    if (c.any)
-        call_.add(count, c.contender, core::wanted_life.count(), c.handed_on == node_command::handovers::follow ? "1"sv : "0"sv);
+    if (c.is_shared())
+        call_.add(c.contender, core::wanted_life.count(), flag(c.passes));
+    else if (!c.has_several_keys())
+        call_.add(c.contender, core::wanted_life.count(), follow);
+    else if (c.any)
+        call_.add(c.keys.size(), c.contender, core::wanted_life.count(), follow);
     else if (c.contends())
-        call_.add(c.contender, core::wanted_life.count(), count, c.grows ? "1"sv : "0"sv);
+        call_.add(c.contender, core::wanted_life.count(), c.keys.size(), flag(c.grows));
     else
-        call_.add(count);
-    if (c.fence != 0)
-        call_.add(static_cast<std::int64_t>(c.fence));
+        call_.add(c.keys.size());
+    if (counts)
+        call_.add(c.fence);
 }
 
-void encoder::encode_several(node_command const& c, manner how, script const& s)
+void encoder::call(script const& s, node_command const& c, manner how)
 {
-    auto const count = static_cast<std::int64_t>(c.keys.size());
     call_.begin(s.sha1);
-    if (c.what != node_command::kind::raise) {
-        for (auto const& k : c.keys)
-            call_.add_key(k);
-    }
+    for (auto const& key : c.what == kind::raise ? key_view() : c.keys)
+        call_.add_key(key);
+    if (c.is_shared())
+        add_keys(c, core::put_readers_key, readers_key_);
+    bool const several = c.has_several_keys();
     switch (c.what) {
-    case node_command::kind::acquire:
-        acquire_several(c);
+    case kind::acquire:
+        call_to_acquire(c);
         break;
-    case node_command::kind::raise:
+    case kind::raise:
         add_keys(c, core::put_fence_key, fence_key_);
-        call_.add(static_cast<std::int64_t>(c.fence));
+        call_.add(c.fence);
         break;
-    case node_command::kind::extend:
+    case kind::extend:
         if (c.heal)
             add_tombstone(c);
-        call_.add(c.value, c.ttl.count(), count, c.heal ? "1"sv : "0"sv);
+        call_.add(c.value, c.ttl.count());
+        if (several)
+            call_.add(c.keys.size());
+        call_.add(flag(c.heal));
+        if (c.is_shared())
+            call_.add(flag(c.alone));
         break;
-    case node_command::kind::release:
+    case kind::release:
         if (how.tombstone)
             add_tombstone(c);
-        call_.add(c.value, count);
+        else if (c.handed_on == handovers::end && !several && !c.is_shared())
+            add_keys(c, core::put_handovers_key, handovers_key_);
+        call_.add(c.value);
+        if (several)
+            call_.add(c.keys.size());
         if (how.tombstone)
             call_.add(core::tombstone_life.count());
         break;
-    case node_command::kind::inspect:
-    case node_command::kind::connect:
-    case node_command::kind::upgrade:
-    case node_command::kind::downgrade:
-    case node_command::kind::withdraw:
+    case kind::upgrade:
+        add_keys(c, core::put_wanted_key, wanted_key_);
+        call_.add(c.value, c.ttl.count(), c.contender, core::wanted_life.count());
+        break;
+    case kind::downgrade:
+        call_.add(c.value);
+        break;
+    case kind::inspect:
+    case kind::connect:
+    case kind::withdraw:
         break;
     }
     call_.push_to(request_);
 }
 
-void encoder::encode_shared(node_command const& c, manner how, script const* s)
+void encoder::native(node_command const& c, manner how)
 {
-    auto const& key = c.key();
-    auto const ttl = static_cast<std::int64_t>(c.ttl.count());
-    bool const needs_tombstone = c.heal || how.tombstone;
-    core::put_readers_key(readers_key_, key);
-    if (needs_tombstone)
-        core::put_tombstone_key(tombstone_key_, key, c.value);
-    switch (c.what) {
-    case node_command::kind::acquire:
-        core::put_wanted_key(wanted_key_, key);
-        core::put_handovers_key(handovers_key_, key);
-        request_.push("EVALSHA", s->sha1, "4"sv, key, readers_key_, wanted_key_, handovers_key_, c.value, ttl, c.contender,
-                     static_cast<std::int64_t>(core::wanted_life.count()), c.passes ? "1"sv : "0"sv);
-        if (c.fence != 0) {
-            core::put_fence_key(fence_key_, key);
-            request_.push("ZSCORE", fence_key_, fence_member);
-        }
-        break;
-    case node_command::kind::raise:
+    if (c.what == kind::withdraw)
+        return withdraw(c);
+    if (c.what == kind::acquire && how.checks_type)
+        request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, c.ttl.count(), "GET"sv);
+    else if (c.what == kind::acquire)
+        request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, c.ttl.count());
+    else if (c.what == kind::release && how.by == deletion::delifeq)
+        request_.push("DELIFEQ", c.key(), c.value);
+    else if (c.what == kind::release)
+        request_.push("DELEX", c.key(), "IFEQ"sv, c.value);
+    else if (c.what == kind::raise)
         propose(c);
-        break;
-    case node_command::kind::extend:
-        if (c.heal)
-            request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, ttl, "1"sv, c.alone ? "1"sv : "0"sv);
-        else
-            request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value, ttl, "0"sv, c.alone ? "1"sv : "0"sv);
-        break;
-    case node_command::kind::release:
-        if (how.tombstone)
-            request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, tombstone_key_, c.value, core::tombstone_life.count());
-        else
-            request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
-        break;
-    case node_command::kind::upgrade:
-        core::put_wanted_key(wanted_key_, key);
-        request_.push("EVALSHA", s->sha1, "3"sv, key, readers_key_, wanted_key_, c.value, ttl, c.contender,
-                     static_cast<std::int64_t>(core::wanted_life.count()));
-        if (c.fence != 0)
-            propose(c, "CH"sv);
-        break;
-    case node_command::kind::downgrade:
-        request_.push("EVALSHA", s->sha1, "2"sv, key, readers_key_, c.value);
-        break;
-    case node_command::kind::inspect:
-    case node_command::kind::connect:
-    case node_command::kind::withdraw:
-        break;
-    }
+    if (c.what == kind::raise && !c.is_shared())
+        request_.push("ZINCRBY", fence_key_, "1"sv, fence_member);
+}
+
+// What goes with a lock of one key. The counters of several are in the script.
+void encoder::raise_counter(node_command const& c)
+{
+    if (c.fence == 0 || c.has_several_keys())
+        return;
+    if (c.what == kind::upgrade || (c.what == kind::acquire && !c.is_shared()))
+        return propose(c, "CH"sv);
+    if (c.what != kind::acquire)
+        return;
+    core::put_fence_key(fence_key_, c.key());
+    request_.push("ZSCORE", fence_key_, fence_member);
 }
 
 // The server tells of changes to what the command behind `CLIENT CACHING YES` reads, from that command on.
@@ -273,69 +249,14 @@ redis::request const& encoder::encode(node_command const& c, manner how)
     if (s && how.load_script)
         request_.push("SCRIPT", "LOAD"sv, s->source);
     track(c, how.tracks);
-    if (c.what == node_command::kind::withdraw)
-        withdraw(c);
-    else if (c.is_shared())
-        encode_shared(c, how, s);
-    else if (c.has_several_keys())
-        encode_several(c, how, *s);
+    if (s)
+        call(*s, c, how);
     else
-        encode_one(c, how, s);
+        native(c, how);
+    raise_counter(c);
     encoded_ = &c;
     how_ = how;
     return request_;
-}
-
-void encoder::encode_one(node_command const& c, manner how, script const* s)
-{
-    auto const ttl = c.ttl.count();
-    switch (c.what) {
-    case node_command::kind::acquire:
-        if (c.contends())
-            contend(c, s->sha1);
-        else if (how.checks_type)
-            request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, ttl, "GET"sv);
-        else
-            request_.push("SET", c.key(), c.value, "NX"sv, "PX"sv, ttl);
-        if (c.fence != 0)
-            propose(c, "CH"sv);
-        break;
-    case node_command::kind::raise:
-        propose(c);
-        request_.push("ZINCRBY", fence_key_, "1"sv, fence_member);
-        break;
-    case node_command::kind::extend:
-        if (c.heal) {
-            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
-            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, ttl, "1"sv);
-        } else {
-            request_.push("EVALSHA", s->sha1, "1"sv, c.key(), c.value, ttl, "0"sv);
-        }
-        break;
-    case node_command::kind::release:
-        if (s == &tombstone_script) {
-            core::put_tombstone_key(tombstone_key_, c.key(), c.value);
-            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), tombstone_key_, c.value, core::tombstone_life.count());
-        } else if (c.handed_on == node_command::handovers::end) {
-            core::put_handovers_key(handovers_key_, c.key());
-            request_.push("EVALSHA", s->sha1, "2"sv, c.key(), handovers_key_, c.value);
-        } else if (s) {
-            request_.push("EVALSHA", s->sha1, "1"sv, c.key(), c.value);
-        } else if (how.by == deletion::delifeq) {
-            request_.push("DELIFEQ", c.key(), c.value);
-        } else {
-            request_.push("DELEX", c.key(), "IFEQ"sv, c.value);
-        }
-        break;
-    case node_command::kind::inspect:
-        request_.push("EVALSHA", s->sha1, "1"sv, c.key());
-        break;
-    case node_command::kind::connect:
-    case node_command::kind::upgrade:
-    case node_command::kind::downgrade:
-    case node_command::kind::withdraw:
-        break;
-    }
 }
 
 }  // namespace redlock::redis

@@ -6,7 +6,6 @@
 
 #include <redlock/node.hpp>
 
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -53,11 +52,10 @@ public:
 private:
     void track(node_command const&, tracked);
     void withdraw(node_command const&);
-    void contend(node_command const&, std::string_view script);
-    void encode_one(node_command const&, manner, script const*);
-    void encode_shared(node_command const&, manner, script const*);
-    void encode_several(node_command const&, manner, script const&);
-    void acquire_several(node_command const&);
+    void call(script const&, node_command const&, manner);
+    void call_to_acquire(node_command const&);
+    void native(node_command const&, manner);
+    void raise_counter(node_command const&);
     template <class PutKey>
     void add_keys(node_command const&, PutKey, std::string& key);
     void add_tombstone(node_command const&);

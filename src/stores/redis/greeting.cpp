@@ -54,16 +54,6 @@ bool is_before_6_2(std::string_view version)
     return major < 6 || (major == 6 && minor < 2);
 }
 
-// The value of a field in the answer to HELLO.
-std::string_view field(reply const& welcome, std::string_view name)
-{
-    for (std::size_t i = 0; i + 1 < welcome.elements.size(); i += 2) {
-        if (welcome.elements[i] == name)
-            return welcome.elements[i + 1];
-    }
-    return {};
-}
-
 std::vector<std::string> split(std::string_view text)
 {
     std::vector<std::string> words;
@@ -177,7 +167,7 @@ introduction greeting::read(std::span<reply const> replies) const
 
     // Also of a server that is refused below: a life in which it does not vote is one in which others may have locked there.
     i.tells_of_itself = true;
-    i.is_replica = field(welcome, "role") != "master";
+    i.is_replica = value_of(welcome.elements, "role") != "master";
     if (is_chosen())
         i.tenure.emplace();
     else if (wants_life()) {
@@ -193,7 +183,7 @@ introduction greeting::read(std::span<reply const> replies) const
     i.log = read_log(replies[persistence_info], replies[log_policy]);
     i.tells_of_log = !replies[persistence_info].is_error() && !replies[log_policy].is_error();  // or its ACL LOG would fill
     i.tells_of_memory = !allow_eviction_ && !replies[memory_info].is_error();
-    i.client_id = field(welcome, "id");
+    i.client_id = value_of(welcome.elements, "id");
     auto const& known = replies[native_commands].elements;
     auto const has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
     i.by = has("delifeq") ? deletion::delifeq : has("delex") ? deletion::delex : deletion::script;
@@ -263,9 +253,9 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
             r.text += "; Redis 6 or newer, or Valkey, is needed";
         return r;
     }
-    if (field(welcome, "mode") == "sentinel")
+    if (value_of(welcome.elements, "mode") == "sentinel")
         return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
-    bool const in_cluster = field(welcome, "mode") == "cluster", should_be = server_.topology == topology::member;
+    bool const in_cluster = value_of(welcome.elements, "mode") == "cluster", should_be = server_.topology == topology::member;
     if (in_cluster && !should_be)
         return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
     if (should_be && !in_cluster)
@@ -280,7 +270,7 @@ bool greeting::answers_questions(std::span<reply const> replies) const
         auto const& r = replies[i];
         return r.is_error() || ((r.type == shapes) || ...);
     };
-    bool good = replies[hello].type == type::map && !field(replies[hello], "role").empty();
+    bool good = replies[hello].type == type::map && !value_of(replies[hello].elements, "role").empty();
     for (auto const info : {server_info, memory_info, persistence_info})
         good = good && is(info, type::verbatim_string, type::blob_string);
     good = good && is(log_policy, type::map, type::array) && is(native_commands, type::array) && is(tracking, type::simple_string);
@@ -307,7 +297,7 @@ node_reply greeting::not_now(std::span<reply const> replies) const
 
 node_reply greeting::unfit(std::span<reply const> replies) const
 {
-    if (auto const role = field(replies[hello], "role"); role != "master")
+    if (auto const role = value_of(replies[hello].elements, "role"); role != "master")
         return {.error = errc::node_read_only, .text = "its role is " + shown(role)};
 
     auto const version = value_after(replies[server_info].text, "redis_version:");

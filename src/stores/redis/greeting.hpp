@@ -10,7 +10,6 @@
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
-
 #include <chrono>
 #include <cstddef>
 #include <optional>

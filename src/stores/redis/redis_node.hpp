@@ -9,7 +9,6 @@
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
-
 #include <functional>
 #include <map>
 #include <memory>

@@ -58,25 +58,51 @@ node_reply interpret_set_get(reply const& r)
     return r.type == type::null ? decided(true) : unexpected();
 }
 
-std::chrono::milliseconds time_to_wait(long long lock, long long handovers)
+// A small number from @p first to @p last; nothing: it is something else.
+std::optional<std::uint32_t> number_in(reply const& r, std::uint32_t first, std::size_t last)
 {
-    return std::chrono::milliseconds(handovers >= 0 && (lock < 0 || handovers < lock) ? handovers : lock);
+    std::uint32_t n = 0;
+    return r.type == type::number && read_number(r.text, n) && n >= first && n <= last ? std::optional(n) : std::nullopt;
+}
+
+node_reply grant(bool wanted)
+{
+    auto result = decided(true);
+    result.wanted = wanted;
+    return result;
+}
+
+// Two elements from @p at on: how long the lock lasts, and how long its holder hands it on.
+std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_t index = 0)
+{
+    long long lock = 0, handovers = 0;
+    if (!read_number(r.elements[at], lock) || !read_number(r.elements[at + 1], handovers))
+        return std::nullopt;
+    bool const handed_on = handovers >= 0;
+    return taken_key{index, std::chrono::milliseconds(handed_on && (lock < 0 || handovers < lock) ? handovers : lock), handed_on};
+}
+
+bool is_array_of(reply const& r, std::size_t size)
+{
+    return r.type == type::array && r.elements.size() == size;
+}
+
+node_reply interpret_taken(reply const& r)
+{
+    auto const taken = read_taken(r, 0);
+    if (!taken)
+        return unexpected();
+    auto result = decided(false);
+    result.handed_on = taken->handed_on;
+    result.remaining = taken->remaining;
+    return result;
 }
 
 node_reply interpret_contention(reply const& r)
 {
-    if (r.type == type::number && (r.text == "1" || r.text == "2")) {
-        auto result = decided(true);
-        result.wanted = r.text == "2";
-        return result;
-    }
-    long long lock = 0, handovers = 0;
-    if (r.type != type::array || r.elements.size() != 2 || !read_number(r.elements[0], lock) || !read_number(r.elements[1], handovers))
-        return unexpected();
-    auto result = decided(false);
-    result.handed_on = handovers >= 0;
-    result.remaining = time_to_wait(lock, handovers);
-    return result;
+    if (auto const n = number_in(r, 1, 2))
+        return grant(*n == 2);
+    return is_array_of(r, 2) ? interpret_taken(r) : unexpected();
 }
 
 node_reply interpret_counter(reply const& r, type expected)
@@ -94,10 +120,9 @@ node_reply interpret_counter(reply const& r, type expected)
 
 node_reply interpret_contention_for_several(node_command const& c, reply const& r)
 {
-    if (r.type == type::number && r.text.size() == 1 && r.text >= "1" && r.text <= "4") {
-        auto result = decided(true);
-        result.wanted = r.text == "2" || r.text == "4";
-        result.fence = r.text >= "3" ? c.fence : 0;
+    if (auto const n = number_in(r, 1, 4)) {
+        auto result = grant(*n % 2 == 0);
+        result.fence = *n >= 3 ? c.fence : 0;
         result.ours = c.grows ? static_cast<std::uint32_t>(c.keys.size()) : 0;
         return result;
     }
@@ -106,49 +131,43 @@ node_reply interpret_contention_for_several(node_command const& c, reply const& 
         return unexpected();
     for (std::size_t i = 1; i < r.elements.size(); i += 3) {
         std::uint32_t index = 0;
-        long long lock = 0, handovers = 0;
-        if (!read_number(r.elements[i], index) || !read_number(r.elements[i + 1], lock) || !read_number(r.elements[i + 2], handovers))
+        auto const taken = read_number(r.elements[i], index) ? read_taken(r, i + 1, index) : std::nullopt;
+        if (!taken)
             return unexpected();
-        result.taken.push_back({index, time_to_wait(lock, handovers), handovers >= 0});
+        result.taken.push_back(*taken);
     }
     return result;
 }
 
 node_reply interpret_choice(node_command const& c, reply const& r)
 {
-    std::uint32_t n = 0;
-    if (r.type == type::number && read_number(r.text, n) && n < 4 * c.keys.size()) {
-        auto result = decided(true);
-        result.chosen = n / 4;
-        result.wanted = n % 2 != 0;
-        result.fence = n % 4 >= 2 ? c.fence : 0;
+    if (auto const n = number_in(r, 0, 4 * c.keys.size() - 1)) {
+        auto result = grant(*n % 2 != 0);
+        result.chosen = *n / 4;
+        result.fence = *n % 4 >= 2 ? c.fence : 0;
         return result;
     }
     auto result = decided(false);
-    if (r.type != type::array || r.elements.size() != 2 * c.keys.size())
+    if (!is_array_of(r, 2 * c.keys.size()))
         return unexpected();
     for (std::uint32_t i = 0; i < c.keys.size(); ++i) {
-        long long lock = 0, handovers = 0;
-        if (!read_number(r.elements[2 * i], lock) || !read_number(r.elements[2 * i + 1], handovers))
+        auto const taken = read_taken(r, 2 * i, i);
+        if (!taken)
             return unexpected();
-        result.taken.push_back({i, time_to_wait(lock, handovers), handovers >= 0});
+        result.taken.push_back(*taken);
     }
     return result;
 }
 
 node_reply interpret_for_several(node_command const& c, reply const& r)
 {
-    auto const number = [&](std::uint32_t last) {
-        std::uint32_t n = 0;
-        return r.type == type::number && read_number(r.text, n) && n <= last ? std::optional(n) : std::nullopt;
-    };
     switch (c.what) {
     case node_command::kind::acquire: {
         if (c.any)
             return interpret_choice(c, r);
         if (c.contends())
             return interpret_contention_for_several(c, r);
-        auto const n = number(2);
+        auto const n = number_in(r, 0, 2);
         auto result = n ? decided(*n > 0) : unexpected();
         result.fence = n == 2u ? c.fence : 0;
         return result;
@@ -156,22 +175,18 @@ node_reply interpret_for_several(node_command const& c, reply const& r)
     case node_command::kind::raise:
         return interpret_counter(r, type::blob_string);
     case node_command::kind::extend: {
-        auto const n = number(c.heal ? 2 : 1);
+        auto const n = number_in(r, 0, c.heal ? 2 : 1);
         auto result = n ? decided(*n == 1) : unexpected();
         result.healed = n == 2u;
         return result;
     }
     case node_command::kind::release: {
-        auto const n = number(static_cast<std::uint32_t>(c.keys.size()));
+        auto const n = number_in(r, 0, c.keys.size());
         auto result = n ? decided(*n == c.keys.size()) : unexpected();
         result.ours = n.value_or(0);
         return result;
     }
-    case node_command::kind::inspect:
-    case node_command::kind::connect:
-    case node_command::kind::upgrade:
-    case node_command::kind::downgrade:
-    case node_command::kind::withdraw:
+    default:
         break;
     }
     return unexpected();
@@ -185,9 +200,10 @@ node_reply interpret_proposal(node_command const& c, node_reply granted, reply c
         result.untouched = false;
         return result;
     }
-    if (r.type != type::number || (r.text != "1" && r.text != "0"))
+    auto const raised = number_in(r, 0, 1);
+    if (!raised)
         return unexpected();
-    granted.fence = r.text == "1" ? c.fence : 0;
+    granted.fence = *raised == 1 ? c.fence : 0;
     return granted;
 }
 
@@ -205,38 +221,32 @@ node_reply interpret_reading(node_command const& c, node_reply granted, reply co
 // The counter is that high now, or was before.
 node_reply interpret_minimum(node_command const& c, reply const& r)
 {
-    if (r.type != type::number || (r.text != "1" && r.text != "0"))
-        return unexpected();
-    auto result = decided(true);
-    result.fence = c.fence;
+    auto result = number_in(r, 0, 1) ? decided(true) : unexpected();
+    result.fence = result.vote == vote::granted ? c.fence : 0;
     return result;
 }
 
 node_reply interpret_share(reply const& r)
 {
-    if (r.type == type::number && (r.text == "1" || r.text == "2")) {
-        auto result = decided(true);
-        result.wanted = r.text == "2";
-        return result;
-    }
-    long long left = 0, handovers = 0;
-    if (r.type != type::array || r.elements.size() != 3 || !read_number(r.elements[0], left) || !read_number(r.elements[1], handovers))
-        return unexpected();
-    auto result = decided(false);
-    result.behind_writer = r.elements[2] == "1";
-    result.handed_on = handovers >= 0;
-    result.remaining = time_to_wait(left, handovers);
+    if (auto const n = number_in(r, 1, 2))
+        return grant(*n == 2);
+    auto result = is_array_of(r, 3) ? interpret_taken(r) : unexpected();
+    result.behind_writer = result.vote == vote::denied && r.elements[2] == "1";
     return result;
+}
+
+node_reply interpret_yes_or_no(reply const& r)
+{
+    auto const n = number_in(r, 0, 1);
+    return n ? decided(*n == 1) : unexpected();
 }
 
 // Others share it, too, or it is not ours any more.
 node_reply interpret_upgrade(reply const& r)
 {
     long long left = 0;
-    if (r.type == type::number && (r.text == "1" || r.text == "0"))
-        return decided(r.text == "1");
-    if (r.type != type::array || r.elements.size() != 1 || !read_number(r.elements[0], left))
-        return unexpected();
+    if (!is_array_of(r, 1) || !read_number(r.elements[0], left))
+        return interpret_yes_or_no(r);
     auto result = decided(false);
     result.ours = 1;
     result.remaining = std::chrono::milliseconds(left);
@@ -245,12 +255,10 @@ node_reply interpret_upgrade(reply const& r)
 
 node_reply interpret_inspection(reply const& r)
 {
+    long long remaining = 0;
     if (r.type == type::null)
         return decided(false);
-    if (r.type != type::array || r.elements.size() != 2)
-        return unexpected();
-    long long remaining = 0;
-    if (!read_number(r.elements[1], remaining))
+    if (!is_array_of(r, 2) || !read_number(r.elements[1], remaining))
         return unexpected();
     auto result = decided(true);
     result.text = r.elements[0];
@@ -259,6 +267,15 @@ node_reply interpret_inspection(reply const& r)
 }
 
 }  // namespace
+
+std::string_view value_of(std::span<std::string const> names_and_values, std::string_view name)
+{
+    for (std::size_t i = 0; i + 1 < names_and_values.size(); i += 2) {
+        if (names_and_values[i] == name)
+            return names_and_values[i + 1];
+    }
+    return {};
+}
 
 std::string_view value_after(std::string_view text, std::string_view label, std::string_view end)
 {
@@ -298,7 +315,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
             return interpret_minimum(c, r);
         return replies.back().is_error() ? interpret_error(replies.back().text, {password, c.value}) : interpret_counter(replies.back(), type::real);
     case node_command::kind::extend:
-        if ((c.heal || c.alone) && r.type == type::number && r.text == "2") {
+        if ((c.heal || c.alone) && number_in(r, 2, 2)) {
             auto result = decided(false);
             result.healed = c.heal && !c.alone;  // or it only reads there
             return result;
@@ -306,9 +323,7 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
         [[fallthrough]];
     case node_command::kind::release:
     case node_command::kind::downgrade:
-        if (r.type == type::number && (r.text == "1" || r.text == "0"))
-            return decided(r.text == "1");
-        return unexpected();
+        return interpret_yes_or_no(r);
     case node_command::kind::upgrade: {
         auto result = interpret_upgrade(r);
         return result.vote == vote::granted && c.fence != 0 ? interpret_proposal(c, std::move(result), replies.back(), password) : result;

@@ -31,6 +31,9 @@ node_reply interpret(node_command const& c, std::span<reply const> replies, std:
 /// What an error reply means: the code, and whether the server certainly carried nothing out.
 node_reply interpret_error(std::string_view text, std::initializer_list<std::string_view> secrets = {});
 
+/// Of a map: what stands behind @p name. Empty if it is not there.
+std::string_view value_of(std::span<std::string const> names_and_values, std::string_view name);
+
 /// Of a reply to INFO: what stands after @p label, up to any of the characters in @p end. Empty if it is not there.
 std::string_view value_after(std::string_view text, std::string_view label, std::string_view end = "\r\n");
 

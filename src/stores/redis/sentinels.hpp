@@ -4,7 +4,6 @@
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
-
 #include <string_view>
 #include <vector>
 

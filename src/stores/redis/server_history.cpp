@@ -8,25 +8,12 @@
 
 namespace redlock::redis {
 
-namespace {
-
-std::string_view setting(std::span<std::string const> names_and_values, std::string_view name)
-{
-    for (std::size_t i = 0; i + 1 < names_and_values.size(); i += 2) {
-        if (names_and_values[i] == name)
-            return names_and_values[i + 1];
-    }
-    return {};
-}
-
-}  // namespace
-
 log_state read_log_state(std::string_view persistence, std::span<std::string const> policy)
 {
     auto const says = [&](std::string_view label, std::string_view value) { return value_after(persistence, label) == value; };
     return {
         .complete = says("aof_enabled:", "1") && says("aof_rewrite_in_progress:", "0") && says("aof_rewrite_scheduled:", "0"),
-        .synced = setting(policy, "appendfsync") == "always" && setting(policy, "no-appendfsync-on-rewrite") == "no"
+        .synced = value_of(policy, "appendfsync") == "always" && value_of(policy, "no-appendfsync-on-rewrite") == "no"
                && says("aof_last_write_status:", "ok"),
         .from_start = says("aof_last_rewrite_time_sec:", "-1"),
     };

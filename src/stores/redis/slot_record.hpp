@@ -7,7 +7,6 @@
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
-
 #include <bitset>
 #include <chrono>
 #include <cstdint>
