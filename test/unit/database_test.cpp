@@ -71,20 +71,10 @@ private:
     bool up_ = false;
 };
 
-struct connect_operation final : node_operation {
-    node_command const command_{};
-    connect_operation() { not_after = clock::time_point::max(); }
-    node_command const& command() const noexcept override { return command_; }
-    bool withdrawn() const noexcept override { return false; }
-    void mark_sent(std::uint32_t) noexcept override {}
-    std::uint32_t sent_on() const noexcept override { return 0; }
-    std::uint32_t unanswered_on() const noexcept override { return 0; }
-    void complete(node_reply) override {}
-};
-
 struct two_connections {
     asio::io_context context;
     std::vector<std::shared_ptr<scripted_session>> sessions;
+    test::counted_operations connects;
     std::shared_ptr<redlock::node> const node = sql::make_database_node(
         {.name = "table://a", .kind = "table", .connections = 2, .timeout = std::chrono::seconds(1), .make_session = [this](auto e, std::size_t i, auto& o) {
              return sessions.emplace_back(std::make_shared<scripted_session>(e, static_cast<std::int64_t>(i + 1), o));
@@ -94,7 +84,7 @@ struct two_connections {
     two_connections()
     {
         node->start(context.get_executor(), {.connected = [](auto&) {}, .changed = [](auto) {}});
-        node->submit(std::make_shared<connect_operation>());
+        node->submit(connects.make({.what = node_command::kind::connect}, 0));
         context.poll();
     }
 

@@ -2,30 +2,16 @@
 
 #include "core/handovers.hpp"
 #include "core/key.hpp"
+#include "stores/kit/steps.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 
 namespace redlock::sql {
 
 namespace {
 
-// Such as "1:6c6f636b": a lock; see redlock_tell in schema.sql.
-std::pair<int, std::string> read(std::string_view what)
-{
-    int kind = 0;
-    auto const colon = std::min(what.find(':'), what.size());
-    std::from_chars(what.data(), what.data() + colon, kind);
-    std::string key;
-    for (std::size_t i = colon + 1; i + 1 < what.size(); i += 2) {
-        unsigned n = 0;
-        std::from_chars(what.data() + i, what.data() + i + 2, n, 16);
-        key += static_cast<char>(n);
-    }
-    return {kind, std::move(key)};
-}
-
-std::string name_of(int kind, std::string const& key)
+std::string name_of(std::int64_t kind, std::string const& key)
 {
     switch (kind) {
     case 1:
@@ -86,7 +72,8 @@ std::vector<std::string> watches::answered(node_command const& c, node_reply con
 
 std::string watches::heard(std::string_view what)
 {
-    auto const [kind, key] = read(what);
+    auto const kind = to_integer(take(what, ':'));  // such as "1:6c6f636b": a lock; see redlock_tell in schema.sql
+    auto const key = from_hex(what);
     auto name = name_of(kind, key);
     auto const asked = asked_.find(key);
     if (asked != asked_.end() && std::ranges::find(asked->second.early, name) == asked->second.early.end())

@@ -1,71 +1,29 @@
 #include "stores/mysql/address.hpp"
 
-#include "stores/mysql/take.hpp"
+#include "net/url_text.hpp"
+#include "stores/kit/database_options.hpp"
+#include "stores/kit/steps.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <stdexcept>
 #include <utility>
 
 namespace redlock::my {
 
 namespace {
 
-using std::chrono::milliseconds;
+using sql::refuse;
+using sql::take;
 
-constexpr std::size_t connections_max = 64;
-constexpr milliseconds timeout_max{60'000};
-constexpr std::size_t table_max = 40;  // names of procedures begin with it, and have 64 letters at most
 constexpr auto form = "it must be mysql://user[:password]@host[:port]/database, and what is special in user and password must be percent-encoded";
-
-[[noreturn]] void refuse(std::string const& what)
-{
-    throw std::invalid_argument(what);
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& to)
-{
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), to);
-    return ec == std::errc() && end == text.data() + text.size();
-}
 
 std::string decode(std::string_view what, std::string_view text)
 {
-    std::string plain;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        unsigned value = 0;
-        auto const digits = text.substr(std::min(i + 1, text.size()), 2);
-        bool const encoded = text[i] == '%';
-        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-        if (encoded && (digits.size() != 2 || ec != std::errc() || end != digits.data() + 2 || value == 0))
-            refuse(fmt::format("behind % in the {} must be two hexadecimal digits, and not 00", what));
-        plain += encoded ? static_cast<char>(value) : text[i];
-        i += encoded ? 2 : 0;
-    }
-    return plain;
-}
-
-milliseconds to_duration(std::string_view text)
-{
-    auto const unit = std::min(text.find_first_not_of("0123456789"), text.size());
-    long n = 0;
-    if (!read_number(text.substr(0, unit), n) || n > timeout_max.count())
-        refuse("timeout must be a number and \"ms\" or \"s\", at most a minute, such as timeout=500ms");
-    if (text.substr(unit) == "s")
-        return std::chrono::seconds(n);
-    if (text.substr(unit) != "ms")
-        refuse("timeout must end with \"ms\" or \"s\", such as timeout=500ms");
-    return milliseconds(n);
-}
-
-bool to_switch(std::string_view name, std::string_view text)
-{
-    if (text != "on" && text != "off")
-        refuse(fmt::format("{} must be on or off", name));
-    return text == "on";
+    auto plain = redis::percent_decode(text);
+    if (!plain || plain->find('\0') != plain->npos)
+        refuse(fmt::format("behind % in the {} must be two hexadecimal digits, and not 00", what));
+    return std::move(*plain);
 }
 
 security to_security(std::string_view text)
@@ -77,15 +35,8 @@ security to_security(std::string_view text)
 
 void read_parameter(std::string_view name, std::string const& value, address& a)
 {
-    if (name == "table")
-        a.options.table = value;
-    else if (name == "connections") {
-        if (!read_number(value, a.options.connections))
-            refuse("connections must be a number");
-    } else if (name == "timeout")
-        a.options.timeout = to_duration(value);
-    else if (name == "create_table")
-        a.options.create_table = to_switch(name, value);
+    if (name == "create_table")
+        a.options.create_table = sql::to_switch(name, value);
     else if (name == "tls")
         a.tls = to_security(value);
     else if (name == "ssl_ca")
@@ -96,7 +47,7 @@ void read_parameter(std::string_view name, std::string const& value, address& a)
         a.ssl_key = value;
     else if (name == "socket")
         a.socket = value;
-    else
+    else if (!sql::read_option(name, value, a.options))
         refuse("it has a parameter that is none of table, connections, timeout, create_table, tls, ssl_ca, ssl_cert, ssl_key and socket");
 }
 
@@ -133,31 +84,29 @@ void read_host(std::string_view text, address& a)
         port.remove_prefix(1);
     if (a.host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:%") != a.host.npos)
         refuse(form);  // it may be a part of the password
-    if (text.size() > a.host.size() && !port.empty() && (!read_number(port, a.port) || a.port == 0))
+    if (text.size() == a.host.size() || port.empty())
+        return;
+    auto const number = redis::to_number(port, 1, 65'535);
+    if (!number)
         refuse(fmt::format("behind the host must be a port, 1 to 65535; {}", form));
+    a.port = static_cast<std::uint16_t>(*number);
 }
 
 std::string name_of(address const& a)
 {
     bool const in_brackets = a.host.find(':') != a.host.npos;
     auto const place = a.socket.empty() ? fmt::format("{}{}{}:{}", in_brackets ? "[" : "", a.host, in_brackets ? "]" : "", a.port) : a.socket;
-    auto name = "mysql://" + place + "/" + a.database;
-    if (a.options.table != mysql_options().table)
-        name += "?table=" + a.options.table;
-    return name;
+    return "mysql://" + place + "/" + a.database + sql::shown_table(a.options);
 }
 
 }  // namespace
 
 void check(mysql_options const& o)
 {
-    if (o.connections < 1 || o.connections > connections_max)
-        refuse(fmt::format("connections is {}, but must be 1 to {}", o.connections, connections_max));
-    if (o.timeout < milliseconds(1) || o.timeout > timeout_max)
-        refuse(fmt::format("timeout is {} ms, but must be 1 to {} ms", o.timeout.count(), timeout_max.count()));
-    auto const& t = o.table;
-    if (t.empty() || t.size() > table_max || t.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != t.npos || (t.front() >= '0' && t.front() <= '9'))
-        refuse(fmt::format("table is \"{}\", but must be 1 to {} lower-case letters, digits and _, and no digit first", t, table_max));
+    sql::check(o.connections, o.timeout);
+    if (o.table.size() > sql::table_max || !sql::is_name(o.table))
+        refuse(fmt::format("table is \"{}\", but must be 1 to {} lower-case letters, digits and _, and no digit first",
+                           o.table, sql::table_max));
 }
 
 address parse_address(std::string_view url, mysql_options defaults)
@@ -189,11 +138,7 @@ address parse_address(std::string_view url, mysql_options defaults)
 
 std::string presentable(std::string text, address const& a)
 {
-    auto const& secret = a.password;
-    for (auto at = secret.empty() ? text.npos : text.find(secret); at != text.npos; at = text.find(secret, at + 3))
-        text.replace(at, secret.size(), "***");
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-    return text;
+    return sql::presentable(std::move(text), {a.password});
 }
 
 }  // namespace redlock::my

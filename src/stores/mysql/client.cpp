@@ -1,5 +1,7 @@
 #include "stores/mysql/client.hpp"
 
+#include "stores/kit/client_session.hpp"
+
 #include <boost/asio/post.hpp>
 
 #include <errmsg.h>
@@ -10,7 +12,6 @@
 #include <fcntl.h>
 #include <mutex>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace redlock::my {
@@ -217,12 +218,7 @@ void client::close()
 void client::abandon()
 {
     closed_ = true;
-    // This may be a fork: what is said here would reach the server as the parent's word.
-    auto const socket = handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1;
-    if (auto const nowhere = socket >= 0 ? ::open("/dev/null", O_RDWR | O_CLOEXEC) : -1; nowhere >= 0) {
-        ::dup2(nowhere, socket);
-        ::close(nowhere);
-    }
+    sql::silence(handle_ ? static_cast<int>(mysql_get_socket(handle_.get())) : -1);
     let_go();
 }
 

@@ -1,5 +1,6 @@
 // What a server is asked first, and whether it may vote.
 
+#include "stores/kit/steps.hpp"
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/session.hpp"
 #include "stores/mysql/statements.hpp"
@@ -9,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <utility>
 
 namespace redlock::my {
@@ -17,6 +18,8 @@ namespace redlock::my {
 namespace {
 
 constexpr auto schema_version = "2";
+constexpr auto other_version = "its procedures of {} are of version {}, but this library needs {}; drop its tables and "
+                               "procedures while nobody holds a lock, and they are made anew";
 constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
                         "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
 constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
@@ -28,33 +31,20 @@ constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED
 
 constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
 
-std::int64_t integer(std::string const& text)
-{
-    std::int64_t n = 0;
-    std::from_chars(text.data(), text.data() + text.size(), n);
-    return n;
-}
-
-// Of the only row that is looked for.
-std::string cell(answer const& a, std::size_t column)
-{
-    return !a.rows.empty() && column < a.rows.front().size() ? a.rows.front()[column] : std::string();
-}
-
 }  // namespace
 
 // With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which one
 // ours is.
-void session::refuse(answer const& a, std::string_view rights, std::string_view what)
+void session::refuse_with_grant(answer const& a, std::string_view rights, std::string_view what)
 {
     auto why = why_not(a);
     why.text.insert(0, what);
     if (why.error != errc::permission_denied)
-        return end(std::move(why));
+        return cut(std::move(why));
     ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
         auto mended = why;
-        mended.text += way_out(rights, address_->database, cell(account, 0));
-        end(std::move(mended));
+        mended.text += way_out(rights, address_->database, sql::cell(account.rows, 0));
+        cut(std::move(mended));
     });
 }
 
@@ -64,26 +54,27 @@ void session::request(std::string text, std::function<void(answer const&)> then)
     ask(std::move(text), [this, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return then(a);
-        refuse(a, rights_to_lock);
+        refuse_with_grant(a, rights_to_lock);
     });
 }
 
 void session::greet()
 {
-    state_ = state::greeting;
+    greeting();
     auto const patience = std::chrono::ceil<std::chrono::seconds>(address_->options.timeout).count();
     request(fmt::format(set_up, patience), [](answer const&) {});
     request(isolate, [](answer const&) {});
     request(settings_text, [this](answer const& a) {
         auto const s = read_settings(a);
         if (!s.writable)
-            return end({.untouched = true, .error = errc::node_read_only, .text = "it is read-only, as replicas are; name the primary"});
+            return refuse(errc::node_read_only, "it is read-only, as replicas are; name the primary");
         if (s.shares_decisions)
-            return end({.untouched = true,
-                        .error = errc::unsupported_server,
-                        .text = "it belongs to a Galera cluster, whose members decide by clocks of their own; name a server that decides alone"});
+            return refuse(errc::unsupported_server,
+                          "it belongs to a Galera cluster, whose members decide by clocks of their own; "
+                          "name a server that decides alone");
         if (s.logs_statements)
-            return end({.untouched = true, .error = errc::unsupported_server, .text = "its binary log takes statements; set binlog_format to ROW or MIXED"});
+            return refuse(errc::unsupported_server,
+                          "its binary log takes statements; set binlog_format to ROW or MIXED");
         meet(s);
     });
 }
@@ -97,14 +88,11 @@ void session::meet(settings const& s)
         if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
             return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0, go_on);
         if (a.error != 0)
-            return refuse(a, rights_to_lock);
-        auto const version = cell(a, 0);
+            return refuse_with_grant(a, rights_to_lock);
+        auto const version = sql::cell(a.rows, 0);
         if (version != schema_version)
-            return end({.untouched = true,
-                        .error = errc::unsupported_server,
-                        .text = fmt::format("its procedures of {} are of version {}, but this library needs {}; drop its tables and procedures while nobody holds "
-                                            "a lock, and they are made anew",
-                                            address_->options.table, version, schema_version)});
+            return refuse(errc::unsupported_server,
+                          fmt::format(other_version, address_->options.table, version, schema_version));
         go_on();
     });
 }
@@ -119,7 +107,7 @@ void session::make_tables(std::shared_ptr<std::vector<std::string> const> statem
     ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
         if (a.error == 0)
             return make_tables(statements, next + 1, then);
-        refuse(a, rights_to_make_tables, "its tables cannot be made: ");
+        refuse_with_grant(a, rights_to_make_tables, "its tables cannot be made: ");
     });
 }
 
@@ -127,16 +115,17 @@ void session::introduce(settings const& s, answer const& met)
 {
     auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
     request(fmt::format(uptime, from), [this, s, met](answer const& times) {
-        server_ = {.backend = {static_cast<std::int64_t>(client_->id()), {}},
-                   .system = cell(met, 3),
-                   .timeline = integer(cell(met, 0)),
-                   .started = s.name + " " + cell(times, 0),
-                   .durable = s.durable,
-                   .forgot = cell(met, 2) == "1",
-                   .since = cell(met, 0),
-                   .age = std::chrono::milliseconds(integer(cell(met, 1))),
-                   .uptime = std::chrono::seconds(integer(cell(times, 1)))};
-        ready();
+        sql::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
+                                 .system = sql::cell(met.rows, 3),
+                                 .timeline = sql::integer(met.rows, 0),
+                                 .started = s.name + " " + sql::cell(times.rows, 0),
+                                 .durable = s.durable,
+                                 .forgot = sql::cell(met.rows, 2) == "1",
+                                 .since = sql::cell(met.rows, 0),
+                                 .age = std::chrono::milliseconds(sql::integer(met.rows, 1)),
+                                 .uptime = std::chrono::seconds(sql::integer(times.rows, 1))};
+        if (admit(std::move(server)))
+            owner_->up(*this);
     });
 }
 
@@ -167,21 +156,9 @@ void session::look(std::function<void(bool)> done)
             return;
         auto const s = read_settings(a);
         if (!s.writable)
-            return end({.untouched = true, .error = errc::node_read_only, .text = "it has become read-only"});
+            return refuse(errc::node_read_only, "it has become read-only");
         done(s.durable);
     });
-}
-
-void session::ready()
-{
-    limit_.reset();
-    auto const life = life_;
-    if (auto refusal = owner_->meet(*this, server_); refusal.error)
-        return end(std::move(refusal));
-    if (life != life_)
-        return;
-    state_ = state::up;
-    owner_->up(*this);
 }
 
 }  // namespace redlock::my

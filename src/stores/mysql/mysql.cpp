@@ -1,6 +1,8 @@
 #include <redlock/mysql.hpp>
 
 #include "stores/kit/database_node.hpp"
+#include "stores/kit/database_options.hpp"
+#include "stores/kit/steps.hpp"
 #include "stores/mysql/address.hpp"
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/session.hpp"
@@ -9,7 +11,6 @@
 #include <redlock/lock.hpp>
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +19,7 @@ namespace redlock::inline v0 {
 
 store mysql(mysql_options options)
 {
-    try {
-        my::check(options);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(std::string("redlock::mysql_options: ") + e.what());
-    }
+    sql::check_defaults(options, &my::check, "mysql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
         auto const where = std::make_shared<my::address const>(my::parse_address(url, options));
         auto make_session = [where, timeout = settings.connect_timeout](asio::any_io_executor e, std::size_t, sql::session::owner& o) {
@@ -40,7 +37,8 @@ sql_statement owns(mysql_options const& where, lock_handle const& held, std::str
         keys.push_back(std::string(prefix) + resource);
     if (keys.empty())
         keys.emplace_back();  // the key of no lock
-    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table), .parameters = {my::in_hex(my::joined({keys.begin(), keys.end()})), my::in_hex(held.token())}};
+    return {.text = my::for_table("CALL redlock_owns(UNHEX(?), UNHEX(?))", where.table),
+            .parameters = {sql::in_hex(my::joined({keys.begin(), keys.end()})), sql::in_hex(held.token())}};
 }
 
 }  // namespace redlock

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "stores/kit/steps.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,8 +11,7 @@ namespace redlock::my {
 /// What makes tables and procedures: the text of schema.sql.
 std::string_view schema() noexcept;
 
-/// @p text with @p table in the place of the default's name.
-std::string for_table(std::string_view text, std::string_view table);
+using sql::for_table;
 
 /// The statements of @p text, one by one, as the client program would send them.
 std::vector<std::string> statements_of(std::string_view text);

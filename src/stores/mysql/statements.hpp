@@ -13,8 +13,6 @@ namespace redlock::my {
 // Numbers of errors that somebody decides by.
 inline constexpr unsigned no_such_thread = 1094, no_table = 1146, deadlock = 1213, no_procedure = 1305;
 
-std::string in_hex(std::string_view bytes);
-
 /// As procedures take keys: each behind its length, in four digits, in the order of their bytes.
 std::string joined(std::vector<std::string_view> keys);
 

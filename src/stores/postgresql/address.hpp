@@ -3,20 +3,21 @@
 #include <redlock/postgresql.hpp>
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace redlock::pg {
 
 /// What an entry of `config::nodes` says.
 struct address {
-    std::string name;                                           ///< for people: without user, password and parameters
-    std::vector<std::pair<std::string, std::string>> settings;  ///< libpq's words for it
+    std::string name;                                          ///< for people: without user, password and parameters
+    std::map<std::string, std::string, std::less<>> settings;  ///< libpq's words for it
     postgresql_options options;
 
-    std::string const* find(std::string_view setting) const;
+    std::string get(std::string_view setting) const;
     std::vector<std::string> list(std::string_view setting) const;  ///< its parts between commas
 };
 
@@ -27,9 +28,6 @@ struct found {
     std::string address;  ///< empty: a Unix socket
     friend bool operator==(found const&, found const&) = default;
 };
-
-/// The parts of a list with commas.
-std::vector<std::string> split(std::string_view);
 
 /// @p a with @p one for its only host.
 address only(address a, found const& one);

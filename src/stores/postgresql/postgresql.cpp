@@ -1,6 +1,8 @@
 #include <redlock/postgresql.hpp>
 
 #include "stores/kit/database_node.hpp"
+#include "stores/kit/database_options.hpp"
+#include "stores/kit/steps.hpp"
 #include "stores/postgresql/address.hpp"
 #include "stores/postgresql/hosts.hpp"
 #include "stores/postgresql/schema.hpp"
@@ -8,24 +10,14 @@
 
 #include <redlock/lock.hpp>
 
+#include <fmt/format.h>
+
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 namespace redlock::inline v0 {
 
 namespace {
-
-// Of bytes, as text.
-std::string in_hex(std::string_view bytes)
-{
-    std::string text = "\\x";
-    for (unsigned char const c : bytes) {
-        text += "0123456789abcdef"[c >> 4];
-        text += "0123456789abcdef"[c & 15];
-    }
-    return text;
-}
 
 // Hosts are asked once a second.
 constexpr std::chrono::milliseconds heard_within{3000};
@@ -44,11 +36,7 @@ std::shared_ptr<pg::hosts> make_hosts(asio::any_io_executor executor, std::share
 
 store postgresql(postgresql_options options)
 {
-    try {
-        pg::check(options);
-    } catch (std::invalid_argument const& e) {
-        throw std::invalid_argument(std::string("redlock::postgresql_options: ") + e.what());
-    }
+    sql::check_defaults(options, &pg::check, "postgresql_options");
     auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
         auto const where = std::make_shared<pg::address const>(pg::parse_address(url, options));
         auto const all = std::make_shared<std::shared_ptr<pg::hosts>>();  // of the node, which tells its executor later
@@ -67,10 +55,11 @@ sql_statement owns(postgresql_options const& where, lock_handle const& held, std
 {
     std::string keys;
     for (auto const& resource : held.resources())
-        keys += (keys.empty() ? "\"\\" : ",\"\\") + in_hex(std::string(prefix) + resource) + "\"";
+        keys += (keys.empty() ? "" : ",") + fmt::format(R"("\\x{}")", sql::in_hex(std::string(prefix) + resource));
     if (keys.empty())
         keys = "\"\"";  // the key of no lock
-    return {.text = pg::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table), .parameters = {"{" + keys + "}", in_hex(held.token())}};
+    return {.text = pg::for_table("SELECT redlock_owns($1::bytea[], $2::bytea)", where.table),
+            .parameters = {"{" + keys + "}", "\\x" + sql::in_hex(held.token())}};
 }
 
 }  // namespace redlock

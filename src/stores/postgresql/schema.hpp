@@ -1,6 +1,7 @@
 #pragma once
 
-#include <string>
+#include "stores/kit/steps.hpp"
+
 #include <string_view>
 
 namespace redlock::pg {
@@ -17,7 +18,6 @@ inline constexpr auto schema_version = "3";
 /// What makes tables and functions: the text of schema.sql.
 std::string_view schema() noexcept;
 
-/// @p text with @p table in the place of the default's name.
-std::string for_table(std::string_view text, std::string_view table);
+using sql::for_table;
 
 }  // namespace redlock::pg

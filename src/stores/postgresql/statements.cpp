@@ -1,5 +1,6 @@
 #include "stores/postgresql/statements.hpp"
 
+#include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
 #include <redlock/error.hpp>
@@ -7,9 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
+#include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace redlock::pg {
@@ -18,131 +18,60 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr statement acquire{"acquire", "SELECT * FROM redlock_acquire($1, $2, $3, $4, $5, $6, $7, $8)"};
-constexpr statement acquire_any{"acquire_any", "SELECT * FROM redlock_acquire_any($1, $2, $3, $4, $5, $6, $7)"};
-constexpr statement raise{"raise", "SELECT redlock_raise($1, $2, $3)"};
-constexpr statement extend{"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"};
-constexpr statement release{"release", "SELECT redlock_release($1, $2, $3, $4)"};
-constexpr statement inspect{"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()) FROM redlock"
-                                       " WHERE key = $1 AND expires > clock_timestamp()"};
-constexpr statement withdraw{"withdraw", "SELECT redlock_withdraw($1, $2)"};
-constexpr statement share{"share", "SELECT * FROM redlock_share($1, $2, $3, $4, $5, $6)"};
-constexpr statement extend_shared{"extend_shared", "SELECT * FROM redlock_extend_shared($1, $2, $3, $4, $5)"};
-constexpr statement release_shared{"release_shared", "SELECT redlock_release_shared($1, $2, $3)"};
-constexpr statement upgrade{"upgrade", "SELECT * FROM redlock_upgrade($1, $2, $3, $4, $5, $6)"};
-constexpr statement downgrade{"downgrade", "SELECT redlock_downgrade($1, $2)"};
-
-std::int64_t number(std::string_view text)
-{
-    std::int64_t n = 0;
-    std::from_chars(text.data(), text.data() + text.size(), n);
-    return n;
-}
-
-// The first row of an answer, column by column.
-class row {
-public:
-    explicit row(PGresult const& r) : result_(r) {}
-
-    bool flag() { return text() == "t"; }
-    std::int64_t number() { return pg::number(text()); }
-    milliseconds time() { return milliseconds(number()); }
-    std::uint64_t counter() { return static_cast<std::uint64_t>(number()); }
-
-    std::string_view text()
-    {
-        int const c = column_++;
-        return {PQgetvalue(&result_, 0, c), static_cast<std::size_t>(PQgetlength(&result_, 0, c))};
-    }
-
-    // Such as {1,2}
-    std::vector<std::string_view> list()
-    {
-        std::vector<std::string_view> parts;
-        auto rest = text();
-        rest = rest.size() > 2 ? rest.substr(1, rest.size() - 2) : std::string_view();
-        while (!rest.empty()) {
-            auto const end = std::min(rest.find(','), rest.size());
-            parts.push_back(rest.substr(0, end));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
-        return parts;
-    }
-
-private:
-    PGresult const& result_;
-    int column_ = 0;
+constexpr statement steps[] = {
+    {"acquire", "SELECT * FROM redlock_acquire($1, $2, $3, $4, $5, $6, $7, $8)"},
+    {"acquire_any", "SELECT * FROM redlock_acquire_any($1, $2, $3, $4, $5, $6, $7)"},
+    {"raise", "SELECT redlock_raise($1, $2, $3)"},
+    {"extend", "SELECT * FROM redlock_extend($1, $2, $3, $4)"},
+    {"release", "SELECT redlock_release($1, $2, $3, $4)"},
+    {"inspect", "SELECT encode(value, 'hex'), redlock_milliseconds(expires, clock_timestamp()) FROM redlock"
+                " WHERE key = $1 AND expires > clock_timestamp()"},
+    {"withdraw", "SELECT redlock_withdraw($1, $2)"},
+    {"share", "SELECT * FROM redlock_share($1, $2, $3, $4, $5, $6)"},
+    {"extend_shared", "SELECT * FROM redlock_extend_shared($1, $2, $3, $4, $5)"},
+    {"release_shared", "SELECT redlock_release_shared($1, $2, $3)"},
+    {"upgrade", "SELECT * FROM redlock_upgrade($1, $2, $3, $4, $5, $6)"},
+    {"downgrade", "SELECT redlock_downgrade($1, $2)"},
 };
 
-vote vote_of(bool granted)
+// Three arrays, such as {1,2}
+sql::taken_keys read_taken(sql::cells const& columns)
 {
-    return granted ? vote::granted : vote::denied;
-}
-
-node_reply read_acquire(node_command const& c, row r)
-{
-    node_reply reply{.vote = vote_of(r.flag())};
-    reply.fence = r.counter();
-    reply.wanted = r.flag();
-    auto const number_of_key = static_cast<std::uint32_t>(r.number());
-    reply.ours = c.grows ? number_of_key : 0;
-    reply.chosen = c.any ? number_of_key : 0;
-    auto const taken = r.list(), remaining = r.list(), handed_on = r.list();
-    if (!(c.contends() || c.any) || remaining.size() != taken.size() || handed_on.size() != taken.size())
-        return reply;
-    for (std::size_t i = 0; i < taken.size(); ++i)
-        reply.taken.push_back({static_cast<std::uint32_t>(number(taken[i])), milliseconds(number(remaining[i])), handed_on[i] == "t"});
-    if (!c.has_several_keys() && !reply.taken.empty()) {
-        reply.remaining = reply.taken.front().remaining;
-        reply.handed_on = reply.taken.front().handed_on;
-        reply.taken.clear();
+    auto const array = [&](std::size_t column) {
+        std::string_view const text = columns.at(column);
+        return text.size() > 2 ? text.substr(1, text.size() - 2) : std::string_view();
+    };
+    sql::taken_keys keys;
+    for (auto indexes = array(4), remaining = array(5), handed_on = array(6); !indexes.empty();) {
+        auto const index = static_cast<std::uint32_t>(sql::to_integer(sql::take(indexes, ',')));
+        milliseconds const time(sql::to_integer(sql::take(remaining, ',')));
+        keys.push_back({index, time, sql::take(handed_on, ',') == "t"});
     }
-    return reply;
+    return keys;
 }
 
-node_reply read_share(node_command const& c, row r)
+void put_32(std::string& to, std::uint32_t n)
 {
-    node_reply reply{.vote = vote_of(r.flag())};
-    auto const counter = r.counter();
-    reply.fence = c.fence != 0 ? counter : 0;
-    reply.wanted = r.flag();
-    reply.behind_writer = r.flag();
-    reply.remaining = r.time();
-    reply.handed_on = r.flag();
-    return reply;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        to += static_cast<char>(n >> shift & 0xff);
 }
 
-node_reply read_upgrade(row r)
+// One key, or an array of bytea in the protocol's binary form: dimensions, whether nulls are in it, the type, then the
+// dimension and each element.
+std::string keys_of(node_command const& c)
 {
-    node_reply reply{.vote = vote_of(r.flag())};
-    reply.fence = r.counter();
-    reply.ours = r.flag() ? 1 : 0;
-    reply.remaining = r.time();
-    return reply;
-}
-
-node_reply read_extend(row r)
-{
-    node_reply reply{.vote = vote_of(r.flag())};
-    reply.healed = r.flag();
-    return reply;
-}
-
-node_reply read_release(node_command const& c, row r)
-{
-    auto const ours = static_cast<std::size_t>(r.number());
-    node_reply reply{.vote = vote_of(ours == c.keys.size())};
-    reply.ours = c.has_several_keys() ? static_cast<std::uint32_t>(ours) : 0;
-    return reply;
-}
-
-std::string from_hex(std::string_view text)
-{
+    using kind = node_command::kind;
+    bool const shares = c.is_shared() && c.what != kind::raise;
+    if (shares || c.what == kind::inspect || c.what == kind::upgrade || c.what == kind::downgrade)
+        return c.key();
+    constexpr std::uint32_t type_bytea = 17;
+    auto const count = static_cast<std::uint32_t>(c.keys.size());
     std::string bytes;
-    for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-        unsigned n = 0;
-        std::from_chars(text.data() + i, text.data() + i + 2, n, 16);
-        bytes += static_cast<char>(n);
+    for (std::uint32_t const n : {1u, 0u, type_bytea, count, 1u})
+        put_32(bytes, n);
+    for (auto const& k : c.keys) {
+        put_32(bytes, static_cast<std::uint32_t>(k.size()));
+        bytes += k;
     }
     return bytes;
 }
@@ -170,11 +99,42 @@ errc reason_of(std::string_view state)
 
 }  // namespace
 
-std::vector<statement> const& all_statements()
+void parameters::add(std::optional<std::string> value, int format)
 {
-    static std::vector<statement> const all{acquire, acquire_any, raise,          extend,  release,  inspect,
-                                            withdraw, share,       extend_shared, release_shared, upgrade, downgrade};
+    values_.push_back(std::move(value));
+    formats_.push_back(format);
+}
+
+std::vector<char const*> parameters::pointers() const
+{
+    std::vector<char const*> all;
+    for (auto const& v : values_)
+        all.push_back(v ? v->c_str() : nullptr);
     return all;
+}
+
+std::vector<int> parameters::lengths() const
+{
+    std::vector<int> all;
+    for (auto const& v : values_)
+        all.push_back(v ? static_cast<int>(v->size()) : 0);
+    return all;
+}
+
+sql::rows rows_of(PGresult const& r)
+{
+    sql::rows rows;
+    for (int i = 0; i < PQntuples(&r); ++i) {
+        auto& row = rows.emplace_back();
+        for (int c = 0; c < PQnfields(&r); ++c)
+            row.emplace_back(PQgetvalue(&r, i, c), static_cast<std::size_t>(PQgetlength(&r, i, c)));
+    }
+    return rows;
+}
+
+std::span<statement const> all_statements() noexcept
+{
+    return steps;
 }
 
 std::string prepared_name(statement const& s, std::string_view table)
@@ -184,101 +144,28 @@ std::string prepared_name(statement const& s, std::string_view table)
 
 std::pair<statement const*, parameters> put(node_command const& c, bool tombstone)
 {
-    using kind = node_command::kind;
-    parameters p;
-    bool const one_key = c.is_shared() || c.what == kind::inspect || c.what == kind::upgrade || c.what == kind::downgrade;
-    if (one_key && c.what != kind::raise)
-        p.add_bytes(c.key());
-    else
-        p.add_keys(c.keys);
-    auto const fence = static_cast<std::int64_t>(c.fence);
-    switch (c.what) {
-    case kind::acquire:
-        p.add_bytes(c.value);
-        p.add_number(c.ttl.count());
-        if (c.is_shared()) {
-            p.add_bytes_or_null(c.contender);
-            p.add_switch(c.passes);
-            p.add_switch(c.watch);
-            return {&share, std::move(p)};
-        }
-        p.add_number(fence);
-        p.add_bytes_or_null(c.contender);
-        if (!c.any)
-            p.add_switch(c.grows);
-        p.add_switch(c.handed_on == node_command::handovers::follow);
-        p.add_switch(c.watch);
-        return {c.any ? &acquire_any : &acquire, std::move(p)};
-    case kind::raise:
-        p.add_number(fence);
-        p.add_switch(c.is_shared());
-        return {&raise, std::move(p)};
-    case kind::extend:
-        p.add_bytes(c.value);
-        p.add_number(c.ttl.count());
-        p.add_switch(c.heal);
-        if (c.is_shared())
-            p.add_switch(c.alone);
-        return {c.is_shared() ? &extend_shared : &extend, std::move(p)};
-    case kind::release:
-        p.add_bytes(c.value);
-        p.add_switch(tombstone);
-        if (!c.is_shared())
-            p.add_switch(c.handed_on == node_command::handovers::end);
-        return {c.is_shared() ? &release_shared : &release, std::move(p)};
-    case kind::upgrade:
-        p.add_bytes(c.value);
-        p.add_number(c.ttl.count());
-        p.add_number(fence);
-        p.add_bytes_or_null(c.contender);
-        p.add_switch(c.watch);
-        return {&upgrade, std::move(p)};
-    case kind::downgrade:
-        p.add_bytes(c.value);
-        return {&downgrade, std::move(p)};
-    case kind::withdraw:
-        p.add_bytes(c.contender);
-        return {&withdraw, std::move(p)};
-    case kind::inspect:
-    case kind::connect:
-        break;
+    using form = sql::parameter::form;
+    parameters all;
+    all.add_bytes(keys_of(c));
+    for (auto const& p : sql::parameters_of(c, tombstone)) {
+        if (p.is == form::null)
+            all.add_null();
+        else if (p.is == form::bytes)
+            all.add_bytes(std::string(p.bytes));
+        else
+            all.add_text(p.is == form::number ? std::to_string(p.number) : p.number != 0 ? "t" : "f");
     }
-    return {&inspect, std::move(p)};
+    return {std::ranges::find(steps, sql::step_of(c), &statement::name), std::move(all)};
 }
 
 node_reply interpret(node_command const& c, PGresult const& answer)
 {
-    using kind = node_command::kind;
     if (PQresultStatus(&answer) != PGRES_TUPLES_OK)
         return refusal(answer);
-    row r(answer);
-    if (c.what == kind::inspect) {
-        if (PQntuples(&answer) == 0)
-            return {.vote = vote::denied};
-        auto value = from_hex(r.text());
-        return {.vote = vote::granted, .text = std::move(value), .remaining = r.time()};
-    }
-    if (PQntuples(&answer) != 1)
-        return {.error = errc::unexpected_reply, .text = "a function of ours did not answer with one row"};
-    switch (c.what) {
-    case kind::acquire:
-        return c.is_shared() ? read_share(c, r) : read_acquire(c, r);
-    case kind::extend:
-        return read_extend(r);
-    case kind::release:
-        return c.is_shared() ? node_reply{.vote = vote_of(r.flag())} : read_release(c, r);
-    case kind::upgrade:
-        return read_upgrade(r);
-    case kind::downgrade:
-        return {.vote = vote_of(r.flag())};
-    case kind::raise: {
-        node_reply reply{.vote = vote::granted};
-        reply.fence = r.counter();
-        return reply;
-    }
-    default:
-        return {.vote = vote::granted};
-    }
+    auto reply = sql::interpret(c, rows_of(answer), read_taken, "function");
+    if (c.what == node_command::kind::inspect)
+        reply.text = sql::from_hex(reply.text);
+    return reply;
 }
 
 // An error of one statement undoes it. What ends the connection says nothing of a commit that was under way.

@@ -1,12 +1,14 @@
 #pragma once
 
-#include "stores/postgresql/parameters.hpp"
+#include "stores/kit/steps.hpp"
 
 #include <redlock/node.hpp>
 
 #include <libpq-fe.h>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,9 +18,31 @@ namespace redlock::pg {
 
 using result = std::unique_ptr<PGresult, void (*)(PGresult*)>;
 
+/// Values as libpq takes them.
+class parameters {
+public:
+    void add_bytes(std::string bytes) { add(std::move(bytes), 1); }
+    void add_text(std::string text) { add(std::move(text), 0); }
+    void add_null() { add(std::nullopt, 0); }
+
+    int count() const noexcept { return static_cast<int>(values_.size()); }
+    std::vector<char const*> pointers() const;
+    std::vector<int> lengths() const;
+    std::vector<int> const& formats() const noexcept { return formats_; }
+
+private:
+    void add(std::optional<std::string> value, int format);
+
+    std::vector<std::optional<std::string>> values_;
+    std::vector<int> formats_;
+};
+
+/// The rows of an answer, as text.
+sql::rows rows_of(PGresult const&);
+
 /// One statement that a session prepares, or sends as text.
 struct statement {
-    char const* name;
+    std::string_view name;  ///< empty: it is not prepared
     char const* text;  ///< with the default name of the table
 };
 
@@ -27,7 +51,7 @@ struct statement {
 std::string prepared_name(statement const& s, std::string_view table);
 
 /// All of them, to be prepared.
-std::vector<statement> const& all_statements();
+std::span<statement const> all_statements() noexcept;
 
 /// How @p command is put. @p tombstone: of a release: leave one.
 std::pair<statement const*, parameters> put(node_command const& command, bool tombstone);

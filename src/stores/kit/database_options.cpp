@@ -1,0 +1,73 @@
+#include "stores/kit/database_options.hpp"
+
+#include "net/url_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace redlock::sql {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t connections_max = 64;
+constexpr milliseconds timeout_max{60'000};
+
+}  // namespace
+
+std::size_t to_count(std::string_view name, std::string_view text)
+{
+    auto const n = redis::to_number(text, 0, std::numeric_limits<long>::max());
+    if (!n)
+        refuse(fmt::format("{} must be a number", name));
+    return static_cast<std::size_t>(*n);
+}
+
+milliseconds to_timeout(std::string_view text)
+{
+    auto const unit = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto const n = redis::to_number(text.substr(0, unit), 0, timeout_max.count());
+    if (!n)
+        refuse("timeout must be a number and \"ms\" or \"s\", at most a minute, such as timeout=500ms");
+    if (text.substr(unit) == "s")
+        return std::chrono::seconds(*n);
+    if (text.substr(unit) != "ms")
+        refuse("timeout must end with \"ms\" or \"s\", such as timeout=500ms");
+    return milliseconds(*n);
+}
+
+bool to_switch(std::string_view name, std::string_view text)
+{
+    if (text != "on" && text != "off")
+        refuse(fmt::format("{} must be on or off", name));
+    return text == "on";
+}
+
+bool is_name(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos &&
+           (text.front() < '0' || text.front() > '9');
+}
+
+void check(std::size_t connections, milliseconds timeout)
+{
+    if (connections < 1 || connections > connections_max)
+        refuse(fmt::format("connections is {}, but must be 1 to {}", connections, connections_max));
+    leases::check_range("timeout", timeout.count(), 1, timeout_max.count(), "ms");
+}
+
+std::string presentable(std::string text, std::initializer_list<std::string_view> secrets)
+{
+    for (auto const& secret : secrets) {
+        for (auto at = secret.empty() ? text.npos : text.find(secret); at != text.npos; at = text.find(secret, at + 3))
+            text.replace(at, secret.size(), "***");
+    }
+    text.resize(text.find_last_not_of('\n') + 1);
+    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return text;
+}
+
+}  // namespace redlock::sql

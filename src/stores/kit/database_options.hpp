@@ -1,0 +1,65 @@
+#pragma once
+
+#include "stores/kit/location.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace redlock::sql {
+
+// What the options of all databases have in common. Refusals are std::invalid_argument, without secrets.
+
+inline constexpr std::size_t table_max = 40;  ///< names of functions begin with it, and have 63 letters at most
+
+using leases::refuse;
+
+std::size_t to_count(std::string_view name, std::string_view text);
+std::chrono::milliseconds to_timeout(std::string_view text);
+bool to_switch(std::string_view name, std::string_view text);
+
+/// @return false: it is none of the parameters that each database has
+template <class Options>
+bool read_option(std::string_view name, std::string_view value, Options& o)
+{
+    if (name == "table")
+        o.table = value;
+    else if (name == "connections")
+        o.connections = to_count(name, value);
+    else if (name == "timeout")
+        o.timeout = to_timeout(value);
+    else
+        return false;
+    return true;
+}
+
+/// Whether @p text is lower-case letters, digits and '_', with no digit first.
+bool is_name(std::string_view text);
+
+void check(std::size_t connections, std::chrono::milliseconds timeout);
+
+/// What the addresses of people show of @p table.
+template <class Options>
+std::string shown_table(Options const& o)
+{
+    return o.table == Options().table ? std::string() : "?table=" + o.table;
+}
+
+/// Checks options that a program has set. @p type: what they are called
+template <class Options>
+void check_defaults(Options const& o, void (*check)(Options const&), std::string const& type)
+{
+    try {
+        check(o);
+    } catch (std::invalid_argument const& e) {
+        throw std::invalid_argument("redlock::" + type + ": " + e.what());
+    }
+}
+
+/// @p text without @p secrets, and in one line.
+std::string presentable(std::string text, std::initializer_list<std::string_view> secrets);
+
+}  // namespace redlock::sql

@@ -1,0 +1,220 @@
+#include "stores/kit/steps.hpp"
+
+#include <redlock/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+namespace redlock::sql {
+
+namespace {
+
+using command = node_command;
+using form = parameter::form;
+
+// What steps get
+
+using put = parameter (*)(command const&, bool tombstone);
+constexpr put value = [](command const& c, bool) -> parameter { return {form::bytes, c.value}; };
+constexpr put contender = [](command const& c, bool) -> parameter {
+    return {c.contends() ? form::bytes : form::null, c.contender};
+};
+constexpr put ttl = [](command const& c, bool) -> parameter { return {form::number, {}, c.ttl.count()}; };
+constexpr put proposal = [](command const& c, bool) -> parameter {
+    return {form::number, {}, static_cast<std::int64_t>(c.fence)};
+};
+constexpr put follows = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.handed_on == command::handovers::follow};
+};
+constexpr put ends = [](command const& c, bool) -> parameter {
+    return {form::flag, {}, c.handed_on == command::handovers::end};
+};
+constexpr put grows = [](command const& c, bool) -> parameter { return {form::flag, {}, c.grows}; };
+constexpr put passes = [](command const& c, bool) -> parameter { return {form::flag, {}, c.passes}; };
+constexpr put shares = [](command const& c, bool) -> parameter { return {form::flag, {}, c.is_shared()}; };
+constexpr put heal = [](command const& c, bool) -> parameter { return {form::flag, {}, c.heal}; };
+constexpr put alone = [](command const& c, bool) -> parameter { return {form::flag, {}, c.alone}; };
+constexpr put tombstone = [](command const&, bool on) -> parameter { return {form::tombstone, {}, on}; };
+constexpr put watch = [](command const& c, bool) -> parameter { return {form::watch, {}, c.watch}; };
+
+// What they answer
+
+bool is_on(std::string const& text)
+{
+    return text == "t" || to_integer(text) != 0;
+}
+
+vote vote_of(bool granted)
+{
+    return granted ? vote::granted : vote::denied;
+}
+
+std::uint32_t count(std::string const& text)
+{
+    return static_cast<std::uint32_t>(to_integer(text));
+}
+
+using get = void (*)(std::string const&, command const&, node_reply&);
+constexpr get granted = [](auto& text, auto&, auto& r) { r.vote = vote_of(is_on(text)); };
+constexpr get counter = [](auto& text, auto&, auto& r) { r.fence = static_cast<std::uint64_t>(to_integer(text)); };
+constexpr get counter_if_asked = [](auto& text, auto& c, auto& r) { c.fence != 0 ? counter(text, c, r) : void(); };
+constexpr get wanted = [](auto& text, auto&, auto& r) { r.wanted = is_on(text); };
+constexpr get healed = [](auto& text, auto&, auto& r) { r.healed = is_on(text); };
+constexpr get others = [](auto& text, auto&, auto& r) { r.ours = is_on(text); };
+constexpr get behind_writer = [](auto& text, auto&, auto& r) { r.behind_writer = is_on(text); };
+constexpr get handed_on = [](auto& text, auto&, auto& r) { r.handed_on = is_on(text); };
+constexpr get remaining = [](auto& text, auto&, auto& r) { r.remaining = std::chrono::milliseconds(to_integer(text)); };
+constexpr get whose = [](auto& text, auto&, auto& r) { r.text = text; };
+constexpr get which = [](auto& text, auto& c, auto& r) {
+    r.ours = c.grows ? count(text) : 0;
+    r.chosen = c.any ? count(text) : 0;
+};
+constexpr get released = [](auto& text, auto& c, auto& r) {
+    r.vote = vote_of(count(text) == c.keys.size());
+    r.ours = c.has_several_keys() ? count(text) : 0;
+};
+
+struct step {
+    std::string_view name;
+    put parameters[8];  // behind the keys; up to a null
+    get columns[7];
+};
+
+constexpr step steps[] = {
+    {"acquire", {value, ttl, proposal, contender, grows, follows, watch}, {granted, counter, wanted, which}},
+    {"acquire_any", {value, ttl, proposal, contender, follows, watch}, {granted, counter, wanted, which}},
+    {"share", {value, ttl, contender, passes, watch},
+     {granted, counter_if_asked, wanted, behind_writer, remaining, handed_on}},
+    {"raise", {proposal, shares}, {counter}},
+    {"extend", {value, ttl, heal}, {granted, healed}},
+    {"extend_shared", {value, ttl, heal, alone}, {granted, healed}},
+    {"release", {value, tombstone, ends}, {released}},
+    {"release_shared", {value, tombstone}, {granted}},
+    {"upgrade", {value, ttl, proposal, contender, watch}, {granted, counter, others, remaining}},
+    {"downgrade", {value}, {granted}},
+    {"withdraw", {contender}, {}},
+    {"inspect", {}, {whose, remaining}},
+};
+
+step const& known(std::string_view name)
+{
+    return *std::ranges::find(steps, name, &step::name);
+}
+
+}  // namespace
+
+std::string for_table(std::string_view text, std::string_view table)
+{
+    constexpr std::string_view name = "redlock";
+    std::string changed;
+    for (auto at = text.find(name); at != text.npos; at = text.find(name)) {
+        changed.append(text.substr(0, at)).append(table);
+        text.remove_prefix(at + name.size());
+    }
+    return changed.append(text);
+}
+
+std::string in_hex(std::string_view bytes)
+{
+    std::string text;
+    text.reserve(2 * bytes.size());
+    for (unsigned char const c : bytes) {
+        text += "0123456789abcdef"[c >> 4];
+        text += "0123456789abcdef"[c & 15];
+    }
+    return text;
+}
+
+std::string from_hex(std::string_view digits)
+{
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+        unsigned n = 0;
+        std::from_chars(digits.data() + i, digits.data() + i + 2, n, 16);
+        bytes += static_cast<char>(n);
+    }
+    return bytes;
+}
+
+std::string_view take(std::string_view& rest, char mark)
+{
+    auto const end = std::min(rest.find(mark), rest.size());
+    auto const part = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return part;
+}
+
+std::int64_t to_integer(std::string_view text)
+{
+    std::int64_t n = 0;
+    std::from_chars(text.data(), text.data() + text.size(), n);
+    return n;
+}
+
+std::string_view step_of(command const& c) noexcept
+{
+    switch (c.what) {
+    case command::kind::acquire:
+        return c.is_shared() ? "share" : c.any ? "acquire_any" : "acquire";
+    case command::kind::raise:
+        return "raise";
+    case command::kind::extend:
+        return c.is_shared() ? "extend_shared" : "extend";
+    case command::kind::release:
+        return c.is_shared() ? "release_shared" : "release";
+    case command::kind::upgrade:
+        return "upgrade";
+    case command::kind::downgrade:
+        return "downgrade";
+    case command::kind::withdraw:
+        return "withdraw";
+    default:
+        return "inspect";
+    }
+}
+
+std::vector<parameter> parameters_of(command const& c, bool leaves_tombstone)
+{
+    std::vector<parameter> all;
+    for (auto const* p = known(step_of(c)).parameters; *p; ++p)
+        all.push_back((*p)(c, leaves_tombstone));
+    return all;
+}
+
+std::string const& cell(rows const& all, std::size_t column)
+{
+    static std::string const none;
+    return !all.empty() && column < all.front().size() ? all.front()[column] : none;
+}
+
+std::int64_t integer(rows const& all, std::size_t column)
+{
+    return to_integer(cell(all, column));
+}
+
+node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cells const&), char const* step)
+{
+    if (c.what == command::kind::inspect && all.empty())
+        return {.vote = vote::denied};
+    if (c.what != command::kind::inspect && all.size() != 1)
+        return {.error = errc::unexpected_reply, .text = fmt::format("a {} of ours did not answer with one row", step)};
+    node_reply reply{.vote = vote::granted};
+    std::size_t column = 0;
+    for (auto const* read = known(step_of(c)).columns; *read; ++read)
+        (*read)(cell(all, column++), c, reply);
+    if (c.what != command::kind::acquire || c.is_shared() || !(c.contends() || c.any))
+        return reply;
+    reply.taken = taken(all.front());
+    if (!c.has_several_keys() && !reply.taken.empty()) {
+        reply.remaining = reply.taken.front().remaining;
+        reply.handed_on = reply.taken.front().handed_on;
+        reply.taken.clear();
+    }
+    return reply;
+}
+
+}  // namespace redlock::sql

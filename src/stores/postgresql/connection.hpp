@@ -1,0 +1,81 @@
+#pragma once
+
+#include "stores/kit/client_session.hpp"
+#include "stores/postgresql/address.hpp"
+#include "stores/postgresql/statements.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace redlock::pg {
+
+namespace asio = boost::asio;
+
+/** A connection of libpq, without its waiting: first one text after the other, then a pipeline of questions. */
+class connection : public sql::client_session {
+public:
+    ~connection() override;
+    std::optional<clock::time_point> waiting_since() const final;
+
+protected:
+    /// Null: the connection was lost first.
+    using answer = std::function<void(PGresult const*)>;
+
+    connection(asio::any_io_executor, std::shared_ptr<address const>, std::chrono::milliseconds timeout, owner&);
+
+    void connect_to(address const&);
+    virtual void greet() = 0;  ///< It is connected.
+
+    /// One text may hold several statements. @p then gets the first error, or else the last result.
+    void simple(std::string const& text, std::function<void(PGresult const&)> then);
+
+    bool begin_pipeline();  ///< @return false: it has ended
+    bool prepare(statement const&);
+    void ask(statement const&, parameters const&, answer);
+    void flush();
+
+    PGconn* handle() const noexcept { return connection_.get(); }
+    std::string for_our_table(std::string_view text) const;
+
+    std::shared_ptr<address const> const address_;
+
+private:
+    struct question {
+        answer tell;
+        clock::time_point asked;
+        result last{nullptr, PQclear};
+    };
+    using descriptor = asio::posix::basic_stream_descriptor<asio::any_io_executor>;
+
+    void disconnect() final;
+    void go_silent() final;
+    void tell_all_lost() final;
+    void poll();
+    void wait_for(descriptor::wait_type);
+    void on_io(descriptor::wait_type, error_code);
+    void read_simple();
+    void read();
+    void hear();
+    void fail();
+
+    std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};
+    std::optional<descriptor> descriptor_;
+    bool reading_ = false, writing_ = false;
+    std::function<void(PGresult const&)> then_;  ///< of a question outside the pipeline
+    result simple_{nullptr, PQclear};
+    std::deque<question> questions_;
+};
+
+}  // namespace redlock::pg
