@@ -1,80 +1,79 @@
 #include "locks/acquisition.hpp"
 
+#include "core/backoff.hpp"
 #include "core/growth.hpp"
 #include "core/validity.hpp"
+#include "core/wait_plan.hpp"
 #include "locks/check.hpp"
-#include "locks/explain.hpp"
 #include "locks/extension.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <exception>
-#include <span>
 #include <utility>
 
 namespace redlock::inline v0::detail {
 
-using namespace std::chrono_literals;
-
 void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler, bool explains)
 {
-    start_acquire(std::move(s), std::move(wanted), options, std::move(handler), explains, {});
+    start_acquire({*s, std::move(wanted), options, explains}, std::move(handler));
 }
 
-void start_acquire(std::shared_ptr<manager_state> s, selection wanted, acquire_options options, acquire_handler handler, bool explains,
-                   std::string holds_up_to)
+void start_acquire(acquire_request request, acquire_handler handler)
 {
-    if (s->abandoned())
+    auto const& manager = request.manager;
+    auto const& nodes = manager.quorum.nodes;
+    if (manager.abandoned())
         return handler(error_code(asio::error::operation_aborted), lock_handle());
-    auto a = make_recycled<acquisition>(s, std::move(wanted), options, std::move(handler), explains, std::move(holds_up_to));
-    if (!check(a->wanted, options, s->settings).empty() || !s->quorum.nodes.check_ttl(options.ttl).empty())
-        return a->complete(errc::invalid_argument);
-    if (!s->quorum.nodes.lack(a->wanted, options.mode).empty())
-        return a->complete(errc::unsupported);
-    if (options.mode == mode::upgradeable)
-        return start_upgradeable(std::move(s), a->resources, options, std::move(a->done), explains, std::string(a->holds_up_to()));
-    acquisition::start(std::move(a));
+    error_code refused;
+    if (!check(request.wanted, request.options, manager.settings).empty() || !nodes.check_ttl(request.options.ttl).empty())
+        refused = errc::invalid_argument;
+    else if (!nodes.lack(request.wanted, request.options.mode).empty())
+        refused = errc::unsupported;
+    else if (request.options.mode == mode::upgradeable)
+        return start_upgradeable(std::move(request), std::move(handler));
+    if (refused)
+        return make_recycled<acquisition>(std::move(request), std::move(handler))->complete(refused);
+    acquisition::start(std::move(request), std::move(handler));
 }
 
-void acquisition::start(std::shared_ptr<acquisition> a)
+void acquisition::start(acquire_request request, acquire_handler handler, lock_handle right_to_upgrade)
 {
-    a->done.on_cancel(a);
-    a->state_->operations.run(a, a->options_.wait.count() > 0 ? run_in_queue(a) : run(a));
+    auto const a = make_recycled<acquisition>(std::move(request), std::move(handler), std::move(right_to_upgrade));
+    a->done_.on_cancel(a);
+    a->state_->operations.run(a, a->request_.options.wait.count() > 0 ? run_in_queue(a) : run(a));
 }
 
-acquisition::acquisition(std::shared_ptr<manager_state> s, selection what, acquire_options options, acquire_handler handler,
-                         bool explains, std::string holds_up_to)
-    : shared_operation(s->strand()),
-      wanted(std::move(what)),
-      done(std::move(handler)),
-      state_(std::move(s)),
-      options_(options),
-      attempt_(*state_, resources, options_),
-      give_up_at_(core::later(attempt_.called, options.wait)),
-      explains_(explains),
-      holds_up_to_(std::move(holds_up_to)),
-      alarm_([this] { wake(); })
+acquisition::acquisition(acquire_request request, acquire_handler handler, lock_handle right_to_upgrade)
+    : waiting_operation(request.manager.shared_from_this()),
+      request_(std::move(request)),
+      done_(std::move(handler)),
+      right_to_upgrade_(std::move(right_to_upgrade)),
+      attempt_(*state_, request_.resources(), request_.options),
+      give_up_at_(core::later(attempt_.called, request_.options.wait)),
+      turn_(request_, attempt_.called),
+      draw_(*state_, request_.resources()),
+      builder_(request_, turn_, draw_),
+      leftovers_(request_),
+      watch_(request_)
 {
 }
 
 // One waiter per manager and resource asks: the others queue up behind it, first come first served.
 task<error_code> acquisition::run_in_queue(std::shared_ptr<acquisition> self)
 {
-    auto& state = *self->state_;
-    state.operations.enter(*self);
-    std::optional<waiters::place> place(std::in_place, state.waiters, self->resources.names(), *self);
-    self->place_ = &*place;
-    self->history_.drawn = state.waiters.should_contend(state.runtime.random()[0]);
+    auto& a = *self;
+    a.state_->operations.enter(a);
+    std::optional<waiters::place> place(std::in_place, a.state_->waiters, a.request_.names(), a);
+    a.turn_.enter(*place);
     auto const ec = co_await run(self);
-    if (self->growing_)  // it gives up
-        self->clean_up();
-    self->place_ = nullptr;
+    if (a.leftovers_.growing())  // it gives up
+        a.leftovers_.clean_up(*a.round_);
+    a.turn_.leave();
     place.reset();
-    if (ec && !self->shares())
-        self->withdraw();
+    if (ec && !a.shares())
+        a.leftovers_.withdraw_wishes();
     co_return ec;
 }
 
@@ -82,28 +81,34 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
 {
     auto& a = *self;
     auto& state = *a.state_;
+    auto const& nodes = state.quorum.nodes;
     state.operations.enter(a);
     a.attempt_.begins();
     if (state.events)
-        a.attempt_.tell_begin(a.wanted.any, false, a.place_ ? a.place_->ahead() : 0, self);
+        a.attempt_.tell_begin(a.request_.wanted.any, false, a.turn_.place() ? a.turn_.place()->ahead() : 0, self);
+    std::size_t conflicts = 0;
     while (!a.stopped()) {
         auto const now = a.attempt_.asked = a.attempt_.decided = state.now();
         if (auto const outcome = a.end_without_asking(now))
             co_return *outcome;
-        if (auto const until = a.others_first(now)) {
-            a.let_others_pass();
+        // What a set has kept would be over before it is asked for again.
+        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;
+        if (auto const until = asks_now ? std::nullopt : a.turn_.others_first(now)) {
+            a.turn_.let_others_pass(a.watch_, false);
             co_await a.sleep(std::min(*until, a.give_up_at_));
             continue;
         }
         // The first connections take longer than a vote may; later ones are made while the others vote.
-        if (!state.quorum.nodes.met() && !a.round_) {
-            co_await connect(self);
+        if (!nodes.met() && !a.round_) {
+            a.round_ = round::to_connect(state.quorum);
+            co_await a.gather(a.round_);
+            if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
+                a.turn_.tell_those_behind(errc::no_quorum, a.round_);
             continue;
         }
 
         a.round_ = a.next_round();
-        a.leaves_traces_ = true;
-        co_await a.round_->gather();
+        co_await a.gather(a.round_);
         if (a.round_->command.any)
             state.cleaner.settle(*a.round_);
 
@@ -118,77 +123,53 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
             co_return result.ec;
         }
         a.round_was_in_vain(result.ec);
-        if (result.conflict && a.conflicts_++ <= state.quorum.nodes.size() - state.quorum.nodes.quorum())
+        if (result.conflict && conflicts++ <= nodes.size() - nodes.quorum())
             continue;  // nobody holds it: at once, now that we know what to propose, or know a node more
         if (a.stopped())
             break;
         if (state.now() >= a.give_up_at_)
             co_return result.ec;
         // Its ttl may be too short for ever; those behind it are not to share its fate.
-        if (a.place_ && result.ec == errc::validity_exhausted) {
-            if (a.growing_)
-                a.clean_up();
-            a.place_->step_back();
+        if (a.turn_.place() && result.ec == errc::validity_exhausted) {
+            if (a.leftovers_.growing())
+                a.leftovers_.clean_up(*a.round_);
+            a.turn_.place()->step_back();
         }
         co_await wait_until_free(self, result.ec);
     }
     co_return asio::error::operation_aborted;
 }
 
-task<void> acquisition::connect(std::shared_ptr<acquisition> self)
+// It ends with this, and need not ask the nodes, or not any more. Nothing: it goes on.
+std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
 {
-    auto& a = *self;
-    a.round_ = round::to_connect(a.state_->quorum);
-    co_await a.round_->gather();
-    if (a.round_->votes.verdict() != core::verdict::won)
-        a.tell_those_behind(errc::no_quorum, a.round_);
+    auto const* const place = turn_.place();
+    bool const is_over = now >= give_up_at_;
+    if (is_over && !leftovers_.growing() && turn_.is_behind()) {
+        round_ = place->asked();
+        return place->met().value_or(make_error_code(state_->quorum.nodes.ready() ? errc::contended : errc::no_quorum));
+    }
+    if (!shares())
+        return std::nullopt;
+    if (turn_.keeps_reader_out(is_over))
+        return make_error_code(errc::contended);
+    auto joined = turn_.join();
+    if (!joined)
+        return std::nullopt;
+    bump(attempt_.count().joined);
+    won_ = access::make_handle(std::move(joined));
+    return error_code();
 }
 
-key_list acquisition::keys() const
-{
-    key_list all;
-    all.reserve(resources.size());
-    for (auto const& resource : resources)
-        all.push_back(state_->settings.prefix + resource);
-    return all;
-}
-
-std::string_view acquisition::name_of(std::string_view key) const
-{
-    return key.substr(state_->settings.prefix.size());
-}
-
-// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds to what those
-// before it have kept.
 std::shared_ptr<round> acquisition::next_round()
 {
-    auto& state = *state_;
-    if (place_ && wants_several() && lost_rounds_ >= core::all_or_nothing && !growing_)
-        growing_ = make_recycled<grant>(keys(), state.make_token(), state.quorum.nodes.size());
-    auto r = growing_ ? make_recycled<round>(state.quorum, node_command::kind::acquire, growing_, options_.ttl)
-                      : make_recycled<round>(state.quorum, node_command::kind::acquire, wants_any() ? choices(state.now()) : keys(),
-                                             state.make_token(), options_.ttl, mode_on_nodes());
-    if (wants_any() && r->command.has_several_keys())
-        r->want_any();
-    r->timed = options_.report || state.events;
-    history_.others_queue = state.waiters.others_queue(resources.names());
-    auto const question = core::question_for(history_);
-    noted_ = noted_ || question.contends;
-    if (question.contends)
-        r->contend(question.more_follow && !wants_several());
-    // Who queues for any of several is rather denied than not: those before it have found the others taken.
-    if (question.watches || (question.contends && r->command.any)) {
-        r->watch();
-        estimate_.emplace(state.quorum.nodes.size(), state.quorum.nodes.quorum(), wants_any());
-    }
-    if (growing_)
-        r->grow();
-    r->command.passes = passes_writers();
-    if (state.settings.fencing)
-        r->command.fence = shares() ? 1 : propose();
-    ++history_.rounds;
-    bump(state.count.rounds);
-    return r;
+    if (builder_.should_grow())
+        leftovers_.grow();
+    auto next = builder_.next(leftovers_.growing());
+    if (next->command.watch)
+        watch_.begin(next);
+    leftovers_.may_be_left_by(*next);
+    return next;
 }
 
 // What has become of a round that has just ended.
@@ -201,100 +182,122 @@ error_code acquisition::outcome_of(round const& r) const
             return errc::contended;
         return r.votes.lost_for_want_of(r.quarantined()) ? errc::quarantined : errc::no_quorum;
     }
-    bool const too_late = round_->came_too_late(attempt_.decided, options_.max_hold);
+    bool const too_late = round_->came_too_late(attempt_.decided, request_.options.max_hold);
     return too_late ? make_error_code(errc::validity_exhausted) : error_code();
 }
 
-void acquisition::tell(round const& decided, error_code outcome)
+task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> self)
 {
-    if (state_->events)
-        attempt_.tell_round(decided, history_.rounds, outcome, shared_from_this());
-}
-
-void acquisition::tell_those_behind(error_code outcome, std::shared_ptr<round> asked)
-{
-    if (place_ && !cancelled_)
-        place_->met(outcome, std::move(asked));
+    auto& a = *self;
+    auto& token = a.round_->grant()->fence;
+    token = a.draw_.number_in(*a.round_);
+    if (token != 0)
+        co_return drawn();
+    auto const raise = a.draw_.second_round(*a.round_, a.request_.mode_on_nodes());
+    co_await a.gather(raise);
+    a.attempt_.decided = a.state_->now();
+    token = a.draw_.number_after(*raise);
+    drawn result{.ec = a.outcome_of(*raise)};
+    result.conflict = !result.ec && token == 0;
+    if (result.conflict)
+        result.ec = errc::contended;
+    a.tell(*raise, result.ec);
+    co_return result;
 }
 
 void acquisition::hand_out(clock::time_point decided)
 {
-    auto names = wants_any() ? resource_set(name_of(round_->grant()->keys.front())) : resources;
+    auto names = wants_any() ? resource_set(request_.name_of(round_->grant()->keys.front())) : request_.resources();
     if (wants_any())
-        state_->preferences.had(resources.names(), names.names().front());
-    if (round_->wanted() && !shares())
-        state_->waiters.others_want(names.names(), decided - round_->started, history_.yielded && history_.rounds == 1, state_->now(),
-                                    state_->runtime.random()[0]);
-    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, options_, &extension::renew);
-    if (!right_to_upgrade.empty())
-        held->may_be_upgraded(std::move(right_to_upgrade));
+        state_->preferences.had(request_.names(), names.names().front());
+    if (round_->wanted() && !shares()) {
+        bool const in_vain = turn_.history().yielded && builder_.rounds() == 1;
+        state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(), state_->runtime.random()[0]);
+    }
+    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options, &extension::renew);
+    if (!right_to_upgrade_.empty())
+        held->may_be_upgraded(std::move(right_to_upgrade_));
     held->keep();
     state_->holdings.add(held);
     won_ = access::make_handle(held->first_stake());
-    leaves_traces_ = false;
-    growing_.reset();
-    if (place_)
-        place_->got(held->resources.names());
-    tell_those_behind(errc::contended, {});
+    leftovers_.are_won();
+    if (turn_.place())
+        turn_.place()->got(held->resources.names());
+    turn_.tell_those_behind(errc::contended, {});
 }
 
-void acquisition::wake()
+void acquisition::round_was_in_vain(error_code ec)
 {
-    alarm_.clear();
-    if (sleeper_)  // posted, because one that wakes up may wake another, and so on
-        asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
+    if (!cancelled_)
+        turn_.tell_those_behind(ec, round_);
+    if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
+        builder_.prefer_others(*round_);
+    leftovers_.round_was_in_vain(*round_);
+}
+
+// After a lost round: until the next one may be won, as far as the nodes have told.
+task<void> acquisition::wait_until_free(std::shared_ptr<acquisition> self, error_code lost)
+{
+    auto& a = *self;
+    auto& state = *a.state_;
+    auto const ended = state.now();
+    auto const random = state.runtime.random()[0];
+    auto again = ended + core::pause_after(a.builder_.rounds(), random);
+    a.turn_.denied(*a.round_, ended);
+    if (lost == errc::contended)
+        a.builder_.lost_to_others();
+    if (lost == errc::quarantined) {
+        again = std::max(again, state.quorum.nodes.quarantine_over());
+    } else if (lost == errc::contended && !a.watch_.active()) {
+        again = ended;  // the next round asks the nodes to notify
+    } else if (lost == errc::contended) {
+        auto ask_anyway = std::min(a.watch_.denied(ended, random, a.builder_.rounds()), a.give_up_at_);
+        if (a.leftovers_.growing())
+            ask_anyway = std::min(ask_anyway, core::growth_due(a.round_->started, a.request_.options.ttl));
+        co_await wait_for_change(self, ended, ask_anyway);
+        again = state.now();
+        if (a.turn_.another_choice_at(*a.round_, again) > again)  // which nobody else has been told of
+            again += a.watch_.delay(ended, state.runtime.random()[0]);
+    }
+    a.watch_.end();
+    if (!a.stopped())
+        co_await a.sleep(std::min(again, a.give_up_at_));
+}
+
+task<void> acquisition::wait_for_change(std::shared_ptr<acquisition> self, clock::time_point decided, clock::time_point ask_anyway)
+{
+    using action = core::wait_plan<clock::time_point>::action;
+    auto& a = *self;
+    bool const grows = a.leftovers_.growing() != nullptr;
+    core::wait_plan<clock::time_point> plan(a.round_->started, decided, a.state_->quorum.nodes.timeout(), ask_anyway);
+    while (!a.stopped() && (grows || !a.turn_.is_overtaken(*a.round_))) {
+        a.turn_.let_others_pass(a.watch_, grows);
+        auto const now = a.state_->now();
+        auto const step = plan.next(now, a.watch_.free_at());
+        auto const another_choice = a.turn_.another_choice_at(*a.round_, now);
+        if (step.what == action::ask || another_choice <= now)
+            co_return;
+        if (step.what == action::sleep) {
+            co_await a.sleep(std::min(step.until, another_choice));
+            continue;
+        }
+        a.watch_.look(step.until);
+        if (grows)
+            a.leftovers_.keep_what_is_ours(*a.round_);
+    }
+}
+
+void acquisition::may_be_free(std::size_t node, std::string_view resource)
+{
+    if (watch_.may_be_free(node, resource) && sleeper_)
+        wake();
 }
 
 void acquisition::cancel(asio::cancellation_type type)
 {
-    if (place_)
-        place_->stops();
-    if (sleeper_) {
-        cancelled_ = true;
-        wake();
-    } else if (may_leave_traces(type) || history_.rounds == 0) {
-        cancelled_ = true;
-        if (raise_)
-            raise_->end_wait();
-        else if (round_ && !won_.held())
-            round_->end_wait();
-    } else {
-        last_round_ = true;
-    }
-}
-
-void acquisition::abandon()
-{
-    auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
-    auto const sleeper = std::move(sleeper_);
-    if (raise_)
-        raise_->abandon();
-    if (round_)
-        round_->abandon();
-}
-
-void acquisition::complete(error_code ec)
-{
-    place_ = nullptr;  // the task has destroyed it
-    if (leaves_traces_) {  // the task has failed, out of memory
-        try {
-            clean_up();
-        } catch (...) {  // the keys stay until their ttl is over
-        }
-    }
-    attempt_.ends(ec);
-    reported_error outcome(ec);
-    try {
-        if (state_->events)
-            tell_outcome(ec);
-        if (options_.report)
-            *options_.report = report(ec);
-        if (ec && explains_)
-            outcome.report = std::make_shared<attempt_report const>(options_.report ? *options_.report : report(ec));
-    } catch (...) {  // out of memory: the code must do
-    }
-    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
-    done(std::move(outcome), std::move(won_));
+    if (turn_.place())
+        turn_.place()->stops();
+    waiting_operation::cancel(type);
 }
 
 }  // namespace redlock::detail

@@ -1,21 +1,50 @@
-// What is told of an acquisition when it has ended.
+// What is told of an acquisition: its rounds, and its end.
 
 #include "core/validity.hpp"
 #include "locks/acquisition.hpp"
 #include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 
-#include <span>
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 
 namespace redlock::inline v0::detail {
 
-void acquisition::tell_outcome(error_code ec) const
+namespace {
+
+// Of several resources the first that somebody else has, as far as a node has told.
+std::string_view first_taken(acquire_request const& request, round const* asked)
 {
-    if (ec)
-        attempt_.tell_failure(ec, history_.rounds, shared_from_this());
-    else
-        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), history_.rounds);
+    if (!asked || request.wants_any())
+        return {};
+    auto const b = std::ranges::find_if(asked->ballots, [](auto& of) { return of.answered && !of.reply.taken.empty(); });
+    return b == asked->ballots.end() ? std::string_view() : request.name_of(b->command().keys[b->reply.taken.front().index]);
+}
+
+// For how long others have it, as far as this manager or the nodes have told.
+std::chrono::milliseconds remaining(acquire_request const& request, local_turn const& turn, round const* asked)
+{
+    auto const now = request.manager.now();
+    auto until = clock::time_point::max();
+    if (request.wants_any())
+        until = turn.first_held_until();
+    else if (auto const held_until = request.manager.holdings.held_until(request.names(), request.mode_on_nodes()))
+        return core::time_left(*held_until, now);
+    if (asked) {
+        core::estimate<clock::time_point> to(asked->ballots.size(), asked->quorum.nodes.quorum(), request.wants_any());
+        look_at(*asked, now, to);
+        until = std::min(until, to.free_at());
+    }
+    return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
+}
+
+}  // namespace
+
+void acquisition::tell(round const& decided, error_code outcome)
+{
+    if (state_->events)
+        attempt_.tell_round(decided, builder_.rounds(), outcome, shared_from_this());
 }
 
 attempt_report acquisition::report(error_code ec) const
@@ -24,45 +53,36 @@ attempt_report acquisition::report(error_code ec) const
     if (round_)
         r.nodes = round_->report();
     r.outcome = ec;
-    r.rounds = history_.rounds;
-    r.second_rounds = second_rounds_;
+    r.rounds = builder_.rounds();
+    r.second_rounds = draw_.second_rounds();
     if (ec == errc::quarantined)
         r.quarantine = core::time_left(state_->quorum.nodes.quarantine_over(), state_->now());
     if (ec == errc::contended)
-        r.remaining = remaining();
+        r.remaining = remaining(request_, turn_, round_.get());
     r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - attempt_.called);
-    auto const taken = ec == errc::contended ? first_taken() : std::string_view();
-    r.message = ec ? explain(state_->settings, state_->quorum.nodes, wanted, options_, r, taken) : "acquired";
+    auto const taken = ec == errc::contended ? first_taken(request_, round_.get()) : std::string_view();
+    r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken) : "acquired";
     return r;
 }
 
-// Of several resources the first that somebody else has, as far as a node has told.
-std::string_view acquisition::first_taken() const
+void acquisition::complete(error_code ec)
 {
-    if (wants_any())
-        return {};
-    for (auto const& b : round_ ? std::span<ballot const>(round_->ballots) : std::span<ballot const>()) {
-        if (b.answered && !b.reply.taken.empty())
-            return name_of(b.command().keys[b.reply.taken.front().index]);
+    turn_.leave();  // the task has destroyed the place
+    try {
+        if (round_)  // else the task has failed before it
+            leftovers_.clean_up_rest(*round_);
+    } catch (...) {  // out of memory: the keys stay until their ttl is over
     }
-    return {};
-}
-
-// For how long others have it, as far as this manager or the nodes have told.
-std::chrono::milliseconds acquisition::remaining() const
-{
-    auto const now = state_->now();
-    auto until = clock::time_point::max();
-    if (wants_any())
-        until = first_held_until();
-    else if (auto const held_until = state_->holdings.held_until(resources.names(), mode_on_nodes()))
-        return core::time_left(*held_until, now);
-    if (round_) {
-        core::estimate<clock::time_point> to(round_->ballots.size(), state_->quorum.nodes.quorum(), wants_any());
-        look_at(*round_, now, to);
-        until = std::min(until, to.free_at());
-    }
-    return until == clock::time_point::max() ? std::chrono::milliseconds(0) : core::time_left(until, now);
+    attempt_.ends(ec);
+    if (state_->events && ec)
+        attempt_.tell_failure(ec, builder_.rounds(), shared_from_this());
+    else if (state_->events)
+        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), builder_.rounds());
+    reported_error outcome(ec);
+    give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });
+    watch_.end();
+    round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
+    done_(std::move(outcome), std::move(won_));
 }
 
 }  // namespace redlock::detail

@@ -6,9 +6,11 @@
 #include <redlock/detail/selection.hpp>
 #include <redlock/error.hpp>
 #include <redlock/options.hpp>
+#include <redlock/lock_error.hpp>
 #include <redlock/report.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,5 +52,16 @@ std::string explain(config const&, node_set const&, selection const&, acquire_op
 
 /// Which nodes did not vote, and why; how many of those that did have granted, and how many would have to. Empty if nobody is missing.
 std::string missing_votes(std::vector<node_report> const&, std::size_t needed);
+
+/// Gives the caller the reports that it asked for: in @p wanted, and, if the call @p explains, in an error. @p make makes them.
+template <class Make>
+void give_reports(reported_error& outcome, attempt_report* wanted, bool explains, Make make) noexcept
+try {
+    if (wanted)
+        *wanted = make();
+    if (outcome && explains)
+        outcome.report = std::make_shared<attempt_report const>(wanted ? *wanted : make());
+} catch (...) {  // out of memory: the code must do
+}
 
 }  // namespace redlock::detail

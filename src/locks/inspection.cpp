@@ -1,7 +1,6 @@
 #include "core/key.hpp"
 #include "locks/check.hpp"
-#include "locks/manager_state.hpp"
-#include "quorum/round.hpp"
+#include "locks/waiting_operation.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -23,10 +22,10 @@ mode mode_of(std::string_view value) noexcept
 }
 
 /// One call of `lock_manager::async_inspect`.
-class inspection final : public shared_operation<inspection> {
+class inspection final : public waiting_operation<inspection> {
 public:
     inspection(std::shared_ptr<manager_state> s, std::string resource, completion<void(error_code, lock_info)> handler)
-        : shared_operation(s->strand()), done(std::move(handler)), state_(std::move(s)), resource_(std::move(resource))
+        : waiting_operation(std::move(s)), done(std::move(handler)), resource_(std::move(resource))
     {
     }
 
@@ -34,15 +33,14 @@ public:
     {
         auto& state = *self->state_;
         state.operations.enter(*self);
-        if (self->cancelled_ || !state.shutdown.open())
+        if (self->stopped())
             co_return asio::error::operation_aborted;
         if (!detail::check_resource(self->resource_, state.settings.prefix).empty())
             co_return errc::invalid_argument;
 
         auto const key = state.settings.prefix + self->resource_;
         auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
-        self->round_ = answers;
-        co_await answers->gather();
+        co_await self->gather(answers);
 
         if (self->cancelled_)
             co_return asio::error::operation_aborted;
@@ -53,19 +51,6 @@ public:
     }
 
     void complete(error_code ec) { done(ec, std::move(info)); }
-
-    void cancel(asio::cancellation_type) override
-    {
-        cancelled_ = true;
-        if (round_)
-            round_->end_wait();
-    }
-
-    void abandon() override
-    {
-        if (round_)
-            round_->abandon();
-    }
 
     completion<void(error_code, lock_info)> done;
 
@@ -97,10 +82,7 @@ private:
         }
     }
 
-    std::shared_ptr<manager_state> const state_;
     std::string const resource_;
-    bool cancelled_ = false;
-    std::shared_ptr<round> round_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What an acquisition may have left on the nodes: it keeps some of it, or gives it back.
+#include "locks/leftovers.hpp"
 
-#include "locks/acquisition.hpp"
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <span>
@@ -8,57 +8,78 @@
 
 namespace redlock::inline v0::detail {
 
-void acquisition::round_was_in_vain(error_code ec)
+void leftovers::may_be_left_by(round const& next) noexcept
 {
-    tell_those_behind(ec, round_);
-    if (round_->command.any && round_->votes.verdict() == core::verdict::lost)
-        prefer_others();
-    if (growing_ && !round_->revocable())
-        keep_what_is_ours();
-    else
-        clean_up();
+    unsettled_ = true;
+    noted_ = noted_ || next.command.contends();
 }
 
-// After a lost round of one that grows: what a quorum of the nodes has kept for us stays ours, the rest goes back. And again when those
-// that were late may have answered.
-void acquisition::keep_what_is_ours()
+void leftovers::are_won() noexcept
+{
+    unsettled_ = false;
+    growing_.reset();
+}
+
+void leftovers::grow()
+{
+    auto& manager = request_.manager;
+    if (!growing_)
+        growing_ = make_recycled<grant>(request_.keys(), manager.make_token(), manager.quorum.nodes.size());
+}
+
+void leftovers::round_was_in_vain(round& lost)
+{
+    if (growing_ && !lost.revocable())
+        keep_what_is_ours(lost);
+    else
+        clean_up(lost);
+}
+
+void leftovers::keep_what_is_ours(round& lost)
 {
     boost::container::small_vector<std::size_t, 9> ours;
-    for (auto const& b : round_->ballots)
+    for (auto const& b : lost.ballots)
         ours.push_back(b.reply.ours);
     auto sorted = ours;
-    auto const kept = core::of_a_quorum<std::size_t>(sorted, state_->quorum.nodes.quorum());
+    auto const kept = core::of_a_quorum<std::size_t>(sorted, lost.quorum.nodes.quorum());
     if (std::none_of(ours.begin(), ours.end(), [&](auto n) { return n > kept; }))
         return;
-    state_->cleaner.trim(growing_, ours, kept, options_.ttl);
-    for (auto& b : round_->ballots)
+    request_.manager.cleaner.trim(growing_, ours, kept, request_.options.ttl);
+    for (auto& b : lost.ballots)
         b.reply.ours = std::min(b.reply.ours, static_cast<std::uint32_t>(kept));
+}
+
+void leftovers::clean_up(round const& latest)
+{
+    unsettled_ = false;
+    auto const growing = std::exchange(growing_, nullptr);
+    request_.manager.cleaner.clean_up(growing ? growing : latest.grant(), request_.options.ttl);
+}
+
+void leftovers::clean_up_rest(round const& latest)
+{
+    if (unsettled_)
+        clean_up(latest);
 }
 
 // The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of
 // its acquisitions waits to have alone any more, and no upgrade. Those that wait to read withdraw nothing: they may join
 // others, and ask no node.
-void acquisition::withdraw()
+void leftovers::withdraw_wishes() const
 {
+    auto& manager = request_.manager;
     key_list unwanted;
-    for (auto const& r : resources) {
+    for (auto const& r : request_.names()) {
         std::span const one(&r, 1);
-        bool const is_noted = noted_ || state_->holdings.held_until(one, mode::exclusive);
-        if (is_noted && !state_->waiters.wanted_alone(r) && !state_->holdings.upgrade_waits(r))
-            unwanted.push_back(state_->settings.prefix + r);
+        bool const is_noted = noted_ || manager.holdings.held_until(one, mode::exclusive);
+        if (is_noted && !manager.waiters.wanted_alone(r) && !manager.holdings.upgrade_waits(r))
+            unwanted.push_back(request_.key_of(r));
     }
     if (unwanted.empty())
         return;
-    auto const nobody = make_recycled<round>(state_->quorum, node_command::kind::withdraw, std::move(unwanted), std::string(), options_.ttl);
+    auto const nobody = make_recycled<round>(manager.quorum, node_command::kind::withdraw, std::move(unwanted), std::string(), request_.options.ttl);
     nobody->name_contender();
     nobody->send();
-}
-
-void acquisition::clean_up()
-{
-    leaves_traces_ = false;
-    auto const growing = std::exchange(growing_, nullptr);
-    state_->cleaner.clean_up(growing ? growing : round_->grant(), options_.ttl);
 }
 
 }  // namespace redlock::detail

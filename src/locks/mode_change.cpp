@@ -4,14 +4,14 @@
 #include "core/validity.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
-#include "locks/fencing_token.hpp"
 #include "locks/held_lock.hpp"
 #include "locks/scope.hpp"
+#include "locks/token_draw.hpp"
+#include "locks/waiting_operation.hpp"
 
 #include <redlock/lock_error.hpp>
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,16 +27,16 @@ namespace {
 constexpr std::chrono::milliseconds look_again_after{2'000};
 
 /// One call of `lock::async_upgrade` or `lock::async_downgrade`.
-class mode_change final : public shared_operation<mode_change>, public waiting_upgrade {
+class mode_change final : public waiting_operation<mode_change>, public waiting_upgrade {
 public:
     mode_change(std::shared_ptr<stake> by, std::chrono::milliseconds wait, mode_handler handler)
-        : shared_operation(by->lock.state->strand()),
+        : waiting_operation(by->lock.state),
           done(std::move(handler)),
           by_(std::move(by)),
           held_(by_->lock.shared_from_this()),
           waits_(wait.count() > 0),
-          give_up_at_(core::later(held_->state->now(), wait)),
-          alarm_([this] { wake(); })
+          give_up_at_(core::later(state_->now(), wait)),
+          draw_(*state_, held_->resources)
     {
     }
 
@@ -45,9 +45,7 @@ public:
 
     void complete(error_code);
     void others_changed() override;
-    void cancel(asio::cancellation_type) override;
     void stop() override;
-    void abandon() override;
 
     mode_handler done;
 
@@ -61,11 +59,7 @@ private:
     std::string refusal() const;
     clock::time_point ask_again_at();
     error_code gave_up(error_code);
-    void wake();
-    auto sleep(clock::time_point until)
-    {
-        return suspend_into(sleeper_, [this, until] { held_->state->runtime.set(alarm_, until); });
-    }
+    bool has_asked() const noexcept override { return true; }
 
     std::shared_ptr<stake> const by_;
     std::shared_ptr<held_lock> const held_;
@@ -74,36 +68,14 @@ private:
     std::shared_ptr<round> round_;
     std::size_t rounds_ = 0;
     bool changed_ = false;    ///< who shares it, since the nodes were asked
-    bool cancelled_ = false;
-    bool last_round_ = false;
     std::string why_;         ///< it was refused
-    suspended sleeper_;
-    alarm alarm_;
+    token_draw draw_;
 };
 
 void mode_change::others_changed()
 {
     changed_ = true;
     wake();
-}
-
-void mode_change::wake()
-{
-    alarm_.clear();
-    if (sleeper_)
-        asio::post(held_->state->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
-}
-
-void mode_change::cancel(asio::cancellation_type type)
-{
-    if (sleeper_ || may_leave_traces(type)) {
-        cancelled_ = true;
-        wake();
-        if (round_)
-            round_->end_wait();
-    } else {
-        last_round_ = true;
-    }
 }
 
 // What has been asked ends in time.
@@ -113,19 +85,11 @@ void mode_change::stop()
     wake();
 }
 
-void mode_change::abandon()
-{
-    auto const self = shared_from_this();
-    auto const sleeper = std::move(sleeper_);
-    if (round_)
-        round_->abandon();
-}
-
 // The nodes that have it not count as having said no.
 std::shared_ptr<round> mode_change::ask(node_command::kind what)
 {
     auto const& grant = held_->grant();
-    auto question = make_recycled<round>(held_->state->quorum, what, grant, held_->ttl_of_upgrade());
+    auto question = make_recycled<round>(state_->quorum, what, grant, held_->ttl_of_upgrade());
     for (std::size_t i = 0; i < grant->nodes(); ++i) {
         if (!grant->may_hold(i))
             question->skip(i, vote::denied);
@@ -196,11 +160,9 @@ std::string mode_change::refusal() const
 reported_error upgrade_refused(resource_set const& resources, std::string_view why)
 {
     reported_error outcome(errc::invalid_argument);
-    try {
-        attempt_report r{.outcome = outcome, .message = about(resources, "cannot upgrade").append(": ").append(why)};
-        outcome.report = std::make_shared<attempt_report const>(std::move(r));
-    } catch (...) {  // out of memory: the code must do
-    }
+    give_reports(outcome, nullptr, true, [&] {
+        return attempt_report{.outcome = errc::invalid_argument, .message = about(resources, "cannot upgrade").append(": ").append(why)};
+    });
     return outcome;
 }
 
@@ -214,8 +176,8 @@ void mode_change::complete(error_code ec)
 // The nodes have noted that it waits, and keep others from reading.
 error_code mode_change::gave_up(error_code ec)
 {
-    auto& quorum = held_->state->quorum;
-    if (!ec || !waits_ || !round_ || held_->state->waiters.wanted_alone(held_->resources.names().front()))
+    auto& quorum = state_->quorum;
+    if (!ec || !waits_ || !round_ || state_->waiters.wanted_alone(held_->resources.names().front()))
         return ec;
     auto const nobody = make_recycled<round>(quorum, node_command::kind::withdraw, held_->grant()->keys, std::string(), held_->ttl_of_upgrade());
     nobody->name_contender();
@@ -242,12 +204,12 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
     auto const upgrade = self->ask(node_command::kind::upgrade);
     held.may_live_for(upgrade->command.ttl);
     if (state.settings.fencing)
-        upgrade->command.fence = state.proposals.next();
+        upgrade->command.fence = self->draw_.propose();
     if (self->waits_) {
         upgrade->name_contender();
         upgrade->watch();
     }
-    co_await upgrade->gather();
+    co_await self->gather(upgrade);
     if (auto const ec = self->outcome_of(*upgrade))
         co_return ec;
 
@@ -285,22 +247,13 @@ error_code mode_change::outcome_of(round const& upgrade) const
 // 0: there is none. Nobody else can win the lock meanwhile, but others raise the counters as they ask for it.
 task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self, std::shared_ptr<round> upgrade)
 {
-    auto& state = *self->held_->state;
-    auto const raised = counters_of(*upgrade);
-    auto token = raised.token;
-    auto highest = raised.highest;
+    auto token = self->draw_.number_in(*upgrade);
     for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
-        if (highest != 0)
-            state.proposals.learn(highest, shown_name(self->held_->resources));
-        auto const raise = make_raise(*upgrade, std::min(std::max(state.proposals.next(), highest + 1), core::fence_end - 1), mode::exclusive);
-        self->round_ = raise;
-        bump(state.count.second_rounds);
-        co_await raise->gather();
+        auto const raise = self->draw_.second_round(*upgrade, mode::exclusive);
+        co_await self->gather(raise);
         if (self->cancelled_ || raise->votes.verdict() != core::verdict::won)
             co_return 0;
-        auto const counters = counters_after(*raise);
-        highest = counters.highest();
-        token = counters.agreed() >= state.quorum.nodes.quorum() ? highest : 0;
+        token = self->draw_.number_after(*raise);
     }
     co_return token;
 }
@@ -319,7 +272,7 @@ task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
     if (auto const ec = held.check())
         co_return ec;
     auto const question = self->ask(node_command::kind::downgrade);
-    co_await question->gather();
+    co_await self->gather(question);
     co_return held.conclude_downgrade(*question);
 }
 

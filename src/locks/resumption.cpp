@@ -7,9 +7,9 @@
 #include "locks/explain.hpp"
 #include "locks/extension.hpp"
 #include "locks/tickets.hpp"
+#include "locks/waiting_operation.hpp"
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -19,18 +19,16 @@ namespace redlock::inline v0::detail {
 namespace {
 
 /// One call of `lock_manager::async_resume`.
-class resumption final : public shared_operation<resumption> {
+class resumption final : public waiting_operation<resumption> {
 public:
     resumption(std::shared_ptr<manager_state> s, lock_ticket ticket, acquire_options options, acquire_handler handler, bool explains)
-        : shared_operation(s->strand()),
+        : waiting_operation(std::move(s)),
           done(std::move(handler)),
-          state_(std::move(s)),
           ticket_(std::move(ticket)),
           options_(options),
           attempt_(*state_, ticket_.resources, options_),
           give_up_at_(core::later(attempt_.called, options.wait)),
-          explains_(explains),
-          alarm_([this] { wake(); })
+          explains_(explains)
     {
     }
 
@@ -40,24 +38,16 @@ public:
     static task<error_code> run(std::shared_ptr<resumption>);
 
     void complete(error_code);
-    void cancel(asio::cancellation_type) override;
-    void abandon() override;
 
     acquire_handler done;
 
 private:
-    bool stopped() const noexcept { return cancelled_ || last_round_ || !state_->shutdown.open(); }
+    bool has_asked() const noexcept override { return rounds_ > 0; }
     std::shared_ptr<round> next_round(std::shared_ptr<grant>);
     error_code outcome() const;
     void hand_out();
-    void wake();
-    auto sleep(clock::time_point until)
-    {
-        return suspend_into(sleeper_, [this, until] { state_->runtime.set(alarm_, until); });
-    }
     attempt_report report(error_code) const;
 
-    std::shared_ptr<manager_state> const state_;
     lock_ticket const ticket_;
     acquire_options const options_;
     attempt attempt_;
@@ -66,10 +56,6 @@ private:
     std::shared_ptr<round> round_;
     std::size_t rounds_ = 0;
     lock_handle won_;
-    bool cancelled_ = false;
-    bool last_round_ = false;             ///< cancelled, unless the present one wins
-    suspended sleeper_;
-    alarm alarm_;
 };
 
 std::string resumption::wrong() const
@@ -88,12 +74,12 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
         r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
         r.round_ = round::to_connect(state.quorum);
-        co_await r.round_->gather();
+        co_await r.gather(r.round_);
     }
     auto const taken = grant_of(r.ticket_, state);
     while (!r.stopped()) {
         r.round_ = r.next_round(taken);
-        co_await r.round_->gather();
+        co_await r.gather(r.round_);
         r.attempt_.asked = r.round_->started;
         r.attempt_.decided = state.now();
         auto const ec = r.outcome();
@@ -148,33 +134,6 @@ void resumption::hand_out()
     won_ = access::make_handle(held->first_stake());
 }
 
-void resumption::wake()
-{
-    alarm_.clear();
-    if (sleeper_)
-        asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
-}
-
-void resumption::cancel(asio::cancellation_type type)
-{
-    if (!sleeper_ && !may_leave_traces(type) && rounds_ > 0) {
-        last_round_ = true;
-        return;
-    }
-    cancelled_ = true;
-    wake();
-    if (round_ && won_.empty())
-        round_->end_wait();
-}
-
-void resumption::abandon()
-{
-    auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
-    auto const sleeper = std::move(sleeper_);
-    if (round_)
-        round_->abandon();
-}
-
 attempt_report resumption::report(error_code ec) const
 {
     auto const& nodes = state_->quorum.nodes;
@@ -194,18 +153,12 @@ attempt_report resumption::report(error_code ec) const
 void resumption::complete(error_code ec)
 {
     attempt_.ends(ec);
+    if (state_->events && ec)
+        attempt_.tell_failure(ec, rounds_, shared_from_this());
+    else if (state_->events)
+        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), rounds_);
     reported_error outcome(ec);
-    try {
-        if (state_->events && ec)
-            attempt_.tell_failure(ec, rounds_, shared_from_this());
-        else if (state_->events)
-            attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), rounds_);
-        if (options_.report)
-            *options_.report = report(ec);
-        if (ec && explains_)
-            outcome.report = std::make_shared<attempt_report const>(options_.report ? *options_.report : report(ec));
-    } catch (...) {  // out of memory: the code must do
-    }
+    give_reports(outcome, options_.report, explains_, [&] { return report(ec); });
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's
     done(std::move(outcome), std::move(won_));
 }

@@ -5,6 +5,7 @@
 #include "locks/explain.hpp"
 #include "locks/extension.hpp"
 #include "locks/scope.hpp"
+#include "locks/waiting_operation.hpp"
 
 #include <redlock/lock_error.hpp>
 
@@ -12,7 +13,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,25 +30,22 @@ std::string shown(std::string_view resource)
 }
 
 /// One call of `lock_scope::async_acquire`.
-class scope_acquisition final : public shared_operation<scope_acquisition> {
+class scope_acquisition final : public waiting_operation<scope_acquisition> {
 public:
     scope_acquisition(std::shared_ptr<scope_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains)
-        : shared_operation(s->manager->strand()),
+        : waiting_operation(s->manager),
           done(std::move(handler)),
           scope_(std::move(s)),
-          manager_(*scope_->manager),
           resources_(std::move(names)),
           options_(options),
           explains_(explains),
-          called_(manager_.now()),
-          alarm_([this] { wake(); })
+          called_(state_->now())
     {
     }
 
     static task<error_code> run(std::shared_ptr<scope_acquisition>);
 
     void cancel(asio::cancellation_type) override;
-    void abandon() override;
     void complete(error_code);
 
     acquire_handler done;
@@ -60,11 +57,9 @@ private:
 
     void look_what_is_held();
     bool is_complete() const noexcept { return rest_.size() == 0; }
-    bool stopped() const noexcept { return cancelled_ || !manager_.shutdown.open(); }
     std::string refusal() const;
     std::string shown_part(lock_handle const&) const;
     void put_together();
-    void wake();
 
     /// Waits for an operation that @p start begins, with the handler that it is given.
     template <class Handler, class Result, class Start>
@@ -77,13 +72,12 @@ private:
                 result(std::move(given)...);
                 std::move(self->sleeper_).resume();
             };
-            auto const& strand = manager_.strand();
+            auto const& strand = state_->strand();
             start(Handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand));
         });
     }
 
     std::shared_ptr<scope_state> const scope_;
-    manager_state& manager_;
     resource_set const resources_;
     acquire_options const options_;
     bool const explains_;
@@ -96,17 +90,14 @@ private:
     bool has_asked_ = false;
     std::string why_;                 ///< it failed, if the code alone does not tell
     lock_handle won_;
-    bool cancelled_ = false;
     bool asks_ = false;               ///< an operation of its own is under way, which @ref signal_ reaches
     asio::cancellation_signal signal_;
-    suspended sleeper_;
-    alarm alarm_;
 };
 
 task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 {
     auto& a = *self;
-    a.manager_.operations.enter(a);
+    a.state_->operations.enter(a);
     a.look_what_is_held();
     std::optional<scope_state::turn> turn;
     if (!a.is_complete())
@@ -133,9 +124,12 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
-    turn.emplace(*a.scope_, a.resources_, [&a] { a.wake(); });
+    turn.emplace(*a.scope_, a.resources_, [&a] {
+        if (!a.asks_)
+            a.wake();
+    });
     while (!turn->has_come() && !a.is_complete() && !a.stopped()) {
-        co_await suspend_into(a.sleeper_, [] {});
+        co_await a.sleep(clock::time_point::max());
         a.look_what_is_held();
     }
 }
@@ -165,7 +159,7 @@ std::string scope_acquisition::refusal() const
                                "give it back first, or take it for yourself from the beginning",
                                shown_part(p));
     }
-    if (manager_.settings.fencing && parts_.size() + (is_complete() ? 0 : 1) > 1)
+    if (state_->settings.fencing && parts_.size() + (is_complete() ? 0 : 1) > 1)
         return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for all: acquire each by itself",
                            shown_part(parts_.front()));
     auto const held = scope_->holds_up_to();
@@ -187,7 +181,7 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
         a.won_ = std::move(won);
     };
     co_await a.ask<acquire_handler>(result, [&a, how](acquire_handler handler) {
-        start_acquire(a.scope_->manager, a.rest_, how, std::move(handler), a.explains_, a.scope_->holds_up_to());
+        start_acquire({*a.state_, a.rest_, how, a.explains_, a.scope_->holds_up_to()}, std::move(handler));
     });
     if (!a.asked_) {
         a.scope_->add(a.won_);
@@ -202,7 +196,7 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
     auto& a = *self;
     auto const& by = access::stake_of(part);
     auto& held = by->lock;
-    auto const give_up_at = core::later(a.manager_.now(), a.options_.wait);
+    auto const give_up_at = core::later(a.state_->now(), a.options_.wait);
     error_code ec = held.check();
     for (std::size_t tried = 1; !ec && !held.lasts_for(a.options_.ttl, a.options_.renew); ++tried) {
         if (a.stopped())
@@ -210,11 +204,11 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
         co_await a.ask<error_handler>([&ec](error_code outcome) { ec = outcome; }, [&a, &by](error_handler handler) {
             extension::start(by, a.options_.ttl, std::move(handler));
         });
-        auto const now = a.manager_.now();
+        auto const now = a.state_->now();
         if (ec != errc::no_quorum || now >= give_up_at)
             break;
-        auto const again = std::min(now + core::pause_after(tried, a.manager_.runtime.random()[0]), give_up_at);
-        co_await suspend_into(a.sleeper_, [&a, again] { a.manager_.runtime.set(a.alarm_, again); });
+        auto const again = std::min(now + core::pause_after(tried, a.state_->runtime.random()[0]), give_up_at);
+        co_await a.sleep(again);
         ec = held.check();
     }
     if (!ec && a.options_.renew == renewal::automatic)
@@ -232,13 +226,6 @@ void scope_acquisition::put_together()
         won_ = access::make_handle(make_recycled<stake>(resources_, std::move(parts_)));
 }
 
-void scope_acquisition::wake()
-{
-    alarm_.clear();
-    if (sleeper_ && !asks_)  // posted, because one that wakes up may wake another, and so on
-        asio::post(manager_.strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
-}
-
 void scope_acquisition::cancel(asio::cancellation_type type)
 {
     cancelled_ = cancelled_ || !asks_ || may_leave_traces(type);
@@ -248,34 +235,23 @@ void scope_acquisition::cancel(asio::cancellation_type type)
         wake();
 }
 
-void scope_acquisition::abandon()
-{
-    auto const self = shared_from_this();  // the task that is destroyed may be the last to know us
-    auto const sleeper = std::move(sleeper_);
-}
-
 void scope_acquisition::complete(error_code ec)
 {
     parts_.clear();
     if (ec)
         won_ = {};  // the nodes had granted it, and then memory ran out
-    auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(manager_.now() - called_);
+    auto const elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - called_);
     bool const was_told = has_asked_ && ec == asked_;
     reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);
-    try {
-        if (options_.report && was_told) {
-            said_.elapsed = elapsed;
-            *options_.report = std::move(said_);
-        }
-        if (!was_told && (options_.report || (ec && explains_))) {
+    if (!was_told) {
+        give_reports(outcome, options_.report, explains_, [&] {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
             r.message = ec ? about(resources_, "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";
-            if (options_.report)
-                *options_.report = r;
-            if (ec && explains_)
-                outcome.report = std::make_shared<attempt_report const>(std::move(r));
-        }
-    } catch (...) {  // out of memory: the code must do
+            return r;
+        });
+    } else if (options_.report) {
+        said_.elapsed = elapsed;
+        *options_.report = std::move(said_);
     }
     done(std::move(outcome), std::move(won_));
 }

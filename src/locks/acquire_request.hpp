@@ -1,0 +1,38 @@
+#pragma once
+
+#include "locks/manager_state.hpp"
+#include "quorum/round.hpp"
+
+#include <redlock/detail/selection.hpp>
+#include <redlock/options.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace redlock::inline v0::detail {
+
+/// What one call of `lock_manager::async_acquire`, or of `async_acquire_any`, asks for.
+struct acquire_request {
+    manager_state& manager;
+    selection wanted;
+    acquire_options options;
+    bool explains = false;         ///< whether its error has a report
+    std::string holds_up_to = {};  ///< see @ref waiter::holds_up_to
+
+    resource_set const& resources() const noexcept { return wanted.resources; }
+    std::span<std::string const> names() const noexcept { return wanted.resources.names(); }
+    bool wants_any() const noexcept { return wanted.wants_one_of_several(); }
+    bool wants_several() const noexcept { return !wanted.any && resources().size() > 1; }
+    bool shares() const noexcept { return options.mode != mode::exclusive; }
+    redlock::mode mode_on_nodes() const noexcept { return shares() ? mode::shared : mode::exclusive; }
+
+    std::string key_of(std::string const& resource) const { return manager.settings.prefix + resource; }
+    std::string_view name_of(std::string_view key) const { return key.substr(manager.settings.prefix.size()); }
+    key_list keys() const;
+
+    /// Whether @p asked asks for @p resource.
+    bool is_asked(round const& asked, std::string_view resource) const;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,148 @@
+#include "locks/free_watch.hpp"
+
+#include "core/backoff.hpp"
+#include "core/validity.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Any client may have given its key any end. The servers tell of it in whole milliseconds.
+clock::time_point end_of(clock::time_point now, std::chrono::milliseconds remaining)
+{
+    return remaining.count() < 0 ? clock::time_point::max() : core::later(now + 2ms, remaining);
+}
+
+}  // namespace
+
+std::span<taken_key const> awaited(ballot const& b)
+{
+    std::span<taken_key const> const taken(b.reply.taken);
+    return b.command().grows ? taken.first(std::min<std::size_t>(taken.size(), 1)) : taken;
+}
+
+void look_at(round const& r, clock::time_point now, core::estimate<clock::time_point>& to)
+{
+    for (auto const& b : r.ballots) {
+        if (!b.answered || b.cast() == vote::unknown)
+            continue;
+        if (b.reply.vote == vote::granted && b.command().any)
+            to.expect(b.node, b.reply.chosen, now);  // what else is free there it does not tell
+        else if (b.reply.vote == vote::granted)
+            to.expect(b.node, now);  // we give it back, or ask again for it
+        else if (b.command().has_several_keys())
+            for (auto const& k : awaited(b))
+                to.expect(b.node, k.index, end_of(now, k.remaining));
+        else if (b.command().contends())
+            to.expect(b.node, end_of(now, b.reply.remaining));
+    }
+}
+
+void free_watch::begin(std::shared_ptr<round> asked)
+{
+    estimate_.emplace(asked->quorum.nodes.size(), asked->quorum.nodes.quorum(), request_.wants_any());
+    asked_ = std::move(asked);
+}
+
+void free_watch::end() noexcept
+{
+    estimate_.reset();
+    asked_.reset();
+}
+
+clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random, std::size_t rounds)
+{
+    bool const race = asked_->votes.granted() > 0;
+    races_ = race ? races_ + 1 : 0;
+    denied_ += race ? 0 : 1;
+    look(now);
+    if (!race)
+        note_holder(now);
+    if (will_be_notified())
+        return clock::time_point::max();
+    // The lock may go without a word.
+    return now + (race ? core::pause_after(rounds, random) : core::pause_after_denial(denied_, unchanged_, random));
+}
+
+// As long as one holder keeps the lock, its end stays where it was. If others have taken it since, the end has moved by
+// about the time that has passed.
+void free_watch::note_holder(clock::time_point now)
+{
+    auto const passed = now - std::exchange(denied_at_, now);
+    bool const is_same = denied_ > 1 && free_at() - std::max<clock::duration>(passed / 4, 2ms) <= free_expected_;
+    unchanged_ = is_same ? unchanged_ + 1 : 0;
+    free_expected_ = free_at();
+}
+
+// Whether a quorum of the nodes will notify when what they have said changes. A node that has granted has no more to say, unless any of
+// several would do: it was not asked to tell what becomes of the others.
+bool free_watch::will_be_notified() const
+{
+    auto const notifies = [](ballot const& b) { return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched); };
+    return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
+}
+
+clock::duration free_watch::delay(clock::time_point decided, std::uint64_t random) const
+{
+    return core::delay_after(denied_, races_, decided - asked_->started, random);
+}
+
+bool free_watch::needs(std::string_view resource, bool grows) const
+{
+    return std::ranges::any_of(asked_->ballots, [&](auto& b) {
+        auto const kept = grows ? b.reply.ours : 0;
+        return awaited_key(b.node, resource) || (kept > 0 && resource <= request_.name_of(asked_->command.keys[kept - 1]));
+    });
+}
+
+// Of several keys the one of @p resource, if the node has said that it is taken.
+taken_key const* free_watch::awaited_key(std::size_t node, std::string_view resource) const
+{
+    auto const keys = awaited(asked_->ballots[node]);
+    auto const k = std::ranges::find_if(keys, [&](auto& key) { return request_.name_of(asked_->command.keys[key.index]) == resource; });
+    return k == keys.end() ? nullptr : &*k;
+}
+
+bool free_watch::awaits(core::watched of, std::size_t node, std::string_view resource) const
+{
+    if (!active())
+        return of == core::watched::lock;
+    auto const& reply = asked_->ballots[node].reply;
+    bool const several = asked_->command.has_several_keys();
+    auto const* const k = several ? awaited_key(node, resource) : nullptr;
+    bool const handed_on = several ? k && k->handed_on : reply.handed_on;
+    switch (of) {
+    case core::watched::lock:
+        return !handed_on;
+    case core::watched::handovers:
+        return handed_on;
+    case core::watched::wishes:
+        return !handed_on && reply.behind_writer;
+    case core::watched::readers:
+        return false;
+    }
+    return false;
+}
+
+bool free_watch::may_be_free(std::size_t node, std::string_view resource)
+{
+    // What comes before the node's answer to this round happened before, too.
+    if (!active() || !asked_->ballots[node].answered)
+        return false;
+    auto const now = request_.manager.now();
+    if (resource.empty() || (!asked_->command.has_several_keys() && request_.is_asked(*asked_, resource))) {
+        estimate_->expect(node, now);
+        return true;
+    }
+    auto const* const k = awaited_key(node, resource);
+    if (k)
+        estimate_->expect(node, k->index, now);
+    return k != nullptr;
+}
+
+}  // namespace redlock::detail

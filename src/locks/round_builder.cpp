@@ -1,0 +1,77 @@
+#include "locks/round_builder.hpp"
+
+#include "core/growth.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+std::shared_ptr<round> round_builder::next(std::shared_ptr<grant> growing)
+{
+    auto& manager = request_.manager;
+    bool const grows = growing != nullptr;
+    auto r = plain(std::move(growing));
+    if (request_.wants_any() && r->command.has_several_keys())
+        r->want_any();
+    r->timed = request_.options.report || manager.events;
+    auto history = turn_.history();
+    history.rounds = rounds_;
+    auto const question = core::question_for(history);
+    if (question.contends)
+        r->contend(question.more_follow && !request_.wants_several());
+    // Who queues for any of several is rather denied than not: those before it have found the others taken.
+    if (question.watches || (question.contends && r->command.any))
+        r->watch();
+    if (grows)
+        r->grow();
+    r->command.passes = turn_.passes_writers();
+    if (manager.settings.fencing)
+        r->command.fence = request_.shares() ? 1 : draw_.propose();
+    ++rounds_;
+    bump(manager.count.rounds);
+    return r;
+}
+
+// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds to what those
+// before it have kept.
+std::shared_ptr<round> round_builder::plain(std::shared_ptr<grant> growing) const
+{
+    auto& manager = request_.manager;
+    auto const acquire = node_command::kind::acquire;
+    if (growing)
+        return make_recycled<round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
+    return make_recycled<round>(manager.quorum, acquire, request_.wants_any() ? choices(manager.now()) : request_.keys(), manager.make_token(),
+                                request_.options.ttl, request_.mode_on_nodes());
+}
+
+bool round_builder::should_grow() const noexcept
+{
+    return turn_.place() && request_.wants_several() && lost_ >= core::all_or_nothing;
+}
+
+// The preferred ones first. If it is kept from all of them it asks all the same: it does not wait, or not any more.
+key_list round_builder::choices(clock::time_point now) const
+{
+    key_list all, keys;
+    for (auto const i : request_.manager.preferences.among(request_.names()).order()) {
+        all.push_back(request_.key_of(request_.names()[i]));
+        if (!turn_.kept_from(i, now))
+            keys.push_back(all.back());
+    }
+    return keys.empty() ? all : keys;
+}
+
+void round_builder::prefer_others(round const& lost) const
+{
+    auto const& keys = lost.command.keys;
+    auto first = keys.size();
+    for (auto const& b : lost.ballots) {
+        if (b.has_granted())
+            first = std::min<std::size_t>(first, b.reply.chosen);
+    }
+    if (first < keys.size())
+        request_.manager.preferences.chosen_in_vain(request_.names(), request_.name_of(keys[first]));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "locks/acquire_request.hpp"
+#include "locks/local_turn.hpp"
+#include "locks/token_draw.hpp"
+#include "quorum/round.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace redlock::inline v0::detail {
+
+/// What an acquisition asks the nodes next.
+class round_builder {
+public:
+    /// All of them must outlive this.
+    round_builder(acquire_request const& r, local_turn const& t, token_draw& d) : request_(r), turn_(t), draw_(d) {}
+
+    /// @param growing what the rounds of a set that grows have kept; null if it does not grow
+    std::shared_ptr<round> next(std::shared_ptr<grant> growing);
+
+    std::size_t rounds() const noexcept { return rounds_; }
+
+    /// The latest round was lost to others.
+    void lost_to_others() noexcept { ++lost_; }
+
+    /// Whether a set is to keep from now on what it gets.
+    bool should_grow() const noexcept;
+
+    /// Nodes have chosen of several, but not the same in @p lost, so they differ in what is free.
+    void prefer_others(round const& lost) const;
+
+private:
+    std::shared_ptr<round> plain(std::shared_ptr<grant> growing) const;
+    key_list choices(clock::time_point now) const;
+
+    acquire_request const& request_;
+    local_turn const& turn_;
+    token_draw& draw_;
+    std::size_t rounds_ = 0;
+    std::size_t lost_ = 0;  ///< to others, races included
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,62 @@
+#include "locks/token_draw.hpp"
+
+#include "core/fencing.hpp"
+#include "locks/explain.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+
+namespace redlock::inline v0::detail {
+
+std::uint64_t token_draw::propose()
+{
+    return std::min(std::max(manager_.proposals.next(), highest_ + 1), core::fence_end - 1);
+}
+
+std::uint64_t token_draw::number_in(round const& won)
+{
+    boost::container::small_vector<std::uint64_t, 9> raised;
+    for (auto const& b : won.ballots) {
+        if (b.has_granted() && b.reply.fence != 0)
+            raised.push_back(b.reply.fence);
+    }
+    auto const highest = raised.empty() ? 0 : *std::max_element(raised.begin(), raised.end());
+    if (highest > won.command.fence)
+        learn(highest);
+    return core::common_counter(raised, won.quorum.nodes.quorum());
+}
+
+std::shared_ptr<round> token_draw::second_round(round const& won, mode m)
+{
+    auto raise = make_recycled<round>(won.quorum, node_command::kind::raise, won.grant(), won.command.ttl);
+    raise->command.mode = m;
+    raise->command.fence = propose();
+    raise->timed = won.timed;
+    for (auto const& b : won.ballots) {
+        if (!b.has_granted())
+            raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
+    }
+    ++second_rounds_;
+    bump(manager_.count.second_rounds);
+    return raise;
+}
+
+std::uint64_t token_draw::number_after(round const& raise)
+{
+    core::fence_tally counters;
+    for (auto const& b : raise.ballots) {
+        if (b.has_granted())
+            counters.add(b.reply.fence);
+    }
+    learn(counters.highest());
+    return counters.agreed() < raise.quorum.nodes.quorum() ? 0 : counters.highest();
+}
+
+void token_draw::learn(std::uint64_t counter)
+{
+    highest_ = std::max(highest_, counter);
+    manager_.proposals.learn(highest_, shown_name(resources_));
+}
+
+}  // namespace redlock::detail

@@ -1,0 +1,97 @@
+#pragma once
+
+#include "locks/manager_state.hpp"
+#include "quorum/round.hpp"
+#include "runtime/operation.hpp"
+#include "runtime/task.hpp"
+
+#include <redlock/clock.hpp>
+
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+/** An operation that waits: for the answers of nodes, and for a time.
+
+    A cancellation ends either wait at once. But if nodes may have been asked for something, and the caller wants no traces of that, the
+    round that is under way is the last one.
+*/
+template <class Derived>
+class waiting_operation : public shared_operation<Derived> {
+public:
+    void cancel(asio::cancellation_type type) override
+    {
+        if (!sleeper_ && has_asked() && !may_leave_traces(type)) {
+            last_round_ = true;
+            return;
+        }
+        cancelled_ = true;
+        wake();
+        if (asking_)
+            asking_->end_wait();
+    }
+
+    void abandon() override
+    {
+        auto const self = this->shared_from_this();  // the task that is destroyed may be the last owner
+        auto const sleeper = std::move(sleeper_);
+        if (asking_)
+            asking_->abandon();
+    }
+
+protected:
+    explicit waiting_operation(std::shared_ptr<manager_state> s)
+        : shared_operation<Derived>(s->strand()), state_(std::move(s)), alarm_([this] { wake(); })
+    {
+    }
+    ~waiting_operation() = default;
+
+    /// Whether nodes may have been asked for something.
+    virtual bool has_asked() const noexcept { return false; }
+
+    bool stopped() const noexcept { return cancelled_ || last_round_ || !state_->shutdown.open(); }
+
+    /// Sleeps until somebody wakes it, at @p until at the latest.
+    auto sleep(clock::time_point until)
+    {
+        return suspend_into(sleeper_, [this, until] {
+            if (until != clock::time_point::max())
+                state_->runtime.set(alarm_, until);
+        });
+    }
+
+    void wake()
+    {
+        alarm_.clear();
+        if (sleeper_)  // posted, because one that wakes up may wake another, and so on
+            asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
+    }
+
+    /// Sends @p r, and waits until it is decided.
+    auto gather(std::shared_ptr<round> r)
+    {
+        asking_ = std::move(r);
+        return gathering{{asking_->gather()}, asking_};
+    }
+
+    std::shared_ptr<manager_state> const state_;
+    bool cancelled_ = false;
+    bool last_round_ = false;  ///< cancelled, unless the present one wins
+    suspended sleeper_;
+
+private:
+    struct gathering : decltype(std::declval<round&>().gather()) {
+        void await_resume() const noexcept { asking.reset(); }
+
+        std::shared_ptr<round>& asking;
+    };
+
+    std::shared_ptr<round> asking_;  ///< while it waits for answers
+    alarm alarm_;
+};
+
+}  // namespace redlock::detail
