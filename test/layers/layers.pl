@@ -84,14 +84,13 @@ sub visit {
 visit($_) for sort keys %includes;
 
 # The walks, and the table "to find … open …": what they name is there.
-my ($section, $folder, %stays) = ('', '');
+my ($section, %stays) = ('');
 for (lines_of('docs/architecture.md')) {
     if (/^## (.*)/) { $section = $1 }
     next if $section !~ /^(Where to look|Five walks)/ or !/^\|/ or /^\|[- |]+$/;
     for my $name (/`([\w\/.*]+\.(?:[ch]pp|sql|lua|cmake))`/g) {
-        my @there = grep { -e or m{\*} && glob } map { "$_/$name" } grep { $_ } $folder, 'src', 'include/redlock', '.';
+        my @there = $name =~ m{/} ? grep { -e or m{\*} && glob } map { "$_/$name" } 'src', 'include/redlock', '.' : grep { m{/\Q$name\E$} } @files;
         push @wrong, "docs/architecture.md, $section: there is no $name\n" if !@there;
-        $folder = "src/$1" if $name =~ m{^([\w/]+)/} and -d "src/$1";
     }
     # A step of the walk of an acquisition: its functions are in its file.
     next if $section !~ /^Five walks/ or !/^\| (\d+) \| `([^`]+)` \| (.*) \|$/;
