@@ -2,7 +2,6 @@
 
 #include "cli/doctor_report.hpp"
 #include "cli/permissions.hpp"
-#include "cli/real_tool.hpp"
 #include "support/real_servers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -29,7 +28,7 @@ struct with_server {
 std::string line_for(words options)
 {
     options.insert(options.begin(), "acl");
-    auto const said = real_tool().run(options);
+    auto const said = run_tool(options);
     BOOST_TEST(said.status == 0, said.err);
     return said.out.substr(0, said.out.find('\n'));
 }
@@ -112,7 +111,7 @@ BOOST_FIXTURE_TEST_CASE(acl_line_without_one_rule_is_not_enough, with_server)
         auto const name = "user" + std::to_string(doctors.size());
         words arguments{"-u", make_user(s, line, name, word), "doctor", "-o", "json", "--skip", "clock", "--probe", name};
         arguments.insert(arguments.end(), options.begin(), options.end());
-        doctors.emplace_back(word, real_tool().start(arguments));
+        doctors.emplace_back(word, start_tool(arguments));
     }
     BOOST_TEST(doctors.size() > 20u);
     for (auto& [word, doctor] : doctors) {
@@ -175,7 +174,7 @@ BOOST_AUTO_TEST_CASE(acl_escapes_names_and_prefixes)
     BOOST_TEST(look({as_user}, {"--prefix", "a[1]*"}).of("permissions").level == "OK");
     BOOST_TEST(look({as_user}, {"--prefix", "a1"}).of("permissions").level == "CRIT");
 
-    auto const json = real_tool().run({"acl", "-o", "json"}).documents();
+    auto const json = run_tool({"acl", "-o", "json"}).documents();
     BOOST_TEST_REQUIRE(json.size() == 1u);
     BOOST_TEST(json[0].at("schema").as_int64() == 1);
     BOOST_TEST(json[0].at("line").as_string() == line_for({}));

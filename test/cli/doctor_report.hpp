@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cli/real_tool.hpp"
+#include "cli/started_tool.hpp"
+#include "testbed/process.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +11,25 @@
 #include <vector>
 
 namespace redlock::test {
+
+/// An environment that names no nodes. The servers are new.
+inline std::vector<std::string> without_nodes()
+{
+    return {"REDLOCK_URLS=", "REDLOCK_CONFIG=", "REDLOCK_PREFIX=", "NO_COLOR=", "REDLOCK_RESTART_GUARD=automatic"};
+}
+
+/// Runs the program `redlock` as it was built to its end.
+inline tool_run run_tool(std::vector<std::string> arguments)
+{
+    return started_tool(std::move(arguments), without_nodes()).wait();
+}
+
+/// Starts it; what it prints is for process::read.
+inline testbed::process start_tool(std::vector<std::string> arguments)
+{
+    arguments.insert(arguments.begin(), REDLOCK_TOOL);
+    return testbed::process(std::move(arguments), {.environment = without_nodes(), .piped = true});
+}
 
 /// What `redlock doctor` has found.
 struct doctor_report : tool_run {
@@ -77,7 +97,7 @@ inline doctor_report look(std::vector<std::string> const& urls, std::vector<std:
     arguments.insert(arguments.end(), options.begin(), options.end());
     if (compare == clocks::left_out)
         arguments.insert(arguments.end(), {"--skip", "clock"});
-    return report_of(real_tool().run(std::move(arguments)));
+    return report_of(run_tool(std::move(arguments)));
 }
 
 /// Runs a line that mends something, as an operator would.

@@ -1,7 +1,6 @@
 // redlock doctor on real servers, of which each has one defect.
 
 #include "cli/doctor_report.hpp"
-#include "cli/real_tool.hpp"
 #include "fault/stepped_clock.hpp"
 #include "support/certificates.hpp"
 #include "support/real_servers.hpp"
@@ -45,7 +44,7 @@ std::string table_of(std::vector<std::string> urls, std::vector<std::string> opt
     for (auto const& url : urls)
         arguments.insert(arguments.end(), {"-u", url});
     arguments.insert(arguments.end(), options.begin(), options.end());
-    return real_tool().run(arguments).out;
+    return run_tool(arguments).out;
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
     BOOST_TEST(first.of("votes").why == "0 of 3 nodes vote for a lock, and 2 are needed");
     BOOST_TEST(first.status == 2);
 
-    auto const tool = real_tool().run({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict",
+    auto const tool = run_tool({"-u", urls[0], "-u", urls[1], "-u", urls[2], "--restart-guard", "strict",
                                        "run", "-n", "k", "true"});
     BOOST_TEST(tool.status == 69, tool.err);
     BOOST_TEST(count_of(look(urls, strict).out, "they have restarted, or are new to the prefix lock:") == 1u);
@@ -87,7 +86,7 @@ BOOST_AUTO_TEST_CASE(doctor_of_new_durable_servers_says_that_they_do_not_vote)
 
 BOOST_AUTO_TEST_CASE(doctor_of_a_young_database_says_that_it_does_not_vote)
 {
-    bool const is_known = count_of(real_tool().run({"version", "-v"}).out, "postgresql://") > 0;
+    bool const is_known = count_of(run_tool({"version", "-v"}).out, "postgresql://") > 0;
     if (!is_known || redlock::testbed::postgres_programs().empty())
         return;
     redlock::testbed::postgres_server const s({"fsync=off"});
@@ -244,7 +243,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_of_keys_of_any_bytes_escapes_and_mends_them, one_
     s.ask({"SET", "lock:" + evil, "somebody"});
     s.ask({"RPUSH", "lock:list" + evil, "a"});
 
-    auto const table = real_tool().run({"-u", s.url(), "doctor", "--skip", "clock"});
+    auto const table = run_tool({"-u", s.url(), "doctor", "--skip", "clock"});
     BOOST_TEST(std::ranges::none_of(table.out, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0xff; }), table.out);
 
     auto const seen = look({s.url()});
@@ -387,7 +386,7 @@ BOOST_FIXTURE_TEST_CASE(doctor_without_permission_gives_the_line_that_allows_it,
 
 BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
 {
-    auto const first = [&] { return real_tool().start({"-u", s.url(), "doctor", "-o", "json", "--skip", "clock"}); };
+    auto const first = [&] { return start_tool({"-u", s.url(), "doctor", "-o", "json", "--skip", "clock"}); };
     std::vector<redlock::testbed::process> doctors;
     for (int i = 0; i < 3; ++i)
         doctors.push_back(first());
@@ -401,25 +400,24 @@ BOOST_FIXTURE_TEST_CASE(doctor_run_three_times_at_once_succeeds, one_server)
 
 BOOST_FIXTURE_TEST_CASE(doctor_prints_a_table_or_json_with_a_summary, one_server)
 {
-    real_tool const tool;
-    auto const table = tool.run({"-u", s.url(), "doctor", "--skip", of_this_machine});
+    auto const table = run_tool({"-u", s.url(), "doctor", "--skip", of_this_machine});
     BOOST_TEST(table.out.starts_with("LEVEL "), table.out);
     BOOST_TEST(has(table.out, "\nWARN: 1 node, "), table.out);
     BOOST_TEST(table.out.find(fmt::format("$ redis-cli -h 127.0.0.1 -p {} CONFIG SET appendfsync always", s.port())) != std::string::npos);
     BOOST_TEST(table.err.empty(), table.err);
     BOOST_TEST(!has(table.out, "\033"));
-    BOOST_TEST(tool.run({"-u", s.url(), "doctor", "--color", "always", "--skip", "clock"}).out.find("\033[33mWARN\033[0m") != std::string::npos);
+    BOOST_TEST(run_tool({"-u", s.url(), "doctor", "--color", "always", "--skip", "clock"}).out.find("\033[33mWARN\033[0m") != std::string::npos);
 
-    auto const quiet = tool.run({"-u", s.url(), "-q", "doctor", "--skip", "clock"});
+    auto const quiet = run_tool({"-u", s.url(), "-q", "doctor", "--skip", "clock"});
     BOOST_TEST(!has(quiet.out, "\nOK "), quiet.out);
 
-    auto const json = tool.run({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine}).documents();
+    auto const json = run_tool({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine}).documents();
     BOOST_TEST_REQUIRE(json.size() == 1u);
     BOOST_TEST(json[0].at("schema").as_int64() == 1);
     BOOST_TEST(json[0].at("status").as_string() == "WARN");
     BOOST_TEST(json[0].at("counts").at("CRIT").as_int64() == 0);
 
-    auto const lines = tool.run({"-u", s.url(), "doctor", "-o", "jsonl", "--skip", of_this_machine}).documents();
+    auto const lines = run_tool({"-u", s.url(), "doctor", "-o", "jsonl", "--skip", of_this_machine}).documents();
     BOOST_TEST(lines.size() == json[0].at("checks").as_array().size() + 1);
     for (auto const& line : lines)
         BOOST_TEST(line.at("schema").as_int64() == 1);
@@ -478,7 +476,7 @@ BOOST_AUTO_TEST_CASE(doctor_skip_given_twice_leaves_out_both)
 
 BOOST_FIXTURE_TEST_CASE(doctor_with_watch_looks_again_until_a_signal, one_server)
 {
-    auto watch = real_tool().start({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine, "--watch", "100ms"});
+    auto watch = start_tool({"-u", s.url(), "doctor", "-o", "json", "--skip", of_this_machine, "--watch", "100ms"});
     BOOST_TEST(watch.read('\n').find("appendonly is no") != std::string::npos);
     s.ask({"CONFIG", "SET", "appendonly", "yes"});
     while (watch.read('\n').find("appendfsync is everysec") == std::string::npos) {
@@ -496,10 +494,9 @@ BOOST_AUTO_TEST_CASE(doctor_of_another_store_tries_it_only)
 
 BOOST_AUTO_TEST_CASE(doctor_with_wrong_usage_ends_with_64_or_78)
 {
-    real_tool const tool;
-    BOOST_TEST(tool.run({"doctor"}).status == 78);
-    BOOST_TEST(tool.run({"-u", "redis://a:b:c", "doctor"}).status == 78);
-    auto const skip = tool.run({"-u", "memory://a", "doctor", "--skip", "durabilty"});
+    BOOST_TEST(run_tool({"doctor"}).status == 78);
+    BOOST_TEST(run_tool({"-u", "redis://a:b:c", "doctor"}).status == 78);
+    auto const skip = run_tool({"-u", "memory://a", "doctor", "--skip", "durabilty"});
     must_say(skip, 64, "durability");
 }
 

@@ -89,6 +89,15 @@ void must_say(tool_run const& e, int status, Parts const&... why)
         BOOST_TEST(has(e.err, part), e.err);
 }
 
+/// @param what  parts of what it has printed
+template <class... Parts>
+void must_show(tool_run const& e, int status, Parts const&... what)
+{
+    BOOST_TEST(e.status == status, e.err);
+    for (std::string_view const part : {std::string_view(what)...})
+        BOOST_TEST(has(e.out, part), e.out);
+}
+
 inline void must_print(tool_run const& e, int status, std::string_view out)
 {
     BOOST_TEST(e.status == status, e.err);

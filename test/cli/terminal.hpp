@@ -114,6 +114,12 @@ public:
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 
+    int end_by(std::string_view keys)
+    {
+        type(keys);
+        return wait();
+    }
+
     std::string shown;
 
 private:

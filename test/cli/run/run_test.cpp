@@ -540,16 +540,14 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_ends_its_script_by_ctrl_c, with_server
     };
     auto runs = script("-- sh -c 'echo ready; exec sleep 1000'");
     BOOST_TEST(runs.shows("ready"));
-    runs.type("\x03");
-    BOOST_TEST(runs.wait() == 128 + SIGINT);
+    BOOST_TEST(runs.end_by("\x03") == 128 + SIGINT);
     BOOST_TEST(runs.shown.find("went on") == std::string::npos, runs.shown);
     BOOST_TEST(s.is_free("x"));
 
     s.all[0].ask({"SET", "lock:x", "somebody"});
     auto waits = script("true");
     BOOST_TEST(waits.shows("waiting for"));
-    waits.type("\x03");
-    BOOST_TEST(waits.wait() == 128 + SIGINT);
+    BOOST_TEST(waits.end_by("\x03") == 128 + SIGINT);
     BOOST_TEST(waits.shown.find("went on") == std::string::npos, waits.shown);
 }
 
@@ -559,8 +557,7 @@ BOOST_FIXTURE_TEST_CASE(run_on_a_terminal_that_waits_names_the_holder, with_serv
     terminal t({REDLOCK_TOOL, "run", "x", "true"}, s.environment());
     BOOST_TEST(t.shows("waiting for lock:x for"));
     BOOST_TEST(t.shows("held by web-3:4121, ttl"));
-    t.type("\x03");
-    BOOST_TEST(t.wait() == 128 + SIGINT);
+    BOOST_TEST(t.end_by("\x03") == 128 + SIGINT);
 }
 
 BOOST_FIXTURE_TEST_CASE(run_in_the_foreground_signals_the_command_alone, with_servers<1>)

@@ -38,8 +38,7 @@ answered answer(tool& t, std::string_view words, std::function<void()> const& me
     terminal screen({REDLOCK_TOOL, "break", "x", "--force"}, t.environment());
     BOOST_TEST(screen.shows("[y/N]"));
     meanwhile();
-    screen.type(words);
-    auto const status = screen.wait();
+    auto const status = screen.end_by(words);
     return {status, screen.shown};
 }
 

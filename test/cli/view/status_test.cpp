@@ -45,8 +45,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_free_lock_says_free, with_servers<3>)
     auto const people = t.run({"status", "x"});
     auto const told = t.run({"status", "x", "-o", "json"}).json();
 
-    BOOST_TEST(people.status == 1);
-    BOOST_TEST(has(people.out, "lock:x is free\n"), people.out);
+    must_show(people, 1, "lock:x is free\n");
     must_have(told, {{"state", "free"}, {"owner", nullptr}, {"ttl_ms", nullptr}, {"votes", 0}});
 }
 
@@ -58,8 +57,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_shared_lock_names_the_readers, with_servers<
     auto const people = t.run({"status", "x"});
     auto const told = t.run({"status", "x", "-o", "json"}).json();
 
-    BOOST_TEST(people.status == 0);
-    BOOST_TEST(has(people.out, "lock:x is shared on 3 of 3 nodes"), people.out);
+    must_show(people, 0, "lock:x is shared on 3 of 3 nodes");
     BOOST_TEST((has(people.out, "reader-1") && has(people.out, "reader-2")), people.out);
     must_have(told, {{"state", "shared"}, {"owner", nullptr}});
     auto const& readers = told.at("readers").as_array();
@@ -88,10 +86,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_lock_on_a_minority_says_that_nobody_holds_it
 {
     t.set("lock:x", token_of("late"), 1);
 
-    auto const people = t.run({"status", "x"});
-
-    BOOST_TEST(people.status == 1);
-    BOOST_TEST(has(people.out, "lock:x is held by nobody: late is on 1 of 3 nodes, which is no majority"), people.out);
+    must_show(t.run({"status", "x"}), 1, "lock:x is held by nobody: late is on 1 of 3 nodes, which is no majority");
     BOOST_TEST(t.run({"status", "x", "-o", "json"}).json().at("state") == "partial");
 }
 
@@ -110,8 +105,7 @@ BOOST_FIXTURE_TEST_CASE(status_of_a_value_of_another_client_says_held, with_serv
     auto const people = t.run({"status", "x"});
     auto const told = t.run({"status", "x", "-o", "json"}).json();
 
-    BOOST_TEST(people.status == 0);
-    BOOST_TEST(has(people.out, "lock:x is held by another kind of client on 3 of 3 nodes, without an end"), people.out);
+    must_show(people, 0, "lock:x is held by another kind of client on 3 of 3 nodes, without an end");
     must_have(told, {{"state", "foreign"}, {"ttl_ms", nullptr}});
 }
 
@@ -146,8 +140,7 @@ BOOST_FIXTURE_TEST_CASE(status_leaves_out_a_node_that_hangs_and_says_so, held_by
     auto const o = t.run({"status", "x", "--connect-timeout", "1s"});
     t[2].resume();
 
-    BOOST_TEST(o.status == 0);
-    BOOST_TEST(has(o.out, "lock:x is held by web on 2 of 3 nodes"), o.out);
+    must_show(o, 0, "lock:x is held by web on 2 of 3 nodes");
     BOOST_TEST(has(o.out, t[2].url() + "  unknown: it has not answered within 1.0 s"), o.out);
 }
 
@@ -167,10 +160,7 @@ BOOST_FIXTURE_TEST_CASE(status_without_an_answer_ends_with_69, with_servers<3>)
     for (std::size_t i = 0; i < 3; ++i)
         t[i].kill();
 
-    auto const o = t.run({"status", "x"});
-
-    BOOST_TEST(o.status == 69);
-    BOOST_TEST(has(o.out, "too few nodes answer"), o.out);
+    must_show(t.run({"status", "x"}), 69, "too few nodes answer");
 }
 
 BOOST_AUTO_TEST_CASE(status_with_a_refused_password_ends_with_77)
@@ -190,8 +180,7 @@ BOOST_FIXTURE_TEST_CASE(status_as_a_refused_user_ends_with_77, with_servers<1>)
 {
     auto const o = t.run({"status", "x", "-u", "redis://nobody:wr0ng@127.0.0.1:" + std::to_string(t[0].port())});
 
-    BOOST_TEST(o.status == 77);
-    BOOST_TEST(has(o.out, "WRONGPASS"), o.out);
+    must_show(o, 77, "WRONGPASS");
 }
 
 BOOST_FIXTURE_TEST_CASE(status_of_a_reader_without_an_end_tells_a_number, with_servers<1>)

@@ -65,9 +65,7 @@ BOOST_FIXTURE_TEST_CASE(top_with_a_majority_down_ends_with_69, held_by_web<3>)
     auto const two = t.run({"top"});
     t[0].kill();
 
-    BOOST_TEST(one.status == 0);
-    BOOST_TEST(has(one.out, "down: "), one.out);
-    BOOST_TEST(has(one.out, "2/3"), one.out);
+    must_show(one, 0, "down: ", "2/3");
     BOOST_TEST(two.status == 69);
     BOOST_TEST(t.run({"top"}).status == 69);
 }
@@ -78,8 +76,7 @@ BOOST_FIXTURE_TEST_CASE(top_shows_a_node_that_hangs_as_down_and_asks_it_once, wi
     auto const o = t.run({"top", "--connect-timeout", "1s"});
     t[2].resume();
 
-    BOOST_TEST(o.status == 0);
-    BOOST_TEST(has(o.out, "down: it has not answered within 1.0 s"), o.out);
+    must_show(o, 0, "down: it has not answered within 1.0 s");
     BOOST_TEST(has(t[2].ask({"INFO", "commandstats"}), "cmdstat_hello:calls=1,"), "it was asked again");
 }
 
@@ -93,8 +90,7 @@ BOOST_FIXTURE_TEST_CASE(top_asks_a_node_that_has_hung_again_at_the_next_look, wi
     t[0].resume();
     BOOST_TEST(screen.shows("  up  "));
 
-    screen.type("q");
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("q") == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own, with_servers<1>)
@@ -108,19 +104,14 @@ BOOST_FIXTURE_TEST_CASE(top_counts_the_commands_of_others_and_not_its_own, with_
     t.ask({"EVAL", "for i = 1, 2000 do redis.call('GET', 'lock:' .. i) end return 1", "0"});
     BOOST_TEST(screen.shows(std::regex("2000/2000  [1-9]")));
 
-    screen.type("q");
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("q") == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(top_needs_only_the_permissions_of_list, held_by_web<1>)
 {
     t.ask({"ACL", "SETUSER", "app", "on", ">secret", "~lock:*", "-@all", "+hello", "+scan", "+getrange", "+pttl"});
 
-    auto const o = t.run({"top", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())});
-
-    BOOST_TEST(o.status == 0);
-    BOOST_TEST(has(o.out, "up"), o.out);
-    BOOST_TEST(has(o.out, "web"), o.out);
+    must_show(t.run({"top", "-u", "redis://app:secret@127.0.0.1:" + std::to_string(t[0].port())}), 0, "up", "web");
 }
 
 BOOST_FIXTURE_TEST_CASE(top_on_a_terminal_redraws_until_q, with_servers<1>)
@@ -131,9 +122,7 @@ BOOST_FIXTURE_TEST_CASE(top_on_a_terminal_redraws_until_q, with_servers<1>)
     t.set("lock:late comer", token_of("web"));
     BOOST_TEST(screen.shows("late comer"));
     BOOST_TEST(screen.shows("0.0/s new"), screen.shown);
-    screen.type("xq");
-
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("xq") == 0);
     BOOST_TEST(screen.shown.ends_with(own_screen), "the terminal is not as it was");
     BOOST_TEST(!has(screen.shown, "\033[2J"), "to clear the screen flickers");
 }
@@ -159,9 +148,7 @@ BOOST_FIXTURE_TEST_CASE(top_on_a_hanging_server_ends_at_once_after_q, with_serve
     t[0].pause();
     screen.forget();
 
-    screen.type("q");
-
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("q") == 0);
     t[0].resume();
 }
 
@@ -178,8 +165,7 @@ BOOST_FIXTURE_TEST_CASE(top_on_a_small_terminal_cuts_lines, with_servers<1>)
     screen.forget();
     screen.resize(24, 100);
     BOOST_TEST(screen.shows("WAITING"));
-    screen.type("q");
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("q") == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(top_when_stopped_restores_the_terminal_until_sigcont, with_servers<1>)
@@ -195,8 +181,7 @@ BOOST_FIXTURE_TEST_CASE(top_when_stopped_restores_the_terminal_until_sigcont, wi
     screen.signal(SIGCONT);
 
     BOOST_TEST(screen.shows("locks: "));
-    screen.type("q");
-    BOOST_TEST(screen.wait() == 0);
+    BOOST_TEST(screen.end_by("q") == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
