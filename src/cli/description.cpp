@@ -39,6 +39,21 @@ option_text describe(CLI::Option const& o)
     return text;
 }
 
+// One that does not read its options by a command_line has none.
+command_text describe(command const& c)
+{
+    command_text text;
+    try {
+        c.run({describe_option});
+    } catch (description const& d) {
+        text = d.text();
+    }
+    text.name = c.name;
+    text.takes = c.takes;
+    text.line = c.about;
+    return text;
+}
+
 }  // namespace
 
 description::description(CLI::App const& app)
@@ -52,20 +67,6 @@ description::description(CLI::App const& app)
         if (text_.choices.empty())
             text_.choices = choices_in(o->get_type_name());
     }
-}
-
-command_text describe(command const& c)
-{
-    command_text text;
-    try {
-        c.run({describe_option});
-    } catch (description const& d) {
-        text = d.text();
-    }
-    text.name = c.name;
-    text.takes = c.takes;
-    text.line = c.about;
-    return text;
 }
 
 std::vector<command_text> describe_all()

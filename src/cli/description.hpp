@@ -35,9 +35,6 @@ struct command_text {
     std::vector<option_text> options;
 };
 
-/// Of one of ours. One that does not read its options by a command_line has none.
-command_text describe(command const&);
-
 /// All that are for people, in the order of the help.
 std::vector<command_text> describe_all();
 

@@ -28,6 +28,11 @@ bool names_one_server(std::string_view node)
     return !is_in_name(",") && !is_in_name("-sentinel://") && !is_in_name("-cluster://");
 }
 
+bool is_missing(node_report const& n)
+{
+    return n.vote == vote::unknown && n.error;
+}
+
 }  // namespace
 
 void quorum_watch::acquisition_begun(events::acquisition_begun const& e)
@@ -91,19 +96,19 @@ bool quorum_watch::lasts(node_report const& n) const
 
 std::string quorum_watch::missing_nodes() const
 {
-    return nodes_in_words([](auto&) { return true; });
+    return nodes_in_words(is_missing);
 }
 
 std::string quorum_watch::news() const
 {
-    return nodes_in_words([this](auto& n) { return !told_.contains(cause(n.name, n.error)); });
+    return nodes_in_words([this](auto& n) { return is_news(n); });
 }
 
 std::string quorum_watch::nodes_in_words(std::function<bool(node_report const&)> const& counts) const
 {
     std::string missing;
     for (auto const& n : nodes_) {
-        if (n.vote == vote::unknown && n.error && counts(n))
+        if (counts(n))
             missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", n.name, why(n));
     }
     auto const what = outcome_ == errc::quarantined ? "vote yet" : "answer";
@@ -121,25 +126,22 @@ std::string quorum_watch::why(node_report const& n) const
     return n.error.message() + (n.message.empty() ? "" : ": ") + n.message;
 }
 
-std::vector<quorum_watch::cause> quorum_watch::causes() const
+bool quorum_watch::is_news(node_report const& n) const
 {
-    std::vector<cause> all;
-    for (auto const& n : nodes_) {
-        if (n.vote == vote::unknown && n.error)
-            all.emplace_back(n.name, n.error);
-    }
-    return all;
+    return is_missing(n) && !told_.contains(cause(n.name, n.error));
 }
 
 bool quorum_watch::has_news() const
 {
-    return std::ranges::any_of(causes(), [this](auto& c) { return !told_.contains(c); });
+    return std::ranges::any_of(nodes_, [this](auto& n) { return is_news(n); });
 }
 
 void quorum_watch::set_told()
 {
-    for (auto& c : causes())
-        told_.insert(std::move(c));
+    for (auto const& n : nodes_) {
+        if (is_missing(n))
+            told_.emplace(n.name, n.error);
+    }
 }
 
 }  // namespace redlock::cli

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::cli {
 
@@ -60,6 +61,16 @@ bool has_password(std::string const& url);
 
 /// @p url without its passwords, with its user. "URL" for a store whose URLs are not known here, if it may hold one.
 std::string without_password(std::string const& url);
+
+/// One of `config::nodes`.
+struct named_node {
+    std::string name{};              ///< without user and password
+    int database = 0;                ///< of Redis or Valkey
+    bool ends_with_session = false;  ///< see `node_limits::ends_with_session`
+};
+
+/// The nodes of @p settings, without a connection. A URL that is wrong is left out: the manager refuses it.
+std::vector<named_node> named_nodes(config const& settings);
 
 /// Text as a part of a URL.
 std::string percent_encoded(std::string_view text);

@@ -5,10 +5,10 @@
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
-#include "cli/named_nodes.hpp"
 #include "cli/node_urls.hpp"
 #include "cli/output.hpp"
 #include "cli/permissions.hpp"
+#include "cli/server_place.hpp"
 #include "cli/with_locks.hpp"
 #include "runtime/as_result.hpp"
 
