@@ -1,121 +1,300 @@
-#include "sim/cluster.hpp"
-
 #include "core/key.hpp"
 #include "sim/process.hpp"
+#include "sim/server.hpp"
+#include "sim/stores.hpp"
+#include "sim/wire.hpp"
 #include "sim/world.hpp"
+#include "stores/etcd/channel.hpp"
 #include "stores/etcd/etcd_node.hpp"
+#include "stores/etcd/json.hpp"
 #include "stores/etcd/layout.hpp"
+#include "stores/etcd/refusal.hpp"
+#include "support/etcd_gateway.hpp"
+
+#include <redlock/error.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <algorithm>
-#include <iterator>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace redlock::sim {
 
 namespace {
+
+namespace json = etcd_v3::json;
+using etcd_v3::answer;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 bool is_lock(std::string const& key)
 {
     return core::mark_in(key).empty();
 }
 
-}  // namespace
+/** An etcd cluster whose leader changes.
 
-cluster::cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name)
-{
-    expire();
-}
-
-etcd_v3::json::object cluster::carry_out(std::string_view path, std::string const& body)
-{
-    return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body);
-}
-
-void cluster::note(std::string_view lease, std::string_view what) const
-{
-    world().tell("{}: lease {} {}", name, lease, what);
-}
-
-// It looks now and then.
-void cluster::expire()
-{
-    world().after(world().random.between(10ms, 500ms), [this] {
-        for (auto const& id : leases_that_are_over()) {
-            if (alive() && !paused())
-                end(id);
-        }
+    What those want who talk to the one before, which does not know that yet, waits for its election to end. Then that one may still end
+    leases by its own clock.
+*/
+class cluster final : public server, public test::etcd_gateway {
+public:
+    cluster(sim::world& w, std::size_t index, double rate) : server(w, index, rate), etcd_gateway(name)
+    {
         expire();
-    });
-}
-
-// Shows which locks there are.
-void cluster::changed(values const& before)
-{
-    keys.entries.clear();
-    for (auto const& [key, v] : all()) {
-        if (!is_lock(key))
-            continue;
-        keys.entries[key] = {etcd_v3::to_content(v.bytes).value, clock::time_point::max()};  // until it is deleted
-        if (!before.contains(key))
-            world().note_taking(key);
-        if (auto const was = before.find(key); was == before.end() || was->second != v)
-            world().tell("{} sets {} {}", name, key, keys.entries[key].value.substr(0, 8));
     }
-    for (auto const& [key, v] : before) {
-        if (!all().contains(key) && is_lock(key))
-            world().tell("{} deletes {} {}", name, key, etcd_v3::to_content(v.bytes).value.substr(0, 8));
+
+    /// @return the answer, or what it says instead
+    etcd_v3::json::object carry_out(std::string_view path, std::string const& body)
+    {
+        return refuses() ? error("etcdserver: too many requests", 8) : etcd_gateway::carry_out(path, body);
     }
-}
 
-// Faults
+    /// Until when that process talks to a leader that is none any more: in true time.
+    clock::time_point behind_until(std::size_t process) const
+    {
+        auto const known = behind_until_.find(process);
+        return known == behind_until_.end() ? world().now : std::max(known->second, world().now);
+    }
 
-void cluster::crash(bool)
-{
-    forget_watches();
-    behind_until_.clear();
-    server::crash(false);
-}
+    bool has_sessions() const override { return true; }
 
-void cluster::start()
-{
-    if (!alive())
+    void crash(bool) override
+    {
+        forget_watches();
+        behind_until_.clear();
+        server::crash(false);
+    }
+
+    void start() override
+    {
+        if (!alive())
+            elect();
+        server::start();
+    }
+
+    void evict() override
+    {
+        auto const victim = any_key();
+        if (victim == keys.entries.end())
+            return;
+        world().tell("{}: somebody deletes {}", name, victim->first);
+        erase(std::string(victim->first));
+    }
+
+    void jump(clock::duration) override {}  // leases do not follow the time of day
+
+    void change_leader(clock::duration d) override
+    {
+        if (!alive())
+            return;
         elect();
-    server::start();
-}
-
-void cluster::evict()
-{
-    if (keys.entries.empty())
-        return;
-    auto victim = keys.entries.begin();
-    std::advance(victim, static_cast<std::ptrdiff_t>(world().random.below(keys.entries.size())));
-    world().tell("{}: somebody deletes {}", name, victim->first);
-    erase(std::string(victim->first));
-}
-
-void cluster::change_leader(clock::duration d)
-{
-    if (!alive())
-        return;
-    elect();
-    world().after(d, [this, stopped = time()] {
-        for (auto const& id : leases_that_a_stopped_leader_ends(stopped)) {
-            if (alive() && !paused())
-                end(id);
-        }
-    });
-    for (auto const& p : world().processes) {
-        if (p && world().random.chance(0.5)) {
-            world().tell("{}: another leader, which {} hears of in {} ms", name, p->name(), d / 1ms);
-            behind_until_[p->index()] = world().now + d;
+        world().after(d, [this, stopped = time()] {
+            for (auto const& id : leases_that_a_stopped_leader_ends(stopped)) {
+                if (alive() && !paused())
+                    end(id);
+            }
+        });
+        for (auto const& p : world().processes) {
+            if (p && world().random.chance(0.5)) {
+                world().tell("{}: another leader, which {} hears of in {} ms", name, p->name(), d / 1ms);
+                behind_until_[p->index()] = world().now + d;
+            }
         }
     }
-}
 
-clock::time_point cluster::behind_until(std::size_t process) const
-{
-    auto const known = behind_until_.find(process);
-    return known == behind_until_.end() ? world().now : std::max(known->second, world().now);
-}
+    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&) override;
+
+private:
+    clock::time_point time() const override { return clock_now(); }
+
+    void note(std::string_view lease, std::string_view what) const override
+    {
+        world().tell("{}: lease {} {}", name, lease, what);
+    }
+
+    // Shows which locks there are.
+    void changed(values const& before) override
+    {
+        keys.entries.clear();
+        for (auto const& [key, v] : all()) {
+            if (!is_lock(key))
+                continue;
+            keys.entries[key] = {etcd_v3::to_content(v.bytes).value, clock::time_point::max()};  // until it is deleted
+            if (!before.contains(key))
+                world().note_taking(key);
+            if (auto const was = before.find(key); was == before.end() || was->second != v)
+                world().tell("{} sets {} {}", name, key, keys.entries[key].value.substr(0, 8));
+        }
+        for (auto const& [key, v] : before) {
+            if (!all().contains(key) && is_lock(key))
+                world().tell("{} deletes {} {}", name, key, etcd_v3::to_content(v.bytes).value.substr(0, 8));
+        }
+    }
+
+    // It looks now and then.
+    void expire()
+    {
+        world().after(world().random.between(10ms, 500ms), [this] {
+            for (auto const& id : leases_that_are_over()) {
+                if (alive() && !paused())
+                    end(id);
+            }
+            expire();
+        });
+    }
+
+    std::map<std::size_t, clock::time_point> behind_until_;  ///< by the number of the process
+};
+
+/// The way of an etcd node to its cluster, in place of HTTP.
+class cluster_channel final : public etcd_v3::channel, wire::owner, public std::enable_shared_from_this<cluster_channel> {
+public:
+    cluster_channel(world& w, process& p, cluster& c, asio::any_io_executor on)
+        : world_(w), process_(p), cluster_(c), executor_(std::move(on)), wire_(std::make_shared<wire>(w, p, c)), ready_(executor_)
+    {
+        wire_->start(executor_, *this);
+    }
+
+    ~cluster_channel() override { close(); }
+
+    asio::awaitable<node_reply> open() override
+    {
+        state_ = state::opening;
+        wire_->open();
+        while (state_ == state::opening) {
+            ready_->expires_at(clock::time_point::max());
+            co_await ready_->async_wait(as_result);
+        }
+        co_return state_ == state::open ? node_reply() : node_reply{.untouched = true, .error = errc::node_unreachable, .text = why_};
+    }
+
+    // Who talks to a leader that is none any more waits.
+    asio::awaitable<answer> ask(std::string_view path, std::string body, std::string_view, std::chrono::milliseconds patience) override
+    {
+        if (state_ == state::open) {
+            auto const weak = weak_from_this();
+            auto carry_out = [weak, &c = cluster_, path = std::string(path), body = std::move(body)](auto const&) -> std::function<void()> {
+                return [weak, said = json::serialize(c.carry_out(path, body))] {
+                    if (auto const self = weak.lock())
+                        self->told(said);
+                };
+            };
+            wire_->send({.carry_out = std::move(carry_out), .lost = [] {}, .waits = [from = process_.index(), &c = cluster_] { return c.behind_until(from); }});
+        }
+        return next(clock::now() + patience, false);
+    }
+
+    asio::awaitable<answer> stream(std::string_view, std::string first, std::string_view, std::chrono::milliseconds patience) override
+    {
+        send(std::move(first));
+        return next(clock::now() + patience, true);
+    }
+
+    asio::awaitable<void> write(std::string message) override
+    {
+        send(std::move(message));
+        co_return;
+    }
+
+    asio::awaitable<answer> read() override
+    {
+        return next(clock::time_point::max(), true);
+    }
+
+    void close() override
+    {
+        state_ = state::closed;
+        wire_->leave();
+        ready_->cancel();
+    }
+
+private:
+    enum class state { closed, opening, open };
+
+    void opened(std::shared_ptr<client> const& there) override
+    {
+        state_ = there ? state::open : state::closed;
+        there_ = there;
+        if (there)
+            process_.contact_changed(cluster_);
+        else
+            why_ = "no connection";
+        ready_->cancel();
+    }
+
+    void told(std::string const& message) override
+    {
+        heard_.push_back(message);
+        ready_->cancel();
+    }
+
+    void broken(std::string_view why, std::vector<std::function<void()>>) override
+    {
+        state_ = state::closed;
+        why_ = why;
+        ready_->cancel();
+    }
+
+    // What is heard next.
+    asio::awaitable<answer> next(clock::time_point limit, bool untouched)
+    {
+        while (state_ == state::open && heard_.empty() && clock::now() < limit) {
+            ready_->expires_at(limit);
+            co_await ready_->async_wait(as_result);
+        }
+        if (!heard_.empty()) {
+            auto const said = json::parse(heard_.front()).as_object();
+            heard_.pop_front();
+            co_return said.contains("error") ? answer{{}, etcd_v3::refusal(said)} : answer{said, {}};
+        }
+        if (state_ == state::open)
+            why_ = "it has stopped answering";
+        close();
+        co_return answer{{}, {.untouched = untouched, .error = untouched ? errc::node_unreachable : errc::connection_lost, .text = why_}};
+    }
+
+    void send(std::string message)
+    {
+        if (state_ != state::open)
+            return;
+        // Of what has been decided since, a member that is behind hears when it is behind no more.
+        auto tell = [&w = world_, &c = cluster_, to = process_.index(), there = there_](std::string const& what) {
+            w.at(c.behind_until(to), [there, what] {
+                if (auto const alive = there.lock())
+                    alive->tell(what);
+            });
+        };
+        auto carry_out = [&c = cluster_, there = there_, message = std::move(message), tell](auto const&) -> std::function<void()> {
+            c.hear(there, message, tell);
+            return [] {};
+        };
+        wire_->send({.carry_out = std::move(carry_out), .lost = [] {}});
+    }
+
+    world& world_;
+    process& process_;
+    cluster& cluster_;
+    asio::any_io_executor const executor_;
+    std::shared_ptr<wire> const wire_;
+    std::optional<etcd_v3::timer> ready_;
+    state state_ = state::closed;
+    std::weak_ptr<client> there_;
+    std::deque<std::string> heard_;
+    std::string why_ = "it is closed";
+};
 
 std::shared_ptr<node> cluster::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
 {
@@ -127,6 +306,13 @@ std::shared_ptr<node> cluster::make_node(process& p, config const& settings, std
     auto make_channel = [this, &p](asio::any_io_executor on, auto const&) { return std::make_shared<cluster_channel>(world(), p, *this, std::move(on)); };
     return etcd_v3::make_etcd_node(std::move(where), settings, {.claim = [](auto&, auto&) { return std::string(); }},
                                    {.make_channel = std::move(make_channel), .seed = static_cast<std::uint32_t>(world().random.roll())});
+}
+
+}  // namespace
+
+std::unique_ptr<server> make_cluster(world& w, std::size_t index, double rate)
+{
+    return std::make_unique<cluster>(w, index, rate);
 }
 
 }  // namespace redlock::sim

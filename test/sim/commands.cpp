@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -67,37 +66,27 @@ public:
             return contend(k[0], args);
         if (is(redis::share_script))
             return share(k[0], args);
-        if (is(redis::extend_shared_script)) {
-            auto const r = apply({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .alone = args[3] == "1", .keys = keys(k[0]),
-                                  .value = args[0], .ttl = time(args[1])});
-            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
-        }
+        if (is(redis::extend_shared_script))
+            return granted({.what = kind::extend, .mode = mode::shared, .heal = args[2] == "1", .alone = args[3] == "1",
+                            .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
         if (is(redis::upgrade_script))
             return upgrade(k[0], args);
-        if (is(redis::downgrade_script)) {
-            auto const r = apply({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
-            return number(r.vote == vote::granted ? 1 : 0);
-        }
-        if (is(redis::release_shared_script)) {
-            auto const r = apply({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]}, count > 2);
-            return number(r.vote == vote::granted ? 1 : 0);
-        }
+        if (is(redis::downgrade_script))
+            return granted({.what = kind::downgrade, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]});
+        if (is(redis::release_shared_script))
+            return granted({.what = kind::release, .mode = mode::shared, .keys = keys(k[0]), .value = args[0]}, count > 2);
         if (is(redis::inspect_script))
             return inspect(k[0]);
         if (is(redis::life_script))
             return life(args[1]);
-        if (is(redis::extend_script)) {
-            auto const r = apply({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
-            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
-        }
+        if (is(redis::extend_script))
+            return granted({.what = kind::extend, .heal = args[2] == "1", .keys = keys(k[0]), .value = args[0], .ttl = time(args[1])});
         if (is(redis::acquire_any_script))
             return acquire_any(k, args);
         if (is(redis::acquire_all_script) || is(redis::contend_all_script))
             return acquire_all(k, args, is(redis::contend_all_script));
-        if (is(redis::extend_all_script)) {
-            auto const r = apply({.what = kind::extend, .heal = args[3] == "1", .keys = locks(k, args[2]), .value = args[0], .ttl = time(args[1])});
-            return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
-        }
+        if (is(redis::extend_all_script))
+            return granted({.what = kind::extend, .heal = args[3] == "1", .keys = locks(k, args[2]), .value = args[0], .ttl = time(args[1])});
         if (is(redis::release_all_script)) {
             auto const all = locks(k, args[1]);
             return number(apply({.what = kind::release, .keys = all, .value = args[0]}, count > all.size()).ours);
@@ -111,8 +100,7 @@ public:
 
     reply release(std::string const& key, std::string_view value, node_command::handovers handed_on = {}, bool tombstone = false)
     {
-        auto const r = apply({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
-        return number(r.vote == vote::granted ? 1 : 0);
+        return granted({.what = kind::release, .handed_on = handed_on, .keys = keys(key), .value = value}, tombstone);
     }
 
     reply raise(command const& c)
@@ -170,10 +158,9 @@ private:
                               .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
-        auto const left = fmt::to_string(r.remaining.count());
-        if (from_->tracks_next)
-            server_.watch(r.handed_on ? core::handovers_key(key) : key, from_);
-        return list(type::array, {left, r.handed_on ? left : "-2"});
+        std::vector<std::string> words;
+        tell_of_taken(key, r.remaining, r.handed_on, words);
+        return list(type::array, std::move(words));
     }
 
     reply share(std::string const& key, std::span<std::string const> args)
@@ -182,13 +169,21 @@ private:
                               .contender = args[2], .ttl = time(args[1])});
         if (r.vote == vote::granted)
             return number(r.wanted ? 2 : 1);
-        auto const left = fmt::to_string(r.remaining.count());
-        if (from_->tracks_next) {
-            server_.watch(r.handed_on ? core::handovers_key(key) : key, from_);
-            if (r.behind_writer)
-                server_.watch(core::wanted_key(key), from_);
-        }
-        return list(type::array, {left, r.handed_on ? left : "-2", r.behind_writer ? "1" : "0"});
+        std::vector<std::string> words;
+        tell_of_taken(key, r.remaining, r.handed_on, words);
+        words.push_back(r.behind_writer ? "1" : "0");
+        if (from_->tracks_next && r.behind_writer)
+            server_.watch(core::wanted_key(key), from_);
+        return list(type::array, std::move(words));
+    }
+
+    // For how long the key is taken, and until when it is handed on. The client hears of its next change, if it asked for that.
+    void tell_of_taken(std::string const& key, std::chrono::milliseconds remaining, bool handed_on, std::vector<std::string>& words)
+    {
+        auto const left = fmt::to_string(remaining.count());
+        words.insert(words.end(), {left, handed_on ? left : "-2"});
+        if (from_->tracks_next)
+            server_.watch(handed_on ? core::handovers_key(key) : key, from_);
     }
 
     static key_view locks(std::span<std::string const> keys, std::string_view count) { return key_view(keys.first(integer<std::size_t>(count))); }
@@ -210,10 +205,8 @@ private:
             return number(0);
         std::vector<std::string> words{fmt::to_string(r.ours)};
         for (auto const& taken : r.taken) {
-            auto const left = fmt::to_string(taken.remaining.count());
-            words.insert(words.end(), {fmt::to_string(taken.index), left, taken.handed_on ? left : "-2"});
-            if (from_->tracks_next)
-                server_.watch(taken.handed_on ? core::handovers_key(all[taken.index]) : all[taken.index], from_);
+            words.push_back(fmt::to_string(taken.index));
+            tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
         }
         return list(type::array, std::move(words));
     }
@@ -231,12 +224,8 @@ private:
             return number(4 * r.chosen + r.wanted + (raised ? 2 : 0));
         }
         std::vector<std::string> words;
-        for (auto const& taken : r.taken) {
-            auto const left = fmt::to_string(taken.remaining.count());
-            words.insert(words.end(), {left, taken.handed_on ? left : "-2"});
-            if (from_->tracks_next)
-                server_.watch(taken.handed_on ? core::handovers_key(all[taken.index]) : all[taken.index], from_);
-        }
+        for (auto const& taken : r.taken)
+            tell_of_taken(all[taken.index], taken.remaining, taken.handed_on, words);
         return list(type::array, std::move(words));
     }
 
@@ -272,6 +261,13 @@ private:
             server_.marked_at = server_.clock_now();
         }
         return list(type::array, {mark, fmt::to_string((server_.clock_now() - server_.marked_at) / 1ms)});
+    }
+
+    // What most scripts return: 1 if the command was granted, 2 if it has set a missing key again, otherwise 0.
+    reply granted(node_command const& c, bool tombstone = false)
+    {
+        auto const r = apply(c, tombstone);
+        return number(r.healed ? 2 : r.vote == vote::granted ? 1 : 0);
     }
 
     node_reply apply(node_command const& c, bool tombstone = false)

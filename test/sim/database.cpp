@@ -1,16 +1,26 @@
-#include "sim/database.hpp"
-
 #include "core/key.hpp"
 #include "sim/process.hpp"
+#include "sim/server.hpp"
+#include "sim/stores.hpp"
+#include "sim/wire.hpp"
 #include "sim/world.hpp"
 #include "stores/kit/database_node.hpp"
+#include "stores/kit/session.hpp"
 
 #include <redlock/error.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::sim {
 
@@ -47,96 +57,288 @@ std::chrono::milliseconds in_milliseconds(clock::duration d)
     return std::chrono::floor<std::chrono::milliseconds>(d);
 }
 
-}  // namespace
+/** A database with a table of locks, as the functions of src/stores/postgresql/schema.sql keep it: what is committed lasts.
 
-// The server
-
-database::database(sim::world& w, std::size_t index, double rate) : server(w, index, rate)
-{
-    if (w.conditions.amnesia)
-        replicate();
-}
-
-void database::replicate()
-{
-    standby_ = keys;
-    world().after(world().random.between(0ms, 400ms), [this] { replicate(); });
-}
-
-sql::introduction database::introduce(client& c, bool listens) const
-{
-    c.listens = listens;
-    return {.backend = {static_cast<std::int64_t>(c.id), fmt::to_string(life())},
-            .system = name,
-            .timeline = timeline_,
-            .started = fmt::to_string(life()),
-            .durable = true,
-            .forgot = timeline_ > 1,
-            .since = fmt::to_string(timeline_),
-            .age = in_milliseconds(world().now - promoted_),
-            .uptime = in_milliseconds(world().now - up_since_)};
-}
-
-node_reply database::carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from, clock::time_point sent)
-{
-    by_ = from->id;
-    auto r = apply(c, clock_now(), tombstone, from.get(), sent);
-    by_ = 0;
-    if (c.what == node_command::kind::release)
-        released_.emplace(c.value);
-    else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if answers take longer than its ttl
-        note_lateness(c.value, true);
-    if (c.watch && r.vote == vote::denied)
-        keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
-    return r;
-}
-
-// All who listen are told, and by whom.
-void database::notify(std::string const& what)
-{
-    for (auto const& c : clients()) {
-        if (c->listens && !c->ended)
-            c->tell(fmt::format("{} {}", by_, notification(what)));
+    A statement waits while another transaction has one of its rows, and all behind it on its connection wait with it. A standby that is
+    promoted has missed the last commits.
+*/
+class database final : public server {
+public:
+    database(sim::world& w, std::size_t index, double rate) : server(w, index, rate)
+    {
+        if (w.conditions.amnesia)
+            replicate();
     }
-}
 
-clock::time_point database::rows_taken_until(key_view wanted) const
-{
-    auto until = world().now;
-    for (auto const& key : wanted) {
-        if (auto const taken = rows_taken_.find(key); taken != rows_taken_.end())
-            until = std::max(until, taken->second);
+    /// Who asks becomes a backend, which is told of changes if it @p listens.
+    sql::introduction introduce(client& c, bool listens) const
+    {
+        c.listens = listens;
+        return {.backend = {static_cast<std::int64_t>(c.id), fmt::to_string(life())},
+                .system = name,
+                .timeline = timeline_,
+                .started = fmt::to_string(life()),
+                .durable = true,
+                .forgot = timeline_ > 1,
+                .since = fmt::to_string(timeline_),
+                .age = in_milliseconds(world().now - promoted_),
+                .uptime = in_milliseconds(world().now - up_since_)};
     }
-    return until;
-}
 
-void database::lock_a_row(clock::duration d)
-{
-    if (!alive() || keys.entries.empty())
-        return;
-    auto row = keys.entries.begin();
-    std::advance(row, static_cast<std::ptrdiff_t>(world().random.below(keys.entries.size())));
-    world().tell("{}: another transaction has the row of {} for {} ms", name, row->first, d / 1ms);
-    rows_taken_[row->first] = world().now + d;
-}
-
-void database::crash(bool forget)
-{
-    if (!alive())
-        return;
-    if (forget) {
-        world().tell("{}: a standby is promoted, which has missed the last commits", name);
-        for (auto const& [key, entry] : standby_.entries)  // of a release it has not heard, either
-            note_lateness(entry.value, true);
-        keys = standby_;
-        ++timeline_;
-        promoted_ = world().now;
-    } else {
-        up_since_ = world().now;
+    node_reply carry_out(node_command const& c, bool tombstone, std::shared_ptr<client> const& from, clock::time_point sent)
+    {
+        by_ = from->id;
+        auto r = apply(c, clock_now(), tombstone, from.get(), sent);
+        by_ = 0;
+        if (c.what == node_command::kind::release)
+            released_.emplace(c.value);
+        else if (released_.contains(c.value))  // overtaken on another connection: who asked looks again, but not if answers take longer than its ttl
+            note_lateness(c.value, true);
+        if (c.watch && r.vote == vote::denied)
+            keys.watch_taken(c, r, this, [this](std::string const& what) { notify(what); });
+        return r;
     }
-    rows_taken_.clear();
-    server::crash(false);
-}
+
+    /// Until when another transaction has one of these rows: in true time.
+    clock::time_point rows_taken_until(key_view wanted) const
+    {
+        auto until = world().now;
+        for (auto const& key : wanted) {
+            if (auto const taken = rows_taken_.find(key); taken != rows_taken_.end())
+                until = std::max(until, taken->second);
+        }
+        return until;
+    }
+
+    void crash(bool forget) override
+    {
+        if (!alive())
+            return;
+        if (forget) {
+            world().tell("{}: a standby is promoted, which has missed the last commits", name);
+            for (auto const& [key, entry] : standby_.entries)  // of a release it has not heard, either
+                note_lateness(entry.value, true);
+            keys = standby_;
+            ++timeline_;
+            promoted_ = world().now;
+        } else {
+            up_since_ = world().now;
+        }
+        rows_taken_.clear();
+        server::crash(false);
+    }
+
+    void lock_a_row(clock::duration d) override
+    {
+        if (!alive() || keys.entries.empty())
+            return;
+        auto const row = any_key();
+        world().tell("{}: another transaction has the row of {} for {} ms", name, row->first, d / 1ms);
+        rows_taken_[row->first] = world().now + d;
+    }
+
+    bool tells_of_promotions() const override { return true; }
+    std::shared_ptr<node> make_node(process&, config const&, std::shared_ptr<redis::group> const&) override;
+
+private:
+    void replicate()
+    {
+        standby_ = keys;
+        world().after(world().random.between(0ms, 400ms), [this] { replicate(); });
+    }
+
+    // All who listen are told, and by whom.
+    void notify(std::string const& what)
+    {
+        for (auto const& c : clients()) {
+            if (c->listens && !c->ended)
+                c->tell(fmt::format("{} {}", by_, notification(what)));
+        }
+    }
+
+    std::int64_t timeline_ = 1;
+    clock::time_point promoted_{};
+    clock::time_point up_since_{};
+    detail::lock_table standby_;                            ///< as it was a moment ago
+    std::map<std::string, clock::time_point> rows_taken_;   ///< until when
+    std::set<std::string, std::less<>> released_;           ///< values
+    std::uint64_t by_ = 0;                                  ///< the backend that is at work
+};
+
+/** A connection to a database, in place of src/stores/postgresql/session.cpp: libpq waits for sockets of its own, which nobody can put in the place of.
+
+    What it does with its owner is the same: it connects, introduces the server, answers in order, and answers all before it says that it is down.
+*/
+class database_session final : public sql::session, wire::owner, public std::enable_shared_from_this<database_session> {
+public:
+    /// @p listens: it is to be notified of changes. @p patience: of the server, with rows that others have.
+    database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens, std::chrono::milliseconds patience,
+                     sql::session::owner& o)
+        : world_(w), process_(p), database_(d), listens_(listens && w.servers_tell), patience_(patience), owner_(&o), wire_(std::make_shared<wire>(w, p, d))
+    {
+        wire_->start(std::move(on), *this);
+    }
+
+    void open() override
+    {
+        state_ = state::connecting;
+        ++life_;
+        wire_->open();
+    }
+
+    void close() override
+    {
+        owner_ = nullptr;
+        state_ = state::down;
+        for (auto const& tell : wire_->leave())
+            tell();
+    }
+
+    void abandon() override { close(); }
+
+    void cut(node_reply why) override
+    {
+        why_ = std::move(why);
+        wire_->cut();
+    }
+
+    bool up() const noexcept override { return state_ == state::up; }
+    bool busy() const noexcept override { return state_ != state::down; }
+    bool notifies() const noexcept override { return listens_; }
+    sql::introduction const& server() const noexcept override { return introduction_; }
+
+    std::optional<clock::time_point> waiting_since() const override
+    {
+        return asked_.empty() ? std::nullopt : std::optional(asked_.front());
+    }
+
+    void carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done) override
+    {
+        if (!up())
+            return done({.error = errc::connection_lost});
+        process_.checks_sending(c, database_);
+        auto const s = std::make_shared<statement const>(c);
+        auto waits = [self = shared_from_this(), s, limit = std::make_shared<clock::time_point>()] {  // lock_timeout
+            if (*limit == clock::time_point())
+                *limit = self->world_.now + self->patience_;
+            return std::min(self->database_.rows_taken_until(s->command.keys), *limit);
+        };
+        auto carry_out = [self = shared_from_this(), s, tombstone, done, sent = world_.now](auto const& from) -> std::function<void()> {
+            auto& d = self->database_;
+            bool const taken = d.rows_taken_until(s->command.keys) > self->world_.now;
+            auto reply = taken         ? node_reply{.untouched = true, .error = errc::node_busy, .text = "canceling statement due to lock timeout"}
+                         : d.refuses() ? node_reply{.untouched = true, .error = errc::node_read_only, .text = std::string(d.refusal())}
+                                       : d.carry_out(s->command, tombstone, from, sent);
+            return [done, reply = std::move(reply)] { done(reply); };
+        };
+        ask({.carry_out = std::move(carry_out), .lost = [done] { done({.error = errc::connection_lost}); }, .waits = std::move(waits)});
+    }
+
+    void end(sql::backend const& b, std::function<void(bool)> done) override
+    {
+        if (!up() || b.id == 0)
+            return done(false);
+        ask({.carry_out =
+                 [self = shared_from_this(), b, done](auto const&) -> std::function<void()> {
+                     auto& d = self->database_;
+                     bool const there = b.since == fmt::to_string(d.life()) && d.end_client(static_cast<std::uint64_t>(b.id));
+                     return [done, there] { done(!there); };
+                 },
+             .lost = [done] { done(false); }});
+    }
+
+    void look(std::function<void(bool durable)> done) override
+    {
+        if (up())
+            ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; }, .lost = [] {}});
+    }
+
+    void clean() override {}  // the table keeps nothing that nobody needs
+
+private:
+    enum class state { down, connecting, up };
+
+    void opened(std::shared_ptr<client> const& there) override
+    {
+        if (!there)
+            return down({.untouched = true, .error = errc::node_unreachable, .text = "no connection"});
+        ask({.carry_out =
+                 [self = shared_from_this()](auto const& from) -> std::function<void()> {
+                     if (self->database_.refuses())
+                         return [self] { self->cut({.untouched = true, .error = errc::node_loading, .text = "the database system is starting up"}); };
+                     return [self, server = self->database_.introduce(*from, self->listens_)] { self->introduced(server); };
+                 },
+             .lost = [] {}});
+        process_.after(process_.settings().connect_timeout, [weak = weak_from_this(), life = life_] {
+            if (auto const self = weak.lock(); self && self->owner_ && self->life_ == life && self->state_ == state::connecting)
+                self->cut({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
+        });
+    }
+
+    void told(std::string const& what) override
+    {
+        std::int64_t by = 0;
+        auto const end = std::from_chars(what.data(), what.data() + what.size(), by).ptr;
+        owner_->notified({end + 1, static_cast<std::size_t>(what.data() + what.size() - end - 1)}, by);
+    }
+
+    void broken(std::string_view why, std::vector<std::function<void()>> lost) override
+    {
+        process_.contact_changed(database_);
+        asked_.clear();
+        auto reason = std::exchange(why_, {}).value_or(node_reply{.untouched = true, .error = errc::node_unreachable, .text = std::string(why)});
+        bool const was_up = std::exchange(state_, state::down) == state::up;
+        ++life_;
+        for (auto const& tell : lost)
+            tell();
+        if (owner_)
+            owner_->down(*this, was_up, std::move(reason));
+    }
+
+    void introduced(sql::introduction server)
+    {
+        introduction_ = std::move(server);
+        if (auto why = owner_->meet(*this, introduction_); why.error)
+            return cut(std::move(why));
+        if (!owner_)
+            return;
+        state_ = state::up;
+        process_.contact_changed(database_);
+        owner_->up(*this);
+    }
+
+    void ask(wire::packet p)
+    {
+        asked_.push_back(clock::now());
+        auto carry_out = std::move(p.carry_out);
+        p.carry_out = [self = shared_from_this(), carry_out = std::move(carry_out)](auto const& from) -> std::function<void()> {
+            return [self, heard = carry_out(from)] {
+                self->asked_.pop_front();
+                heard();
+            };
+        };
+        wire_->send(std::move(p));
+    }
+
+    void down(node_reply why)
+    {
+        state_ = state::down;
+        owner_->down(*this, false, std::move(why));
+    }
+
+    world& world_;
+    process& process_;
+    database& database_;
+    bool const listens_;
+    std::chrono::milliseconds const patience_;
+    sql::session::owner* owner_;  ///< null after the end
+    std::shared_ptr<wire> const wire_;
+    state state_ = state::down;
+    std::uint64_t life_ = 0;      ///< of the present connection, or the next
+    std::deque<clock::time_point> asked_;
+    sql::introduction introduction_;
+    std::optional<node_reply> why_;  ///< it is being cut
+};
 
 std::shared_ptr<node> database::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const&)
 {
@@ -152,150 +354,11 @@ std::shared_ptr<node> database::make_node(process& p, config const& settings, st
                                    settings, {.claim = [](auto&, auto&) { return std::string(); }});
 }
 
-// A connection
+}  // namespace
 
-database_session::database_session(world& w, process& p, database& d, asio::any_io_executor on, bool listens, std::chrono::milliseconds patience,
-                                   sql::session::owner& o)
-    : world_(w), process_(p), database_(d), listens_(listens && w.servers_tell), patience_(patience), owner_(&o), wire_(std::make_shared<wire>(w, p, d))
+std::unique_ptr<server> make_database(world& w, std::size_t index, double rate)
 {
-    wire_->start(std::move(on), *this);
-}
-
-void database_session::open()
-{
-    state_ = state::connecting;
-    ++life_;
-    wire_->open();
-}
-
-void database_session::opened(std::shared_ptr<client> const& there)
-{
-    if (!there)
-        return down({.untouched = true, .error = errc::node_unreachable, .text = "no connection"});
-    ask({.carry_out =
-             [self = shared_from_this()](auto const& from) -> std::function<void()> {
-                 if (self->database_.refuses())
-                     return [self] { self->cut({.untouched = true, .error = errc::node_loading, .text = "the database system is starting up"}); };
-                 return [self, server = self->database_.introduce(*from, self->listens_)] { self->introduced(server); };
-             },
-         .lost = [] {}});
-    process_.after(process_.settings().connect_timeout, [weak = weak_from_this(), life = life_] {
-        if (auto const self = weak.lock(); self && self->owner_ && self->life_ == life && self->state_ == state::connecting)
-            self->cut({.untouched = true, .error = errc::node_unreachable, .text = "it does not answer"});
-    });
-}
-
-void database_session::introduced(sql::introduction server)
-{
-    introduction_ = std::move(server);
-    if (auto why = owner_->meet(*this, introduction_); why.error)
-        return cut(std::move(why));
-    if (!owner_)
-        return;
-    state_ = state::up;
-    process_.contact_changed(database_);
-    owner_->up(*this);
-}
-
-void database_session::ask(wire::packet p)
-{
-    asked_.push_back(clock::now());
-    auto carry_out = std::move(p.carry_out);
-    p.carry_out = [self = shared_from_this(), carry_out = std::move(carry_out)](auto const& from) -> std::function<void()> {
-        return [self, heard = carry_out(from)] {
-            self->asked_.pop_front();
-            heard();
-        };
-    };
-    wire_->send(std::move(p));
-}
-
-void database_session::carry_out(node_command const& c, bool tombstone, std::function<void(node_reply)> done)
-{
-    if (!up())
-        return done({.error = errc::connection_lost});
-    process_.checks_sending(c, database_);
-    auto const s = std::make_shared<statement const>(c);
-    auto waits = [self = shared_from_this(), s, limit = std::make_shared<clock::time_point>()] {  // lock_timeout
-        if (*limit == clock::time_point())
-            *limit = self->world_.now + self->patience_;
-        return std::min(self->database_.rows_taken_until(s->command.keys), *limit);
-    };
-    auto carry_out = [self = shared_from_this(), s, tombstone, done, sent = world_.now](auto const& from) -> std::function<void()> {
-        auto& d = self->database_;
-        bool const taken = d.rows_taken_until(s->command.keys) > self->world_.now;
-        auto reply = taken         ? node_reply{.untouched = true, .error = errc::node_busy, .text = "canceling statement due to lock timeout"}
-                     : d.refuses() ? node_reply{.untouched = true, .error = errc::node_read_only, .text = std::string(d.refusal())}
-                                   : d.carry_out(s->command, tombstone, from, sent);
-        return [done, reply = std::move(reply)] { done(reply); };
-    };
-    ask({.carry_out = std::move(carry_out), .lost = [done] { done({.error = errc::connection_lost}); }, .waits = std::move(waits)});
-}
-
-void database_session::end(sql::backend const& b, std::function<void(bool)> done)
-{
-    if (!up() || b.id == 0)
-        return done(false);
-    ask({.carry_out =
-             [self = shared_from_this(), b, done](auto const&) -> std::function<void()> {
-                 auto& d = self->database_;
-                 bool const there = b.since == fmt::to_string(d.life()) && d.end_client(static_cast<std::uint64_t>(b.id));
-                 return [done, there] { done(!there); };
-             },
-         .lost = [done] { done(false); }});
-}
-
-void database_session::look(std::function<void(bool durable)> done)
-{
-    if (up())
-        ask({.carry_out = [done](auto const&) -> std::function<void()> { return [done] { done(true); }; }, .lost = [] {}});
-}
-
-std::optional<clock::time_point> database_session::waiting_since() const
-{
-    return asked_.empty() ? std::nullopt : std::optional(asked_.front());
-}
-
-void database_session::told(std::string const& what)
-{
-    std::int64_t by = 0;
-    auto const end = std::from_chars(what.data(), what.data() + what.size(), by).ptr;
-    owner_->notified({end + 1, static_cast<std::size_t>(what.data() + what.size() - end - 1)}, by);
-}
-
-// The end
-
-void database_session::cut(node_reply why)
-{
-    why_ = std::move(why);
-    wire_->cut();
-}
-
-void database_session::broken(std::string_view why, std::vector<std::function<void()>> lost)
-{
-    process_.contact_changed(database_);
-    asked_.clear();
-    auto reason = std::exchange(why_, {}).value_or(node_reply{.untouched = true, .error = errc::node_unreachable, .text = std::string(why)});
-    bool const was_up = std::exchange(state_, state::down) == state::up;
-    ++life_;
-    for (auto const& tell : lost)
-        tell();
-    if (owner_)
-        owner_->down(*this, was_up, std::move(reason));
-}
-
-void database_session::down(node_reply why)
-{
-    state_ = state::down;
-    owner_->down(*this, false, std::move(why));
-}
-
-void database_session::close()
-{
-    owner_ = nullptr;
-    state_ = state::down;
-    for (auto const& tell : wire_->leave())
-        tell();
+    return std::make_unique<database>(w, index, rate);
 }
 
 }  // namespace redlock::sim

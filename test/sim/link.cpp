@@ -1,14 +1,22 @@
-#include "sim/link.hpp"
-
 #include "sim/commands.hpp"
+#include "net/url.hpp"
 #include "sim/process.hpp"
+#include "sim/server.hpp"
+#include "sim/wire.hpp"
 #include "sim/world.hpp"
 #include "stores/redis/encoder.hpp"
+#include "stores/redis/inbox.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/redis_node.hpp"
 #include "support/resp_commands.hpp"
 #include "support/resp_writer.hpp"
 
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redlock::sim {
 
@@ -34,136 +42,160 @@ std::vector<part> parts_of(redis::batch const& b)
     return all;
 }
 
+class link final : public redis::link, wire::owner, public std::enable_shared_from_this<link> {
+public:
+    link(world& w, process& p, server& s) : world_(w), process_(p), server_(s), wire_(std::make_shared<wire>(w, p, s)) {}
+
+    void start(std::shared_ptr<detail::runtime> const& by, listener& l) override
+    {
+        listener_ = &l;
+        wire_->start(by->strand(), *this);
+    }
+
+    void open(std::shared_ptr<redis::batch> greeting) override
+    {
+        listener_->connecting();
+        greeting_ = std::move(greeting);
+        wire_->open();
+    }
+
+    void keep() override
+    {
+        world_.tell("{} and {} are connected", process_.name(), server_.name);
+        process_.contact_changed(server_);
+    }
+
+    void send(std::shared_ptr<redis::batch> const& b) override
+    {
+        for (auto const& e : b->entries)
+            process_.checks_sending(e.operation->command(), server_);
+        inbox_.expect(b);
+        auto commands = test::take_commands(b->request.bytes());
+        auto const lost = std::make_shared<bool>(false);
+        std::size_t begin = 0;
+        for (auto& p : parts_of(*b)) {
+            auto const at = [&](std::size_t n) { return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n)); };
+            transmit(b, {at(begin), at(p.end)}, std::move(p.value), lost);
+            begin = p.end;
+        }
+    }
+
+    void cut() override { wire_->cut(); }
+
+    void close() override
+    {
+        listener_ = nullptr;
+        wire_->close();
+    }
+
+    void abandon() override { close(); }
+
+private:
+    void opened(std::shared_ptr<client> const& there) override
+    {
+        auto const greeting = std::exchange(greeting_, {});
+        if (!there)
+            return failed("no connection");
+        inbox_ = redis::inbox();
+        unread_.clear();
+        inbox_.expect(greeting);
+        transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
+    }
+
+    void told(std::string const& key) override
+    {
+        received(test::invalidation_of(key));
+    }
+
+    void broken(std::string_view why, std::vector<std::function<void()>> lost) override
+    {
+        bool const told_first = world_.random.chance(0.3);
+        if (told_first)
+            failed(why);
+        for (auto const& tell : lost)
+            tell();
+        if (listener_ && !told_first)
+            failed(why);
+    }
+
+    // @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
+    void transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value, std::shared_ptr<bool> const& lost)
+    {
+        auto carry_out = [self = shared_from_this(), commands = std::move(commands), value, sent = world_.now](auto const& from) {
+            std::string bytes;
+            bool refused = false;
+            for (auto const& one : commands) {
+                auto const r = sim::carry_out(self->server_, from, one, sent);
+                test::append_reply(bytes, r);
+                refused = refused || r.text.starts_with("NOSCRIPT");
+            }
+            return [self, value, refused, bytes = std::move(bytes)] {
+                if (refused)
+                    self->process_.may_send_again(value, self->server_);
+                self->received(bytes);
+            };
+        };
+        wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
+                         if (!std::exchange(*lost, true) && self->listener_)
+                             self->listener_->answered(b);
+                     }});
+    }
+
+    // The two pieces come at once, so that the worlds do not depend on them.
+    void received(std::string_view bytes)
+    {
+        auto const first = bytes.substr(0, world_.splits.below(bytes.size() + 1));
+        for (auto const piece : {first, bytes.substr(first.size())}) {
+            unread_ += piece;
+            std::string_view rest = unread_;
+            for (auto e = inbox_.next(rest); e != redis::inbox::event::none; e = inbox_.next(rest))
+                handle(e);
+            unread_.erase(0, unread_.size() - rest.size());
+        }
+    }
+
+    void handle(redis::inbox::event e)
+    {
+        using event = redis::inbox::event;
+        if (e == event::answered)
+            return answered(inbox_.take_answered());
+        if (e != event::changed)
+            throw std::logic_error("a reply of " + server_.name + " is not understood");
+        std::string const key(inbox_.key());
+        listener_->change_read(key);
+        wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
+    }
+
+    // What has been read is handed out a little later.
+    void answered(std::shared_ptr<redis::batch> const& b)
+    {
+        auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
+        if (wire_->pushes_first())
+            wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
+        else
+            wire_->on_process(hand_out);
+    }
+
+    void failed(std::string_view why)
+    {
+        listener_->ended({.error = errc::node_unreachable, .text = std::string(why)});
+    }
+
+    world& world_;
+    process& process_;
+    server& server_;
+    std::shared_ptr<wire> const wire_;
+    std::shared_ptr<redis::batch> greeting_;
+    redis::inbox inbox_;
+    std::string unread_;
+    listener* listener_ = nullptr;  ///< null after the end
+};
+
 }  // namespace
 
-void link::start(std::shared_ptr<detail::runtime> const& by, listener& l)
+std::shared_ptr<node> server::make_node(process& p, config const& settings, std::shared_ptr<redis::group> const& group)
 {
-    listener_ = &l;
-    wire_->start(by->strand(), *this);
-}
-
-void link::close()
-{
-    listener_ = nullptr;
-    wire_->close();
-}
-
-void link::open(std::shared_ptr<redis::batch> greeting)
-{
-    listener_->connecting();
-    greeting_ = std::move(greeting);
-    wire_->open();
-}
-
-void link::opened(std::shared_ptr<client> const& there)
-{
-    auto const greeting = std::exchange(greeting_, {});
-    if (!there)
-        return failed("no connection");
-    inbox_ = redis::inbox();
-    unread_.clear();
-    inbox_.expect(greeting);
-    transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
-}
-
-void link::keep()
-{
-    world_.tell("{} and {} are connected", process_.name(), server_.name);
-    process_.contact_changed(server_);
-}
-
-void link::send(std::shared_ptr<redis::batch> const& b)
-{
-    for (auto const& e : b->entries)
-        process_.checks_sending(e.operation->command(), server_);
-    inbox_.expect(b);
-    auto commands = test::take_commands(b->request.bytes());
-    auto const lost = std::make_shared<bool>(false);
-    std::size_t begin = 0;
-    for (auto& p : parts_of(*b)) {
-        auto const at = [&](std::size_t n) { return std::make_move_iterator(commands.begin() + static_cast<std::ptrdiff_t>(n)); };
-        transmit(b, {at(begin), at(p.end)}, std::move(p.value), lost);
-        begin = p.end;
-    }
-}
-
-// @p value: of the operation. @p lost: whether the batch, of which this is a part, has been told of as lost.
-void link::transmit(std::shared_ptr<redis::batch> const& b, std::vector<command> commands, std::string value, std::shared_ptr<bool> const& lost)
-{
-    auto carry_out = [self = shared_from_this(), commands = std::move(commands), value, sent = world_.now](auto const& from) {
-        std::string bytes;
-        bool refused = false;
-        for (auto const& one : commands) {
-            auto const r = sim::carry_out(self->server_, from, one, sent);
-            test::append_reply(bytes, r);
-            refused = refused || r.text.starts_with("NOSCRIPT");
-        }
-        return [self, value, refused, bytes = std::move(bytes)] {
-            if (refused)
-                self->process_.may_send_again(value, self->server_);
-            self->received(bytes);
-        };
-    };
-    wire_->send({.carry_out = std::move(carry_out), .lost = [self = shared_from_this(), b, lost] {
-                     if (!std::exchange(*lost, true) && self->listener_)
-                         self->listener_->answered(b);
-                 }});
-}
-
-// The two pieces come at once, so that the worlds do not depend on them.
-void link::received(std::string_view bytes)
-{
-    auto const first = bytes.substr(0, world_.splits.below(bytes.size() + 1));
-    for (auto const piece : {first, bytes.substr(first.size())}) {
-        unread_ += piece;
-        std::string_view rest = unread_;
-        for (auto e = inbox_.next(rest); e != redis::inbox::event::none; e = inbox_.next(rest))
-            handle(e);
-        unread_.erase(0, unread_.size() - rest.size());
-    }
-}
-
-void link::handle(redis::inbox::event e)
-{
-    using event = redis::inbox::event;
-    if (e == event::answered)
-        return answered(inbox_.take_answered());
-    if (e != event::changed)
-        throw std::logic_error("a reply of " + server_.name + " is not understood");
-    std::string const key(inbox_.key());
-    listener_->change_read(key);
-    wire_->on_process([self = shared_from_this(), key] { self->listener_->changed(key); });
-}
-
-// What has been read is handed out a little later.
-void link::answered(std::shared_ptr<redis::batch> const& b)
-{
-    auto const hand_out = [self = shared_from_this(), b] { self->listener_->answered(b); };
-    if (wire_->pushes_first())
-        wire_->on_process([self = shared_from_this(), hand_out] { self->wire_->on_process(hand_out); });
-    else
-        wire_->on_process(hand_out);
-}
-
-void link::told(std::string const& key)
-{
-    received(test::invalidation_of(key));
-}
-
-void link::failed(std::string_view why)
-{
-    listener_->ended({.error = errc::node_unreachable, .text = std::string(why)});
-}
-
-void link::broken(std::string_view why, std::vector<std::function<void()>> lost)
-{
-    bool const told_first = world_.random.chance(0.3);
-    if (told_first)
-        failed(why);
-    for (auto const& tell : lost)
-        tell();
-    if (listener_ && !told_first)
-        failed(why);
+    return redis::make_redis_node(redis::parse_url("redis://" + name), settings, group, std::make_shared<link>(world_, p, *this));
 }
 
 }  // namespace redlock::sim

@@ -171,8 +171,8 @@ void process::may_stall()
 {
     if (depth_ == 0 || observing_ || stalled_ || current_process() != this || !world_.faults_on())
         return;
-    if (world_.random.chance(world_.conditions.stall_chance))
-        stall_for(world_.random.spread(100us, world_.conditions.stall_max));
+    if (world_.random.chance(world_.conditions.stall.chance))
+        stall_for(world_.random.spread(100us, world_.conditions.stall.longest));
 }
 
 void process::stall_for(clock::duration d)
@@ -434,7 +434,7 @@ void process::shut_down()
 // After a shutdown without an error no key of ours is on any server, nor will be; where one was out of reach it ends with its session.
 void process::check_clean(bool sessions_are_over) const
 {
-    if (!clean_ || world_.conditions.jump_every > 0ms)  // who trusts clocks that lie is not promised anything
+    if (!clean_ || world_.conditions.jump.every > 0ms)  // who trusts clocks that lie is not promised anything
         return;
     for (auto& s : world_.servers) {
         if (s->has_sessions() && !sessions_are_over)

@@ -35,6 +35,18 @@ enum class store_kind {
 inline constexpr std::array<std::string_view, 4> store_kinds{"redis", "table", "session", "mixed"};
 constexpr std::string_view name_of(store_kind k) { return store_kinds[static_cast<std::size_t>(k)]; }
 
+/// A fault that may happen at each message or look at the clock.
+struct occasional {
+    double chance = 0;
+    clock::duration longest{0};
+};
+
+/// A fault that happens again and again.
+struct recurring {
+    clock::duration every{0};
+    clock::duration longest{0};  ///< until it is over
+};
+
 /** A kind of bad conditions. Each finds bugs that hide in the others.
 
     Times are means unless they say otherwise; a mean of zero: it does not happen. Each seed draws for itself which of
@@ -52,42 +64,32 @@ struct profile {
     // The network.
     clock::duration delay_min = 50us;      ///< of a message, one way
     clock::duration delay_max = 500us;
-    double tail_chance = 0;                ///< that a message takes longer, up to
-    clock::duration tail_max = 0ms;
-    double reply_tail_chance = 0;          ///< that a reply takes longer than its request, by up to
-    clock::duration reply_tail_max = 0ms;
+    occasional tail{};                     ///< a message takes longer
+    occasional reply_tail{};               ///< a reply takes longer than its request
     double break_chance = 0;               ///< that a connection breaks, for each message
-    clock::duration partition_every = 0ms; ///< between one process and one server
-    clock::duration partition_max = 0ms;
+    recurring partition{};                 ///< between one process and one server
 
     // The servers.
-    clock::duration crash_every = 0ms;
-    clock::duration crash_max = 0ms;       ///< until it is back
+    recurring crash{};
     bool amnesia = false;                  ///< whether it has forgotten its keys then, and its counters
     bool rolls = false;                    ///< some crashes are followed by those of others, and by a new process
     restart_guard guard = restart_guard::automatic;
-    clock::duration pause_every = 0ms;     ///< the server stands still
-    clock::duration pause_max = 0ms;
-    clock::duration refusal_every = 0ms;   ///< it answers everything with an error
-    clock::duration refusal_max = 0ms;
+    recurring pause{};                     ///< the server stands still
+    recurring refusal{};                   ///< it answers everything with an error
     clock::duration flush_every = 0ms;     ///< its scripts are forgotten
     clock::duration eviction_every = 0ms;  ///< a key goes
-    clock::duration row_lock_every = 0ms;  ///< somebody else's transaction has a row of a database
-    clock::duration row_lock_max = 0ms;
-    clock::duration leader_change_every = 0ms;  ///< of a cluster
-    clock::duration leader_change_max = 0ms;    ///< until all have heard of it
+    recurring row_lock{};                  ///< somebody else's transaction has a row of a database
+    recurring leader_change{};             ///< of a cluster; it ends when all have heard of it
     clock::duration session = 0ms;         ///< some keep a key for so long at the most, unless it is extended, and say so; zero: for its ttl
 
     // The clients.
-    double stall_chance = 0;               ///< that a process loses the processor, at each look at the clock
-    clock::duration stall_max = 0ms;
+    occasional stall{};                    ///< a process loses the processor, at each look at the clock
     clock::duration death_every = 0ms;     ///< a process or a manager ends, and another one begins
 
     // The clocks.
     double rate_error = 0.0048;            ///< of any clock, at most; drift_factor 0.01 covers twice that
     clock::duration wall_clock_error = 24h; ///< of a client's time of day, at most
-    clock::duration jump_every = 0ms;      ///< of a server's clock
-    clock::duration jump_max = 0ms;
+    recurring jump{};                      ///< of a server's clock
 
     /// Whether two holders are bound to be seen in many worlds. Leases follow no time of day, and what they promise leaves room for worse
     /// clocks than ours are allowed to be.
@@ -99,8 +101,9 @@ struct profile {
     /// Whether nothing goes wrong but that processes stand still.
     constexpr bool is_faultless() const
     {
-        return tail_chance == 0 && reply_tail_chance == 0 && break_chance == 0 && partition_every == 0ms && crash_every == 0ms && pause_every == 0ms
-            && refusal_every == 0ms && eviction_every == 0ms && row_lock_every == 0ms && leader_change_every == 0ms && jump_every == 0ms;
+        return tail.chance == 0 && reply_tail.chance == 0 && break_chance == 0 && partition.every == 0ms && crash.every == 0ms
+            && pause.every == 0ms && refusal.every == 0ms && eviction_every == 0ms && row_lock.every == 0ms
+            && leader_change.every == 0ms && jump.every == 0ms;
     }
 
     /// Once its owner is done with a key, it is gone from a server within this time of undisturbed contact.

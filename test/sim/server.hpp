@@ -1,18 +1,23 @@
 #pragma once
 
 #include "sim/client.hpp"
+#include "sim/world.hpp"
 #include "stores/memory/lock_table.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/config.hpp>
 #include <redlock/node.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace redlock::redis {
@@ -22,12 +27,23 @@ class group;
 namespace redlock::sim {
 
 class process;
-class world;
+
+/// What a command does, for the history.
+constexpr std::string_view name_of(node_command::kind what)
+{
+    constexpr std::array<std::string_view, 9> names{"acquire", "raise",   "extend",    "release", "inspect",
+                                                    "connect", "upgrade", "downgrade", "withdraw"};
+    return names[static_cast<std::size_t>(what)];
+}
 
 /// A lock server with a clock of its own. What a Redis server does with commands is in commands.cpp.
 class server {
 public:
-    server(sim::world&, std::size_t index, double rate);
+    server(sim::world& w, std::size_t index, double rate)
+        : name(fmt::format("s{}", index)), life_mark(fmt::format("{}-1 0 - first", name)), world_(w), rate_(rate), deletes_if_equal_(w.random.chance(0.3))
+    {
+    }
+
     virtual ~server() = default;
     server(server const&) = delete;
     server& operator=(server const&) = delete;
@@ -37,7 +53,11 @@ public:
     sim::world& world() const noexcept { return world_; }
 
     /// What its clock shows.
-    clock::time_point clock_now() const;
+    clock::time_point clock_now() const
+    {
+        auto const passed = world_.now.time_since_epoch();
+        return world_.now + clock::duration(static_cast<clock::rep>(static_cast<double>(passed.count()) * rate_)) + offset_;
+    }
 
     bool alive() const noexcept { return alive_; }
     bool paused() const noexcept { return paused_; }
@@ -51,27 +71,147 @@ public:
     bool deletes_if_equal() const noexcept { return deletes_if_equal_; }
 
     /// Something has arrived: done at once, or, in its order, when the server goes on.
-    void receive(std::function<void()> what);
+    void receive(std::function<void()> what)
+    {
+        if (!alive_)
+            return;
+        if (paused_)
+            inbox_.push_back(std::move(what));
+        else
+            what();
+    }
 
     // Connections.
-    void admit(std::shared_ptr<client> const&);
+    void admit(std::shared_ptr<client> const& c)
+    {
+        c->id = ++last_client_;
+        std::erase_if(clients_, [](auto& known) { return known.expired(); });
+        clients_.push_back(c);
+    }
+
     /// @return whether there was one of that number
-    bool end_client(std::uint64_t id);
-    std::vector<std::shared_ptr<client>> clients() const;
-    void watch(std::string key, std::shared_ptr<client> const&);
+    bool end_client(std::uint64_t id)
+    {
+        for (auto const& known : clients_) {
+            auto const c = known.lock();
+            if (!c || c->id != id || c->ended)
+                continue;
+            world_.tell("{} ends connection {}", name, id);
+            return c->ended = true;
+        }
+        return false;
+    }
+
+    std::vector<std::shared_ptr<client>> clients() const
+    {
+        std::vector<std::shared_ptr<client>> all;
+        for (auto const& known : clients_) {
+            if (auto c = known.lock())
+                all.push_back(std::move(c));
+        }
+        return all;
+    }
+
+    void watch(std::string key, std::shared_ptr<client> const& c)
+    {
+        world_.tell("{} will tell connection {} of {}", name, c->id, key);
+        keys.watch(std::move(key), c.get(), [weak = std::weak_ptr(c)](std::string const& changed) {
+            if (auto const alive = weak.lock())
+                alive->tell(changed);
+        });
+    }
 
     /// Does to its keys what was @p sent in true time, at @p now of its clock.
-    node_reply apply(node_command const&, clock::time_point now, bool tombstone, client const* from, clock::time_point sent);
+    node_reply apply(node_command const& c, clock::time_point now, bool tombstone, client const* from, clock::time_point sent)
+    {
+        auto answer = keys.carry_out(c, now, tombstone, from);
+        bool const set = answer.healed || (c.what == node_command::kind::acquire && answer.vote == vote::granted);
+        if (set) {
+            for (auto const& key : c.any ? key_view(c.keys.subspan(answer.chosen, 1)) : c.keys)
+                world_.note_taking(key);
+            note_lateness(c.value, world_.now - sent > c.ttl);
+        }
+        world_.tell("{} {} {} {}: {}", name, name_of(c.what), c.key(), c.value.substr(0, 8), answer.vote == vote::granted ? "yes" : "no");
+        return answer;
+    }
+
+    /// One of its keys; the end if it has none.
+    auto any_key()
+    {
+        auto const skipped = keys.entries.empty() ? 0 : world_.random.below(keys.entries.size());
+        return std::next(keys.entries.begin(), static_cast<std::ptrdiff_t>(skipped));
+    }
 
     // Faults.
-    virtual void crash(bool forget);
-    virtual void start();
-    void pause(bool);
-    void refuse(std::string_view words);
-    virtual void evict();
-    virtual void jump(clock::duration);
+    virtual void crash(bool forget)
+    {
+        if (!alive_)
+            return;
+        world_.tell("{} crashes{}", name, forget ? " and forgets" : "");
+        alive_ = paused_ = false;
+        ++life_;
+        inbox_.clear();
+        clients_.clear();
+        last_client_ = 0;  // the numbers are given anew
+        scripts.clear();
+        keys.watchers.clear();
+        if (forget) {
+            keys.entries.clear();
+            keys.counters.clear();
+            keys.tombstones.clear();
+            keys.wanted.clear();
+            keys.readers.clear();
+            keys.handovers.clear();
+            life_mark.clear();
+        }
+    }
 
-    void flush_scripts();
+    virtual void start()
+    {
+        if (!alive_)
+            world_.tell("{} is back", name), started_ = world_.now;
+        alive_ = true;
+    }
+
+    void pause(bool yes)
+    {
+        if (!alive_ || paused_ == yes)
+            return;
+        world_.tell("{} {}", name, yes ? "stands still" : "goes on");
+        paused_ = yes;
+        if (!yes) {
+            for (auto const& what : std::exchange(inbox_, {}))
+                what();
+        }
+    }
+
+    void refuse(std::string_view words)
+    {
+        world_.tell("{} {}", name, words.empty() ? "accepts again" : "refuses: " + std::string(words));
+        refusal_ = words;
+    }
+
+    virtual void evict()
+    {
+        auto const victim = any_key();
+        if (victim == keys.entries.end())
+            return;
+        world_.tell("{} evicts {}", name, victim->first);
+        keys.entries.erase(victim);
+    }
+
+    virtual void jump(clock::duration d)
+    {
+        world_.tell("{}: its clock jumps by {} ms", name, d / 1ms);
+        std::erase_if(keys.entries, [now = clock_now()](auto& e) { return e.second.expires <= now; });  // they do not come back
+        offset_ += d;
+    }
+
+    void flush_scripts()
+    {
+        world_.tell("{} forgets its scripts", name);
+        scripts.clear();
+    }
 
     // What only some kinds of servers know.
     virtual void lock_a_row(clock::duration) {}     ///< of a table, for so long
@@ -91,7 +231,12 @@ public:
     clock::time_point marked_at{};   ///< by its clock
 
     /// A request has set a key to @p value: @p late, if after its ttl. Then nobody promises to delete it.
-    void note_lateness(std::string_view value, bool late);
+    void note_lateness(std::string_view value, bool late)
+    {
+        if (late)
+            late_.emplace(value);
+    }
+
     bool came_late(detail::lock_table::entry const& e) const { return late_.contains(e.value); }
 
 private:

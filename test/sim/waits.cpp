@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 namespace redlock::sim {

@@ -77,7 +77,7 @@ clock::duration worker::rest_of_validity() const
 void worker::manager_ends()
 {
     auto const& w = world_.conditions;
-    bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump_every == 0ms;  // or it may be lost, and rightly so
+    bool const keys_stay = !w.amnesia && w.eviction_every == 0ms && w.jump.every == 0ms;  // or it may be lost, and rightly so
     if (held_.held() && !released_ && keys_stay)
         kept_until_ = held_.valid_until() - 300ms;  // less the margin by which a loss is told
 }
@@ -173,7 +173,7 @@ void worker::acquire()
     else
         process_.locks().async_acquire(resources_, options_, std::move(done));
     // Unless keys go before the time that was told, or the news of it takes long.
-    if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump_every == 0ms && world_.conditions.tail_max < 1s)
+    if (options_.wait > 0ms && options_.mode != mode::upgradeable && world_.conditions.jump.every == 0ms && world_.conditions.tail.longest < 1s)
         look_after(c, {world_.now, 0});
     if (random.chance(0.1))
         cancel_some_time(100ms);

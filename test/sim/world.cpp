@@ -1,10 +1,9 @@
 #include "sim/world.hpp"
 
 #include "core/quorum.hpp"
-#include "sim/cluster.hpp"
-#include "sim/database.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
+#include "sim/stores.hpp"
 
 #include <redlock/error.hpp>
 
@@ -85,9 +84,9 @@ void world::add_server(char kind)
     if (instead_)
         servers.push_back(instead_->make_server(*this, i, rate));
     else if (kind == 't')
-        servers.push_back(std::make_unique<database>(*this, i, rate));
+        servers.push_back(make_database(*this, i, rate));
     else if (kind == 's')
-        servers.push_back(std::make_unique<cluster>(*this, i, rate));
+        servers.push_back(make_cluster(*this, i, rate));
     else
         servers.push_back(std::make_unique<server>(*this, i, rate));
 }
@@ -99,22 +98,22 @@ void world::choose_conditions(profile const& p)
         if (random.chance(0.3))
             fault = {};
     };
-    sometimes(conditions.tail_chance);
-    sometimes(conditions.reply_tail_chance);
+    sometimes(conditions.tail.chance);
+    sometimes(conditions.reply_tail.chance);
     sometimes(conditions.break_chance);
-    sometimes(conditions.partition_every);
-    sometimes(conditions.pause_every);
-    sometimes(conditions.refusal_every);
+    sometimes(conditions.partition.every);
+    sometimes(conditions.pause.every);
+    sometimes(conditions.refusal.every);
     sometimes(conditions.eviction_every);
-    sometimes(conditions.stall_chance);
+    sometimes(conditions.stall.chance);
     sometimes(conditions.death_every);
     if (p.exclusive) {
-        sometimes(conditions.crash_every);
+        sometimes(conditions.crash.every);
         sometimes(conditions.rate_error);
     }
     if (p.stores != store_kind::redis) {
-        sometimes(conditions.row_lock_every);
-        sometimes(conditions.leader_change_every);
+        sometimes(conditions.row_lock.every);
+        sometimes(conditions.leader_change.every);
     }
 }
 
@@ -255,7 +254,7 @@ void world::check_exclusion()
 // another name keeps readers out for a second.
 void world::look_for_deadlocks(clock::duration passed)
 {
-    if (conditions.jump_every > 0ms)  // locks may last longer than was told
+    if (conditions.jump.every > 0ms)  // locks may last longer than was told
         return;
     bool const calm = std::ranges::all_of(processes, [passed](auto& p) { return p->in_touch_for(passed); });
     std::list<wait const*> all;
@@ -268,7 +267,7 @@ void world::look_for_deadlocks(clock::duration passed)
         }
     }
     find_what_is_held();
-    auto const news = conditions.delay_max + conditions.tail_max + conditions.reply_tail_max;
+    auto const news = conditions.delay_max + conditions.tail.longest + conditions.reply_tail.longest;
     auto const patience = (servers_tell ? 3s : 6s) + 20 * news;
     if (auto const found = who_waits_for_ever(all, held_, patience); !found.empty())
         blame("{}", found);
@@ -298,9 +297,9 @@ void world::begin_faults()
                 p->disturbed_until(s, now);
         }
     };
-    repeatedly(conditions.partition_every, [this] {
+    repeatedly(conditions.partition.every, [this] {
         auto& p = *processes[random.below(processes.size())];
-        auto const length = random.spread(10ms, conditions.partition_max);
+        auto const length = random.spread(10ms, conditions.partition.longest);
         // From one server, or from many.
         auto const share = random.fraction();
         for (auto& s : servers) {
@@ -314,7 +313,7 @@ void world::begin_faults()
     auto const crash = [this, disturb](server& s) {
         s.crash(conditions.amnesia);
         disturb(s);
-        after(random.spread(10ms, conditions.crash_max), [&s, disturb] {
+        after(random.spread(10ms, conditions.crash.longest), [&s, disturb] {
             s.start();
             disturb(s);
         });
@@ -330,7 +329,7 @@ void world::begin_faults()
         processes[i].reset();
         processes[i] = std::make_unique<process>(*this, i, ++incarnations_);
     };
-    repeatedly(conditions.crash_every, [any_server, crash, is_too_much, replace_one, this] {
+    repeatedly(conditions.crash.every, [any_server, crash, is_too_much, replace_one, this] {
         auto& s = any_server();
         if (is_too_much(s))
             return;
@@ -351,21 +350,21 @@ void world::begin_faults()
                 replace_one();
         });
     });
-    repeatedly(conditions.pause_every, [this, any_server, disturb] {
+    repeatedly(conditions.pause.every, [this, any_server, disturb] {
         auto& s = any_server();
         s.pause(true);
-        after(random.spread(1ms, conditions.pause_max), [&s, disturb] {
+        after(random.spread(1ms, conditions.pause.longest), [&s, disturb] {
             s.pause(false);
             disturb(s);
         });
     });
-    repeatedly(conditions.refusal_every, [this, any_server, disturb] {
+    repeatedly(conditions.refusal.every, [this, any_server, disturb] {
         auto& s = any_server();
         std::string_view const why[] = {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
                                         "READONLY You can't write against a read only replica.",
                                         "OOM command not allowed when used memory > 'maxmemory'."};
         s.refuse(why[random.below(std::size(why))]);
-        after(random.spread(1ms, conditions.refusal_max), [&s, disturb] {
+        after(random.spread(1ms, conditions.refusal.longest), [&s, disturb] {
             s.refuse({});
             disturb(s);
         });
@@ -374,8 +373,8 @@ void world::begin_faults()
         begin_faults_of_stores();
     repeatedly(conditions.flush_every, [any_server] { any_server().flush_scripts(); });
     repeatedly(conditions.eviction_every, [any_server] { any_server().evict(); });
-    repeatedly(conditions.jump_every, [this, any_server] {
-        any_server().jump(random.between(-conditions.jump_max, conditions.jump_max));
+    repeatedly(conditions.jump.every, [this, any_server] {
+        any_server().jump(random.between(-conditions.jump.longest, conditions.jump.longest));
     });
     repeatedly(conditions.death_every, [this, replace_one] {
         auto const i = random.below(processes.size());
@@ -395,11 +394,11 @@ void world::begin_faults_of_stores()
                 p->disturbed_until(s, now + length);
         }
     };
-    repeatedly(conditions.row_lock_every, [this, disturb_one] {
-        disturb_one(random.spread(1ms, conditions.row_lock_max), [](server& s, clock::duration length) { s.lock_a_row(length); });
+    repeatedly(conditions.row_lock.every, [this, disturb_one] {
+        disturb_one(random.spread(1ms, conditions.row_lock.longest), [](server& s, clock::duration length) { s.lock_a_row(length); });
     });
-    repeatedly(conditions.leader_change_every, [this, disturb_one] {
-        disturb_one(random.spread(10ms, conditions.leader_change_max), [](server& s, clock::duration length) { s.change_leader(length); });
+    repeatedly(conditions.leader_change.every, [this, disturb_one] {
+        disturb_one(random.spread(10ms, conditions.leader_change.longest), [](server& s, clock::duration length) { s.change_leader(length); });
     });
 }
 

@@ -6,10 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -40,7 +38,7 @@ std::vector<kind> const kinds{
 profile conditions_of(std::string_view name)
 {
     auto p = *find_profile(name);
-    p.wall_clock_error = p.jump_every > 0ms ? p.jump_max : 20ms;
+    p.wall_clock_error = p.jump.every > 0ms ? p.jump.longest : 20ms;
     return p;
 }
 
