@@ -209,10 +209,7 @@ public:
         co_return;
     }
 
-    asio::awaitable<answer> read() override
-    {
-        return next(clock::time_point::max(), true);
-    }
+    asio::awaitable<answer> read() override { return next(clock::time_point::max(), true); }
 
     void close() override
     {

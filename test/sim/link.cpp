@@ -102,10 +102,7 @@ private:
         transmit(greeting, test::take_commands(greeting->request.bytes()), {}, std::make_shared<bool>(false));
     }
 
-    void told(std::string const& key) override
-    {
-        received(test::invalidation_of(key));
-    }
+    void told(std::string const& key) override { received(test::invalidation_of(key)); }
 
     void broken(std::string_view why, std::vector<std::function<void()>> lost) override
     {

@@ -136,26 +136,18 @@ private:
                            + (p.tokens_grow() ? std::string("never") : fmt::format("in {} worlds, not promised", s.disorders.load())));
             if (failures_ > 0 || s.worlds < 100)  // too few to tell
                 continue;
-            if (rate < p.progress_min) {
+            auto const expect = [&](bool kept, std::string const& otherwise) {
+                if (kept)
+                    return;
                 ++failures_;
-                fmt::print("{}: too little progress; {} acquisitions a minute are wanted\n", p.name, p.progress_min);
-            }
-            if ((p.locks == lock_kind::shared || p.locks == lock_kind::scopes) && s.upgraded == 0) {
-                ++failures_;
-                fmt::print("{}: no reader ever had a lock alone\n", p.name);
-            }
-            if (p.locks == lock_kind::tickets && s.resumed == 0) {
-                ++failures_;
-                fmt::print("{}: nobody ever went on with another's lock\n", p.name);
-            }
-            if (p.shows_two_holders() && s.overlaps == 0) {
-                ++failures_;
-                fmt::print("{}: no two holders were ever seen, so the check must be blind\n", p.name);
-            }
-            if (!p.tokens_grow() && s.disorders == 0) {
-                ++failures_;
-                fmt::print("{}: no token was ever out of order, so the check must be blind\n", p.name);
-            }
+                fmt::print("{}: {}\n", p.name, otherwise);
+            };
+            bool const upgrades = p.locks == lock_kind::shared || p.locks == lock_kind::scopes;
+            expect(rate >= p.progress_min, fmt::format("too little progress; {} acquisitions a minute are wanted", p.progress_min));
+            expect(!upgrades || s.upgraded > 0, "no reader ever had a lock alone");
+            expect(p.locks != lock_kind::tickets || s.resumed > 0, "nobody ever went on with another's lock");
+            expect(!p.shows_two_holders() || s.overlaps > 0, "no two holders were ever seen, so the check must be blind");
+            expect(p.tokens_grow() || s.disorders > 0, "no token was ever out of order, so the check must be blind");
         }
         fmt::print("{:.1f} virtual hours in {:.1f} s\n", hours_in_all, seconds);
         if (!redlock::test::stated(fmt::format("{} worlds in {} kinds of conditions, {:.0f} virtual hours, {:.1f} million acquisitions",

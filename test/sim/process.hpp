@@ -1,8 +1,6 @@
 #pragma once
 
-#include "sim/owner.hpp"
 #include "sim/server.hpp"
-#include "sim/worker.hpp"
 
 #include <redlock.hpp>
 
@@ -19,6 +17,8 @@
 
 namespace redlock::sim {
 
+class owner;
+class worker;
 class world;
 
 /// A program that takes locks: an event loop, a manager, some workers, and a clock of its own.

@@ -96,7 +96,7 @@ public:
         }
     }
 
-    /// the owner is told when the connection has ended
+    /// The owner is told when the connection has ended.
     void cut()
     {
         world_.after(0ms, [self = shared_from_this(), c = connection_] {
@@ -107,7 +107,7 @@ public:
         });
     }
 
-    /// for good; what is under way does not arrive, and the owner is told nothing more
+    /// For good; what is under way does not arrive, and the owner is told nothing more.
     void close()
     {
         owner_ = nullptr;

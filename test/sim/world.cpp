@@ -1,9 +1,11 @@
 #include "sim/world.hpp"
 
 #include "core/quorum.hpp"
+#include "sim/owner.hpp"
 #include "sim/process.hpp"
 #include "sim/server.hpp"
 #include "sim/stores.hpp"
+#include "sim/worker.hpp"
 
 #include <redlock/error.hpp>
 

@@ -27,17 +27,6 @@ struct exhibit {
     std::unique_ptr<algorithm> (*make)(computer&);
 };
 
-template <class Algorithm>
-std::unique_ptr<algorithm> make(computer& c)
-{
-    return std::make_unique<Algorithm>(c);
-}
-
-std::vector<exhibit> one_server();
-std::vector<exhibit> quorum();
-std::vector<exhibit> other_stores();
-std::vector<exhibit> ours();
-
 /// Those whose names hold @p words, the simplest first.
 std::vector<exhibit> catalogue(std::string_view words);
 

@@ -1,25 +1,32 @@
 #pragma once
 
 #include "sim/client.hpp"
+#include "sim/gallery/stores.hpp"
+#include "sim/process.hpp"
+#include "sim/server.hpp"
+#include "sim/wire.hpp"
+#include "sim/world.hpp"
 
 #include <redlock/clock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-namespace redlock::sim {
-class process;
-class world;
-}  // namespace redlock::sim
 
 namespace redlock::sim::gallery {
 
@@ -35,8 +42,11 @@ using task = asio::awaitable<T>;
 */
 class computer {
 public:
-    computer(world&, process&, std::string name);
-    ~computer();
+    computer(world& w, process& p, std::string name) : world_(w), process_(p), name_(std::move(name))
+    {
+        for (auto& s : w.servers)
+            channels_.push_back(std::make_unique<channel>(w, *this, *s));
+    }
 
     std::string const& name() const noexcept { return name_; }
     process& runs_on() noexcept { return process_; }
@@ -58,22 +68,179 @@ public:
         return ask_words(server, patience, command{fmt::format("{}", words)...});
     }
 
-    clock::time_point now();                    ///< counts from its boot
-    std::chrono::milliseconds time_of_day();    ///< since 1970, as far as it knows
-    task<void> sleep(clock::duration);
-    clock::duration any_up_to(clock::duration);
-    std::string unique();                       ///< never the same twice
+    /// Counts from its boot.
+    clock::time_point now()
+    {
+        process_.may_stall();
+        auto const t = process_.clock_now();
+        process_.may_stall();
+        return t;
+    }
+
+    /// Since 1970, as far as it knows.
+    std::chrono::milliseconds time_of_day()
+    {
+        process_.may_stall();
+        auto const t = std::chrono::floor<std::chrono::milliseconds>(std::chrono::microseconds(process_.wall_clock()));
+        process_.may_stall();
+        return t;
+    }
+
+    task<void> sleep(clock::duration d)
+    {
+        timer t(process_.executor());
+        t.expires_after(d);
+        co_await t.async_wait(as_result);
+    }
+
+    clock::duration any_up_to(clock::duration d) { return world_.random.between(0ms, d); }
+
+    /// Never the same twice.
+    std::string unique() { return fmt::format("{}#{}", name_, ++last_unique_); }
 
     /// For the history.
-    void tell(std::string_view what);
+    void tell(std::string_view what) { world_.tell("{} {}", name_, what); }
 
     /// Goes on beside everything else, until it returns.
-    void start(std::function<task<void>()>);
+    void start(std::function<task<void>()> what)
+    {
+        asio::co_spawn(process_.executor(), std::move(what), [](std::exception_ptr e) {
+            if (e)
+                std::rethrow_exception(e);
+        });
+    }
 
 private:
-    class channel;
+    using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
-    task<std::string> ask_words(std::size_t server, clock::duration patience, command words);
+    static constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+    /// What somebody waits for. The wire does not keep it: who waits may have ended.
+    struct exchange {
+        timer over;
+        std::optional<std::string> answer{};  ///< empty: there will be none
+
+        void end(std::string with)
+        {
+            answer = std::move(with);
+            over.cancel();
+        }
+    };
+
+    /// The connection to one server, made when it is needed.
+    class channel final : wire::owner {
+    public:
+        channel(world& w, computer& c, server& s) : world_(w), computer_(c), server_(s) { renew(); }
+
+        ~channel() { wire_->leave(); }
+
+        task<std::string> ask(clock::duration patience, command words)
+        {
+            auto const e = std::make_shared<exchange>(exchange{timer(computer_.process_.executor())});
+            if (patience == clock::duration::max())
+                e->over.expires_at(clock::time_point::max());
+            else
+                e->over.expires_after(patience);
+            waiting_.push_back({std::move(words), e});
+            if (state_ == state::closed) {
+                state_ = state::opening;
+                wire_->open();
+            }
+            send();
+            if (!e->answer)
+                co_await e->over.async_wait(as_result);
+            if (!e->answer) {
+                world_.tell("{} waits no longer for {}", computer_.name(), server_.name);
+                give_up();
+            }
+            co_return e->answer.value_or("");
+        }
+
+    private:
+        enum class state { closed, opening, open };
+
+        struct request {
+            command words;
+            std::weak_ptr<exchange> over;
+        };
+
+        void renew()
+        {
+            wire_ = std::make_shared<wire>(world_, computer_.process_, server_);
+            wire_->start(computer_.process_.executor(), *this);
+            state_ = state::closed;
+        }
+
+        // What is under way may arrive all the same.
+        void give_up()
+        {
+            auto const before = wire_;
+            renew();
+            fail_all();
+            for (auto const& lost : before->leave())
+                lost();
+        }
+
+        void send()
+        {
+            if (state_ != state::open)
+                return;
+            for (auto& r : std::exchange(waiting_, {})) {
+                auto carry_out = [&s = server_, who = computer_.name(), words = std::move(r.words), over = r.over](auto const&) {
+                    auto answer = gallery::carry_out(s, who, words);
+                    return [over, answer] {
+                        if (auto const e = over.lock())
+                            e->end(answer);
+                    };
+                };
+                auto lost = [this, over = r.over] {
+                    if (auto const e = over.lock()) {
+                        world_.tell("{} loses its connection to {}, and has no answer", computer_.name(), server_.name);
+                        e->end("");
+                    }
+                };
+                wire_->send({.carry_out = std::move(carry_out), .lost = std::move(lost)});
+            }
+        }
+
+        void opened(std::shared_ptr<client> const& there) override
+        {
+            state_ = there ? state::open : state::closed;
+            if (there)
+                send();
+            else
+                fail_all();
+        }
+
+        void told(std::string const&) override {}
+
+        void broken(std::string_view, std::vector<std::function<void()>> lost) override
+        {
+            state_ = state::closed;
+            for (auto const& one : lost)
+                one();
+        }
+
+        void fail_all()
+        {
+            for (auto const& r : std::exchange(waiting_, {})) {
+                if (auto const e = r.over.lock())
+                    e->end("");
+            }
+        }
+
+        world& world_;
+        computer& computer_;
+        server& server_;
+        std::shared_ptr<wire> wire_;
+        state state_ = state::closed;
+        std::vector<request> waiting_;
+    };
+
+    task<std::string> ask_words(std::size_t server, clock::duration patience, command words)
+    {
+        return channels_[server]->ask(patience, std::move(words));
+    }
 
     world& world_;
     process& process_;
