@@ -4,6 +4,7 @@
 #include "stores/redis/connection.hpp"
 #include "stores/redis/scripts.hpp"
 #include "support/redis_replies.hpp"
+#include "support/scripted_link.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace redlock;
@@ -20,37 +22,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct scripted_link final : redis::link {
-    void start(std::shared_ptr<detail::runtime> const&, listener& l) override { told = &l; }
-    void open(std::shared_ptr<redis::batch> g) override
-    {
-        ++opened;
-        greeting = std::move(g);
-        told->connecting();
-    }
-    void keep() override { kept = true; }
+/// Keeps all that was sent on the present connection.
+struct recording_link final : scripted_link {
     void send(std::shared_ptr<redis::batch> const& b) override { sent.push_back(b); }
-    void cut() override { ++cuts; }
-    void close() override {}
-    void abandon() override {}
-
-    void greets(replies::server server = replies::server({}))
-    {
-        for (auto& r : server.answers(greeting->request))
-            greeting->put(std::move(r));
-        told->answered(greeting);
-    }
+    void greets(replies::server server = replies::server({})) { says(server.answers(asked->request)); }
     void ends()
     {
         sent.clear();
-        told->ended({.error = errc::node_unreachable, .text = "it was cut"});
+        scripted_link::ends();
     }
 
-    listener* told = nullptr;
-    std::shared_ptr<redis::batch> greeting;
     std::vector<std::shared_ptr<redis::batch>> sent;
-    int opened = 0, cuts = 0;
-    bool kept = false;
 };
 
 struct fixture : redis::connection::owner {
@@ -85,9 +67,22 @@ struct fixture : redis::connection::owner {
 
     void pass(clock::duration d) { clock->advance(context, d); }
 
+    void greets_and_looks()
+    {
+        link->greets();
+        pass(1s);
+    }
+
+    void reconnects(replies::server server = replies::server({}))
+    {
+        link->ends();
+        pass(500ms);
+        link->greets(std::move(server));
+    }
+
     asio::io_context context;
     std::shared_ptr<testing::manual_clock> clock = std::make_shared<testing::manual_clock>();
-    std::shared_ptr<scripted_link> link = std::make_shared<scripted_link>();
+    std::shared_ptr<recording_link> link = std::make_shared<recording_link>();
     node_reply refusal;
     server_identity met;
     int connections = 0, disconnections = 0;
@@ -133,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_nothing_is_given_up)
 
 BOOST_AUTO_TEST_CASE(the_answers_to_a_greeting_are_nothing_after_its_connection_has_ended)
 {
-    auto const late = link->greeting;
+    auto const late = link->asked;
     link->ends();
     for (auto& r : replies::server({}).answers(late->request))
         late->put(std::move(r));
@@ -163,8 +158,7 @@ BOOST_AUTO_TEST_CASE(pauses_grow_and_are_short_again_after_a_connection_that_las
 
 BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_answered_any_more_is_given_up)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     BOOST_TEST(link->sent.size() == 1u);  // a sign is asked for
     pass(1s);
     pass(10ms);
@@ -175,8 +169,7 @@ BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_answered_any_more_is_given
 // Its event loop hands out alarms before what has arrived meanwhile.
 BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_reads_before_it_gives_a_connection_up)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     auto const sign = link->sent.front();
     pass(1s);
     link->told->answered(sign);
@@ -188,9 +181,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_was_stopped_reads_before_it_gives_a_connecti
 BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_server_has_ended_it)
 {
     link->greets();
-    link->ends();
-    pass(500ms);
-    link->greets();
+    reconnects();
     BOOST_TEST(c.number() == 2u);
     BOOST_TEST(c.may_still_execute(1));
     BOOST_REQUIRE(link->sent.size() == 1u);
@@ -204,15 +195,13 @@ BOOST_AUTO_TEST_CASE(what_an_earlier_connection_has_left_is_over_when_the_same_s
 BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_restarted)
 {
     link->greets();
-    link->ends();
-    pass(500ms);
     replies::version restarted;
     restarted.answer = [](command const& asked) -> std::optional<redis::reply> {
         if (asked[0] == "INFO" && asked[1] == "server")
             return replies::text("redis_version:7.0.15\r\nrun_id:another\r\nuptime_in_seconds:1\r\n");
         return std::nullopt;
     };
-    link->greets(replies::server(restarted));
+    reconnects(replies::server(restarted));
     BOOST_TEST(c.up());
     BOOST_TEST(link->sent.empty());  // nobody is killed
     BOOST_TEST(c.may_still_execute(1));
@@ -220,8 +209,7 @@ BOOST_AUTO_TEST_CASE(numbers_of_connections_are_given_anew_by_a_server_that_has_
 
 BOOST_AUTO_TEST_CASE(look_that_finds_another_life_marker_ends_the_connection)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     answers_look();
     BOOST_TEST(link->cuts == 0);
     pass(1s);
@@ -234,16 +222,14 @@ BOOST_AUTO_TEST_CASE(look_that_finds_another_life_marker_ends_the_connection)
 
 BOOST_AUTO_TEST_CASE(look_that_finds_a_replica_ends_the_connection)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "READONLY You can't write against a read only replica."));
     BOOST_TEST(link->cuts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     answers_look([](command const& asked) {
         return asked == command{"INFO", "memory"} ? std::optional(replies::text("maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n"))
                                                   : std::nullopt;
@@ -254,8 +240,7 @@ BOOST_AUTO_TEST_CASE(look_that_finds_an_eviction_policy_ends_the_connection)
 
 BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOSCRIPT No matching script. Please use EVAL."));
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST_REQUIRE(link->sent.size() == 2u);
@@ -264,8 +249,7 @@ BOOST_AUTO_TEST_CASE(look_at_a_server_without_the_script_loads_it)
 
 BOOST_AUTO_TEST_CASE(look_without_permission_for_the_life_marker_is_told_once)
 {
-    link->greets();
-    pass(1s);
+    greets_and_looks();
     answers_look(replies::refuses("EVALSHA", "NOPERM No permissions to access a key"));
     BOOST_TEST(link->cuts == 0);
     BOOST_TEST(last_line.find("its life marker cannot be kept") == 0u);
@@ -278,13 +262,9 @@ BOOST_AUTO_TEST_CASE(greeted_as_a_master_after_a_replica_has_restarted)
 {
     link->greets();
     BOOST_TEST(!met.restarted);
-    link->ends();
-    pass(500ms);
-    link->greets(replies::server({.role = "slave"}));
+    reconnects(replies::server({.role = "slave"}));
     BOOST_TEST(!c.up());
-    link->ends();
-    pass(500ms);
-    link->greets();
+    reconnects();
     BOOST_TEST(c.up());
     BOOST_TEST(met.restarted);
 }

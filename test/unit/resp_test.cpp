@@ -7,7 +7,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>

@@ -10,11 +10,10 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <future>
-
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -161,15 +160,13 @@ BOOST_FIXTURE_TEST_CASE(what_each_thread_posts_keeps_its_order, on_a_loop)
         BOOST_TEST(mine == numbers_up_to(2000), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(never_two_at_once_on_four_threads)
+BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_four_threads, on_a_loop)
 {
-    asio::io_context context;
     never_two_at_once([&] { return make(context.get_executor()); }, context);
 }
 
-BOOST_AUTO_TEST_CASE(never_two_at_once_without_the_short_cut)
+BOOST_FIXTURE_TEST_CASE(never_two_at_once_without_the_short_cut, on_a_loop)
 {
-    asio::io_context context;
     never_two_at_once([&] { return make(without_short_cut(context)); }, context);
 }
 
@@ -179,15 +176,13 @@ BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_thread_pool)
     never_two_at_once([&] { return make(pool.get_executor()); }, pool);
 }
 
-BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_the_users)
+BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_a_strand_of_the_users, on_a_loop)
 {
-    asio::io_context context;
     never_two_at_once([&] { return make(asio::make_strand(context.get_executor())); }, context);
 }
 
-BOOST_AUTO_TEST_CASE(never_two_at_once_on_a_strand_of_our_own)
+BOOST_FIXTURE_TEST_CASE(never_two_at_once_on_a_strand_of_our_own, on_a_loop)
 {
-    asio::io_context context;
     never_two_at_once([&] { return make(make(context.get_executor())); }, context);
 }
 
@@ -351,9 +346,8 @@ BOOST_FIXTURE_TEST_CASE(it_knows_on_which_thread_it_runs, on_a_loop)
     BOOST_TEST(!s.running_in_this_thread());
 }
 
-BOOST_AUTO_TEST_CASE(two_strands_that_dispatch_to_each_other_end)
+BOOST_FIXTURE_TEST_CASE(two_strands_that_dispatch_to_each_other_end, on_a_loop)
 {
-    asio::io_context context;
     auto const a = make(context.get_executor()), b = make(context.get_executor());
     int ran = 0;
     std::function<void(int)> step = [&](int left) {
@@ -434,25 +428,23 @@ private:
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_still_never_two_at_once)
+BOOST_FIXTURE_TEST_CASE(after_a_function_that_throws_through_the_inner_executor_still_never_two_at_once, on_a_loop)
 {
-    asio::io_context context;
-    auto const s = make(eager_executor(context, true));
+    s = make(eager_executor(context, true));
     asio::dispatch(s, [] { throw std::runtime_error("of a function"); });
     asio::post(s, [] {});
     BOOST_CHECK_THROW(context.run(), std::runtime_error);
 
     // Were the strand taken for idle now, although a turn of it is due, the loop would have two turns at once.
-    std::vector<int> ran;
     asio::post(s, [&] {
         ran.push_back(1);
-        asio::post(s, [&] { ran.push_back(2); });
+        asio::post(s, note(2));
         context.poll_one();
-        BOOST_TEST(ran == (std::vector{1}), boost::test_tools::per_element());
+        check_ran({1});
     });
     context.run();
 
-    BOOST_TEST(ran == (std::vector{1, 2}), boost::test_tools::per_element());
+    check_ran({1, 2});
 }
 
 BOOST_FIXTURE_TEST_CASE(an_abandoned_strand_destroys_what_waits, on_a_loop)
@@ -485,7 +477,7 @@ BOOST_FIXTURE_TEST_CASE(what_an_abandoned_strand_is_given_is_destroyed, on_a_loo
     BOOST_TEST(calls == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed)
+BOOST_FIXTURE_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_destroyed, on_a_loop)
 {
     struct posts_at_its_end {
         posts_at_its_end(strand on, int& alive) : s(std::move(on)), w(alive) {}
@@ -501,9 +493,6 @@ BOOST_AUTO_TEST_CASE(what_a_destroyed_function_posts_to_an_abandoned_strand_is_d
         witness w;
         bool last = true;
     };
-    asio::io_context context;
-    auto s = make(context.get_executor());
-    int alive = 0;
     asio::post(s, posts_at_its_end(s, alive));
 
     s.abandon();
@@ -540,9 +529,8 @@ BOOST_AUTO_TEST_CASE(a_context_that_goes_destroys_what_waits)
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_function_may_destroy_the_last_strand)
+BOOST_FIXTURE_TEST_CASE(a_function_may_destroy_the_last_strand, on_a_loop)
 {
-    asio::io_context context;
     auto s = std::make_unique<strand>(make(context.get_executor()));
     int ran = 0;
     asio::post(*s, [&] {
@@ -556,9 +544,8 @@ BOOST_AUTO_TEST_CASE(a_function_may_destroy_the_last_strand)
     BOOST_TEST(ran == 2);
 }
 
-BOOST_AUTO_TEST_CASE(an_inline_function_may_destroy_the_last_strand)
+BOOST_FIXTURE_TEST_CASE(an_inline_function_may_destroy_the_last_strand, on_a_loop)
 {
-    asio::io_context context;
     auto s = std::make_unique<strand>(make(context.get_executor()));
     int ran = 0;
     asio::post(context, [&] {

@@ -208,18 +208,15 @@ BOOST_FIXTURE_TEST_CASE(an_exception_that_nobody_catches_is_the_outcome, waiting
     BOOST_TEST(alive == 0);
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once)
+BOOST_FIXTURE_TEST_CASE(destroyed_while_suspended_the_whole_chain_goes_exactly_once, waiting_place)
 {
-    int alive = 0;
-    outcome o;
     {
-        suspended place;
-        start(nested(place, 20, witness(alive)), o);
+        suspended inner;
+        start(nested(inner, 20, witness(alive)), o);
         BOOST_TEST(alive >= 2 * 21);
     }
     BOOST_TEST(alive == 0);
 
-    suspended place;
     start(nested(place, 20, witness(alive)), o);
     place.destroy();
     BOOST_TEST(alive == 0);
@@ -252,10 +249,10 @@ BOOST_FIXTURE_TEST_CASE(a_suspended_flow_can_be_moved, waiting_place)
     BOOST_TEST(o.calls == 1);
 }
 
-BOOST_AUTO_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it)
+BOOST_FIXTURE_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it, waiting_place)
 {
     struct owner {
-        explicit owner(int& alive) : w(alive) {}
+        explicit owner(int& count) : w(count) {}
         witness w;
         suspended place;
     };
@@ -263,8 +260,6 @@ BOOST_AUTO_TEST_CASE(the_place_may_belong_to_the_flow_that_waits_in_it)
         co_await wait_in(self->place);
         co_return 1;
     };
-    int alive = 0;
-    outcome o;
     auto first = std::make_shared<owner>(alive), second = std::make_shared<owner>(alive);
     std::weak_ptr const weak = first;
     start(steps(std::exchange(first, {})), o);
@@ -310,7 +305,6 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_start_to_wait_continues_with_the_exception, 
 BOOST_FIXTURE_TEST_CASE(start_is_called_with_the_flow_in_its_place, waiting_place)
 {
     bool there = false;
-    outcome o;
     auto const steps = [](suspended& p, bool& t) -> task<int> {
         co_await suspend_into(p, [&] { t = static_cast<bool>(p); });
         co_return 1;

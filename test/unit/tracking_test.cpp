@@ -56,6 +56,16 @@ struct connected_node {
     }
 
     void reads(reply r) { link->asked->put(std::move(r)); }
+    void reads_tracked(int taken)
+    {
+        reads(word("OK"));
+        reads(number(taken));
+    }
+    void hands_out_denial()
+    {
+        reads(denied());
+        hands_out();
+    }
     void hears_of(std::string const& key) { link->told->change_read(key); }
     void hands_out() { link->told->answered(std::exchange(link->asked, {})); }
 
@@ -78,11 +88,9 @@ using keys = std::vector<std::string>;
 BOOST_FIXTURE_TEST_CASE(change_between_tracking_and_script_is_told, connected_node)
 {
     BOOST_TEST((wait_for({"a", "b"}) == keys{"CLIENT", "EXISTS", "EVALSHA"}));
-    reads(word("OK"));
-    reads(number(1));
+    reads_tracked(1);
     hears_of("a");  // the server tells of it once, and the script may have found the next holder
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST((changed == keys{"a"}));
 }
@@ -94,8 +102,7 @@ BOOST_FIXTURE_TEST_CASE(change_before_tracking_is_older_than_the_answer, connect
     reads(word("OK"));
     hears_of("a");
     reads(number(1));
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST(changed.empty());
 }
@@ -103,8 +110,7 @@ BOOST_FIXTURE_TEST_CASE(change_before_tracking_is_older_than_the_answer, connect
 BOOST_FIXTURE_TEST_CASE(change_of_a_key_that_is_not_taken_is_not_told, connected_node)
 {
     wait_for({"a", "b"});
-    reads(word("OK"));
-    reads(number(1));
+    reads_tracked(1);
     hears_of("b");
     hears_of("a");
     reads(denied("0", "900"));  // the lock is handed on, so only the end of that matters
@@ -116,8 +122,7 @@ BOOST_FIXTURE_TEST_CASE(change_of_a_key_that_is_not_taken_is_not_told, connected
 BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, connected_node)
 {
     wait_for({"a", "b"});
-    reads(word("OK"));
-    reads(number(1));
+    reads_tracked(1);
     reads(refused("NOSCRIPT No matching script. Please use EVAL."));
     hears_of("a");
     hands_out();
@@ -128,8 +133,7 @@ BOOST_FIXTURE_TEST_CASE(script_that_is_unknown_is_loaded_and_tracked_again, conn
     reads(word("OK"));
     hears_of("a");
     reads(number(2));
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(asked->reply.watched);
     BOOST_TEST(changed.empty());
 }
@@ -139,8 +143,7 @@ BOOST_FIXTURE_TEST_CASE(tracking_that_is_refused_is_not_told_to_work, connected_
     wait_for({"a", "b"});
     reads(refused("NOPERM this user has no permissions to run the 'client|caching' command"));
     reads(number(1));
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(asked->answers == 1);
     BOOST_TEST(!asked->reply.watched);
 }
@@ -151,8 +154,7 @@ BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, co
     wait_for({"a", "b"});
     reads(word("OK"));
     reads(forbidden);
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(asked->answers == 1);
     BOOST_TEST(!asked->reply.watched);
 
@@ -169,8 +171,7 @@ BOOST_FIXTURE_TEST_CASE(without_exists_a_script_tracks_few_keys_and_not_many, co
     for (int i = 10; i < 27; ++i)
         many.push_back(fmt::format("k{}", i));
     BOOST_TEST((wait_for(many) == keys{"EVALSHA"}));
-    reads(denied());
-    hands_out();
+    hands_out_denial();
     BOOST_TEST(!asked->reply.watched);
 }
 
