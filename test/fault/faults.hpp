@@ -229,7 +229,7 @@ private:
             if (any(3) > 0)
                 continue;
             set_link(link, "down");
-            later_.push_back({any(5), [this, link] { set_link(link, "up"); }});
+            later_.push_back({any(5), [link] { set_link(link, "up"); }});
         }
     }
 

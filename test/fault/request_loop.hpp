@@ -40,10 +40,7 @@ public:
         return ends[1];
     }
 
-    void start()
-    {
-        thread_ = std::thread([this] { run(); });
-    }
+    void start() { thread_ = std::thread([this] { run(); }); }
 
     void stop()
     {
