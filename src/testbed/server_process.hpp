@@ -105,12 +105,16 @@ public:
     Server& leader()
     {
         auto found = members_.end();
-        wait_until([&] { return (found = std::ranges::find_if(members_, &Server::leads)) != members_.end(); }, "the cluster elects no leader");
+        auto const is_found = [&] { return (found = std::ranges::find_if(members_, &Server::leads)) != members_.end(); };
+        wait_until(is_found, "the cluster elects no leader");
         return *found;
     }
 
     std::string url(std::string const& rest = {}) const { return Server::scheme + addresses_of(members_) + rest; }
-    std::string url_of_others(Server const& one, std::string const& rest = {}) const { return Server::scheme + addresses_of(members_, &one) + rest; }
+    std::string url_of_others(Server const& one, std::string const& rest = {}) const
+    {
+        return Server::scheme + addresses_of(members_, &one) + rest;
+    }
 
 protected:
     std::deque<Server> members_;

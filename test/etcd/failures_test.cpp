@@ -10,7 +10,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(an_address_that_is_wrong_is_told_in_words)
 {
@@ -37,7 +37,6 @@ BOOST_AUTO_TEST_CASE(tls_is_verified)
     etcd_server s({"--cert-file", c.file("server.pem"), "--key-file", c.file("server.key"), "--trusted-ca-file", c.file("ca.pem"), "--client-cert-auth"}, "https");
     auto const at = "://localhost:" + std::to_string(s.port());
     tls_options const tls{.ca_file = c.file("ca.pem"), .certificate_file = c.file("client.pem"), .private_key_file = c.file("client.key")};
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on("etcds" + at, {.tls = tls})).ec);
 
     BOOST_TEST(says(trouble_with("etcds" + at), "certificate verify failed"));
@@ -54,7 +53,6 @@ BOOST_AUTO_TEST_CASE(users_and_rights)
     s.ask({"role", "grant-permission", "locks", "--prefix=true", "readwrite", "lock:"});
     s.ask({"user", "grant-role", "app", "locks"});
     s.ask({"user", "grant-role", "root", "root"});
-    real_servers r(0);
     auto const as = [&](std::string const& user) { return "etcd://" + user + "@127.0.0.1:" + std::to_string(s.port()); };
     BOOST_TEST(!r.attempt(on(as("app:geheim"))).ec);  // nobody wants to know yet
     BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
@@ -78,7 +76,6 @@ BOOST_AUTO_TEST_CASE(a_token_that_means_nothing_any_more_is_made_anew)
     s.ask({"user", "add", "root:geheim"});
     s.ask({"user", "grant-role", "root", "root"});
     BOOST_REQUIRE(s.ask({"auth", "enable"}).starts_with("Authentication Enabled"));
-    real_servers r(0);
     lock_manager locks(r.context, on("etcd://root:geheim@127.0.0.1:" + std::to_string(s.port()) + "?session=600s"));
     auto held = hold(r, locks, "stock", {.ttl = 60s});
     s.ask({"--user", "root:geheim", "auth", "disable"});
@@ -94,7 +91,6 @@ BOOST_AUTO_TEST_CASE(a_token_that_means_nothing_any_more_is_made_anew)
 BOOST_AUTO_TEST_CASE(a_database_that_is_full_takes_no_lock_and_lets_go_of_those_it_has)
 {
     etcd_server s({"--quota-backend-bytes=1000000"});
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?session=600s")));
     auto held = hold(r, locks, "stock", {.ttl = 60s});
     std::string const heavy(100'000, 'x');

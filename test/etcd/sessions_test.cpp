@@ -18,10 +18,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(sessions)
+BOOST_FIXTURE_TEST_SUITE(sessions, event_loop)
 
 namespace {
-
 /// Nodes and a server in one event loop, where time passes when nothing else is left to do.
 struct in_virtual_time {
     bool run_to(auto const& done) { return time.run_to(context, done); }
@@ -165,7 +164,6 @@ BOOST_AUTO_TEST_CASE(acquire_while_a_stopped_leader_goes_on_waits_for_the_validi
 BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that_is_told, *only_with_server())
 {
     etcd_server s;
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?session=600s"), {.max_ttl = 600s}));
     auto won = r.acquire(locks, "stock", {.ttl = 600s, .renew = renewal::automatic});
     BOOST_REQUIRE(!won.ec);
@@ -186,7 +184,6 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ends_while_the_connection_lives_is_a_loss_that
 BOOST_AUTO_TEST_CASE(a_request_that_comes_late_does_nothing, *only_with_server())
 {
     etcd_server s;
-    real_servers r(0);
     recorder between(r.context, s.port());
     lock_manager locks(r.context, on(between.url("?timeout=200ms")));
     BOOST_REQUIRE(!r.release(r.acquire(locks, "warm-up").held));
@@ -224,7 +221,6 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_lease_goes_on)
 BOOST_AUTO_TEST_CASE(what_was_set_on_a_connection_that_has_ended_ends_with_its_ttl_too, *only_with_server())
 {
     etcd_server s;
-    real_servers r(0);
     recorder between(r.context, s.port());
     auto const node = test::make_node(between.url("?session=600s"));
     node->start(r.context.get_executor(), {.connected = [](server_identity const&) {}, .changed = [](std::string_view) {}});

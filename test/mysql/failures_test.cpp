@@ -15,10 +15,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures_of_mysql, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures_of_mysql, event_loop, *only_with_server())
 
 namespace {
-
 constexpr auto those_who_wait = "information_schema.processlist WHERE info LIKE '%FOR UPDATE%' AND id <> CONNECTION_ID()";
 constexpr auto hurried = "--innodb-flush-log-at-trx-commit=0";  // as if it flushed nothing, which counts as a server that forgets
 
@@ -45,7 +44,6 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     mariadb_server s({hurried});
     mariadb_client root(s);
     root.ask("CREATE USER app@'127.0.0.1' IDENTIFIED BY 'ge:he@im'; GRANT ALL ON redlock.* TO app@'127.0.0.1'; CREATE USER guest@'127.0.0.1'");
-    real_servers r(0);
     auto const error_of = [&](std::string const& url) {
         auto const node = trouble_of(r.attempt(on(url)));
         BOOST_TEST(node.message.find("ge:he@im") == std::string::npos);
@@ -67,7 +65,6 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
     mariadb_server s({hurried});
     mariadb_client root(s);
     root.ask("CREATE USER maker@'127.0.0.1'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
-    real_servers r(0);
     auto const url = address_of(s, "app");
     BOOST_TEST((trouble_of(r.attempt(on(url))).error == errc::permission_denied));  // it may not even know whether they are there
     BOOST_TEST(root.ask("GRANT EXECUTE ON redlock.* TO app@'127.0.0.1'") == "");
@@ -92,7 +89,6 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
     mariadb_server s({hurried});
     mariadb_client root(s);
     root.ask("CREATE USER guest@'%'; CREATE USER app@'127.0.0.1'; GRANT SELECT ON redlock.* TO app@'127.0.0.1'");
-    real_servers r(0);
     for (std::string const user : {"guest", "app"})
         check_grants(r, s, address_of(s, user, "?table=of_" + user));
 }
@@ -102,7 +98,6 @@ BOOST_AUTO_TEST_CASE(a_member_of_a_galera_cluster_is_refused, *only_if(std::file
     auto const listens = fmt::format("gmcast.listen_addr=tcp://127.0.0.1:{}", testbed::free_port());
     mariadb_server s({hurried, "--wsrep-on=ON", fmt::format("--wsrep-provider={}", galera), "--wsrep-cluster-address=gcomm://", "--wsrep-node-address=127.0.0.1",
                       "--wsrep-provider-options=" + listens, "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2"});
-    real_servers r(0);
     auto const said = trouble_of(r.attempt(on(s.url())));
     BOOST_TEST((said.error == errc::unsupported_server), said.error.message());
     BOOST_TEST(said.message.find("Galera") != std::string::npos, said.message);
@@ -117,7 +112,6 @@ BOOST_AUTO_TEST_CASE(a_database_that_may_forget_is_quarantined_when_it_comes_bac
         std::unique_ptr<lock_manager> locks{};
     };
     kind kinds[] = {{{}, true}, {{hurried}, false}, {{"--log-bin", "--sync-binlog=1"}, true}, {{"--log-bin", "--sync-binlog=0"}, false}};
-    real_servers r(0);
     for (auto& k : kinds)
         k.locks = std::make_unique<lock_manager>(r.context, on(k.server.url(), young));
     for (auto& k : kinds)
@@ -139,7 +133,6 @@ BOOST_AUTO_TEST_CASE(what_is_killed_in_the_database_leaves_nothing_behind)
 {
     mariadb_server s({hurried});
     mariadb_client root(s), holder(s);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?connections=1&timeout=5s")));
     BOOST_TEST(!r.release(r.wait_for<lock>([&](auto done) { locks.async_acquire({"a", "b"}, {.ttl = 60s}, std::move(done)); }).second));
     // Of two rows it locks the first, and waits for the second.
@@ -167,7 +160,6 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
 {
     mariadb_server s({hurried});
     mariadb_client other(s);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     for (auto const* const lock : {"LOCK TABLES redlock WRITE", "START TRANSACTION; SELECT * FROM redlock FOR UPDATE"}) {
@@ -200,7 +192,6 @@ BOOST_AUTO_TEST_CASE(time_goes_on_while_a_row_is_waited_for)
 BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_in_a_circle)
 {
     mariadb_server s({hurried});
-    real_servers r(0);
     std::vector<std::unique_ptr<lock_manager>> managers;
     for (int i = 0; i < 4; ++i)
         managers.push_back(std::make_unique<lock_manager>(r.context, on(s.url("?connections=4&timeout=10s"), {.node_timeout = 10s})));
@@ -228,7 +219,6 @@ BOOST_AUTO_TEST_CASE(who_comes_to_rows_that_are_not_there_yet_waits_for_nobody_i
 BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
 {
     mariadb_server s({hurried});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(s.url())).ec);
     std::string kept, restored = "SELECT SLEEP(1.1);";  // create_time has whole seconds
     for (auto const* const table : {"redlock", "redlock_reader", "redlock_tombstone", "redlock_server"}) {
@@ -247,7 +237,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_on
 {
     mariadb_server s({hurried});
     mariadb_client root(s);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url()));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(root.ask("SET GLOBAL read_only = 1") == "");
@@ -266,7 +255,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_may_not_be_written_to_is_refused_and_so_is_on
 BOOST_AUTO_TEST_CASE(a_log_of_statements_is_refused)
 {
     mariadb_server s({hurried, "--log-bin", "--binlog-format=STATEMENT"});
-    real_servers r(0);
     auto const node = trouble_of(r.attempt(on(s.url())));
     BOOST_TEST((node.error == errc::unsupported_server));
     BOOST_TEST(node.message.find("binlog_format") != std::string::npos, node.message);
@@ -276,7 +264,6 @@ BOOST_AUTO_TEST_CASE(what_the_server_has_set_for_its_users_does_no_harm)
 {
     mariadb_server s({hurried, "--transaction-isolation=SERIALIZABLE", "--sql-mode=ORACLE,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT", "--autocommit=0", "--default-time-zone=+05:30",
                       "--character-set-server=utf16", "--lower-case-table-names=1"});
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url()));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
@@ -289,7 +276,6 @@ BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
     mariadb_server s({hurried});
     mariadb_client root(s);
     root.ask("CREATE USER app@'127.0.0.1' WITH MAX_USER_CONNECTIONS 2; GRANT ALL ON redlock.* TO app@'127.0.0.1'");
-    real_servers r(0);
     lock_manager locks(r.context, on(address_of(s, "app", "?connections=8")));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock" + std::to_string(i), {.ttl = 20s, .wait = 20s}).held));
@@ -303,7 +289,6 @@ BOOST_AUTO_TEST_CASE(the_certificate_must_be_the_hosts)
                                                                          "--ssl-ca=" + c.file("ca.pem")});
     };
     auto const s = server("server"), elsewhere = server("elsewhere");
-    real_servers r(0);
     auto const url = [](mariadb_server const& where, std::string const& host, std::string const& rest) {
         return fmt::format("mysql://redlock@{}:{}/redlock?connections=1{}", host, where.port(), rest);
     };

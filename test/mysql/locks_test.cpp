@@ -12,11 +12,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(locks_in_mysql, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(locks_in_mysql, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(who_waits_asks_now_and_then_and_changes_nothing_by_it)
 {
-    real_servers r(0);
     mariadb_client db(server());
     lock_manager mine(r.context, on(server().url("?connections=1"))), others(r.context, on(server().url("?connections=1")));
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
@@ -46,7 +45,6 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
     mariadb_client follower(replica);
     BOOST_TEST(follower.ask(fmt::format("CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'redlock', master_use_gtid = slave_pos;"
                                         "START SLAVE", primary.port())) == "");
-    real_servers r(0);
     auto const settings = on(primary.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict});
     lock_manager mine(r.context, settings), late(r.context, settings);
     BOOST_TEST(!r.release(acquire_after_quarantine(r, mine, "stock", {.ttl = 6s, .wait = 20s}).held));  // once the tables are old enough
@@ -77,7 +75,6 @@ BOOST_AUTO_TEST_CASE(a_replica_that_takes_its_servers_place_does_not_vote_until_
 
 BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 {
-    real_servers r(0);
     mariadb_client db(server()), other(server());
     lock_manager locks(r.context, on(server().url()));
     db.ask("CREATE TABLE sold (item TEXT)");
@@ -113,7 +110,6 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 
 BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
 {
-    real_servers r(0);
     mariadb_client db(server());
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));

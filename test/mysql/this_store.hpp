@@ -66,7 +66,8 @@ struct this_store {
     static store make() { return mysql(); }
 
     static inline options const durable{};  ///< it flushes what it confirms
-    static inline options const quick{"--innodb-flush-log-at-trx-commit=0"};  ///< as if it flushed nothing, which counts as a server that forgets
+    /// As if it flushed nothing, which counts as a server that forgets.
+    static inline options const quick{"--innodb-flush-log-at-trx-commit=0"};
     static inline options const plain_bytes = quick;
 
     static testing::node_kind kind() { return {}; }
@@ -74,7 +75,10 @@ struct this_store {
     static constexpr auto one_connection = "?connections=1&table=locks_of_mine&timeout=20s";
     static constexpr auto named_by = "REDLOCK_TEST_MYSQL_URL";
 
-    static std::vector<std::string> schema(std::string const& table) { return my::statements_of(my::for_table(my::schema(), table)); }
+    static std::vector<std::string> schema(std::string const& table)
+    {
+        return my::statements_of(my::for_table(my::schema(), table));
+    }
     static constexpr auto second = "INTERVAL 1 SECOND", thousand_seconds = "INTERVAL 1000 SECOND", key = "lock_key";
     static constexpr auto steps = "?table=steps&connections=1&timeout=20s";
 
@@ -89,9 +93,10 @@ struct this_store {
     {
         return fmt::format("mysql://{}@127.0.0.1:{}/redlock{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor on, std::string const& url, sql::session::owner& o)
+    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url, sql::session::owner& o)
     {
-        return std::make_shared<my::session>(std::move(on), std::make_shared<my::address const>(my::parse_address(url, {})), 5s, o);
+        auto const address = std::make_shared<my::address const>(my::parse_address(url, {}));
+        return std::make_shared<my::session>(std::move(e), address, 5s, o);
     }
     static void change_session_defaults(server const&) {}
 
@@ -99,20 +104,28 @@ struct this_store {
     static bool shows_odd_name(server const& s) { return !ask(s, "CALL redlock_locks()").starts_with("error"); }
 
     // Questions, in SQL.
-    static std::string connections_with(std::int64_t id) { return fmt::format("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {}", id); }
+    static std::string connections_with(std::int64_t id)
+    {
+        return fmt::format("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {}", id);
+    }
     static std::string locks_of(std::string const& table) { return "CALL " + table + "_locks()"; }
     static constexpr auto owner_seen = "SELECT SUBSTRING_INDEX(value, ':', -1) FROM seen WHERE lock_key = 'lock:stock'";
-    static constexpr auto seen_for_30_s = "SELECT expires > UTC_TIMESTAMP(6) + INTERVAL 30 SECOND FROM seen WHERE lock_key = 'lock:stock'";
+    static constexpr auto seen_for_30_s = "SELECT expires > UTC_TIMESTAMP(6) + INTERVAL 30 SECOND FROM seen "
+                                          "WHERE lock_key = 'lock:stock'";
     static constexpr auto sets_of_tables = "SELECT COUNT(*) FROM redlock_server";
     static constexpr auto flushes = "SELECT @@innodb_flush_log_at_trx_commit", yes = "1";
 
-    static void stop_flushing(server const& s) { BOOST_TEST(ask(s, "SET GLOBAL innodb_flush_log_at_trx_commit = 0") == ""); }
+    static void stop_flushing(server const& s)
+    {
+        BOOST_TEST(ask(s, "SET GLOBAL innodb_flush_log_at_trx_commit = 0") == "");
+    }
     static void undo_settings(server const&) {}  // the end of the process does that
 
     /// A question: whether a connection has looked since then whether the server flushes.
     static std::string looks_from_now_on(server const& s)
     {
-        std::string const looks = "variable_value FROM information_schema.global_status WHERE variable_name = 'com_show_variables'";
+        std::string const looks = "variable_value FROM information_schema.global_status "
+                                  "WHERE variable_name = 'com_show_variables'";
         return "SELECT " + ask(s, "SELECT " + looks) + " < " + looks;
     }
 

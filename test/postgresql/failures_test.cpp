@@ -17,7 +17,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures_of_postgresql, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures_of_postgresql, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(an_address_is_named_without_its_secrets)
 {
@@ -34,7 +34,6 @@ BOOST_AUTO_TEST_CASE(who_may_not_come_in_is_told_why)
     s.ask("CREATE ROLE guest LOGIN PASSWORD 'geheim'");
     std::ofstream(s.folder() + "/pg_hba.conf") << "host all redlock 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
     s.ask("SELECT pg_reload_conf()");
-    real_servers r(0);
     auto const error_of = [&](std::string const& url) { return trouble_of(r.attempt(on(url))).error; };
     auto const eventually = [&](std::string const& url, errc wanted) {  // the settings are read a moment later
         return r.run_to([&] { return error_of(url) == wanted; });
@@ -50,7 +49,6 @@ BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_be
 {
     asio::io_context nobody;
     asio::ip::tcp::acceptor silent(nobody, {asio::ip::address_v4::loopback(), 0});  // the kernel accepts, and that is all
-    real_servers r(0);
     auto settings = on(fmt::format("postgresql://redlock@127.0.0.1:{},127.0.0.1:{}/postgres", silent.local_endpoint().port(), server().port()));
     settings.connect_timeout = 300ms;
     lock_manager locks(r.context, settings);
@@ -59,7 +57,6 @@ BOOST_AUTO_TEST_CASE(a_host_that_says_nothing_does_not_keep_the_next_one_from_be
 
 BOOST_AUTO_TEST_CASE(names_of_hosts_that_nobody_knows_are_told)
 {
-    real_servers r(0);
     auto const tried = r.attempt(on("postgresql://redlock@not..known,nor..this/postgres"));
     BOOST_TEST((tried.report.nodes.at(0).error == errc::node_unreachable));
     BOOST_TEST(tried.report.nodes[0].message.starts_with("cannot resolve nor..this"), tried.report.nodes[0].message);
@@ -83,7 +80,6 @@ BOOST_AUTO_TEST_CASE(passwords_and_certificates_are_libpqs)
     for (auto const* setting : {"ssl_cert_file = 'server.pem'", "ssl_key_file = 'server.key'", "ssl = on"})
         s.ask(std::string("ALTER SYSTEM SET ") + setting);
     s.ask("SELECT pg_reload_conf()");
-    real_servers r(0);
     auto const safe = address_of(s, "app:ge%3Ahe%40im", "?sslmode=verify-full&sslrootcert=" + c.file("ca.pem"));
     BOOST_TEST(r.run_to([&] { return !r.attempt(on(safe)).ec; }));
     auto const plain = r.attempt(on(address_of(s, "app:ge%3Ahe%40im", "?sslmode=disable")));
@@ -97,7 +93,6 @@ BOOST_AUTO_TEST_CASE(the_rights_of_the_document_suffice_and_less_is_told)
 {
     postgres_server s({"fsync=off"});
     s.ask("CREATE ROLE app LOGIN");
-    real_servers r(0);
     auto const url = address_of(s, "app");
     auto const without_tables = r.attempt(on(url));  // may not create them: PostgreSQL 15
     BOOST_REQUIRE(!without_tables.report.nodes.empty());
@@ -118,7 +113,6 @@ BOOST_AUTO_TEST_CASE(acquire_without_rights_names_the_grant_that_is_enough)
     postgres_server s({"fsync=off"});
     BOOST_TEST(s.ask("CREATE ROLE app LOGIN; CREATE SCHEMA own") == "");
     s.ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");  // as from PostgreSQL 15 on
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(s.url("?table=theirs"))).ec);  // of another role
     for (auto const* const table : {"theirs", "ours", "own.ours"})
         check_grants(r, s, address_of(s, "app", std::string("?table=") + table));
@@ -129,7 +123,6 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_role_without_synchronous_commit_outlasts_a_cra
     postgres_server s({"wal_writer_delay=10s"});
     s.ask("CREATE ROLE app LOGIN SUPERUSER");
     s.ask("ALTER ROLE app SET synchronous_commit = off");
-    real_servers r(0);
     lock_manager mine(r.context, on(address_of(s, "app"))), others(r.context, on(s.url()));
     BOOST_TEST(!r.release(r.acquire(others, "warm-up", {.ttl = 60s}).held));
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
@@ -143,7 +136,6 @@ BOOST_AUTO_TEST_CASE(acquire_by_a_role_without_synchronous_commit_outlasts_a_cra
 BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them)
 {
     postgres_server s({"fsync=off"});
-    real_servers r(0);
     lock_manager mine(r.context, on(s.url()));
     auto held = hold(r, mine, "stock", {.ttl = 60s});
     BOOST_TEST(s.ask("CREATE OR REPLACE FUNCTION redlock_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2'") == "");
@@ -160,7 +152,6 @@ BOOST_AUTO_TEST_CASE(connect_to_older_functions_names_the_script_that_mends_them
 BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
 {
     postgres_server s({"fsync=off"});
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?timeout=200ms")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     testbed::process vacuum({"psql", "-X", "-q", "-h", "127.0.0.1", "-p", std::to_string(s.port()), "-U", "redlock", "-d", "postgres", "-c",
@@ -177,7 +168,6 @@ BOOST_AUTO_TEST_CASE(a_lock_of_the_database_in_the_way_is_an_error_and_no_hang)
 BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
 {
     postgres_server s({"fsync=off"});
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url()));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(s.ask("CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'too late'; END$$;"
@@ -194,7 +184,6 @@ BOOST_AUTO_TEST_CASE(what_fails_only_when_it_is_committed_is_not_granted)
 BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
 {
     postgres_server s({"fsync=off"});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(s.url())).ec);
     auto const dump = s.folder() + "/dump.sql", port = std::to_string(s.port());
     testbed::run_program({testbed::postgres_programs() + "/pg_dump", "-h", "127.0.0.1", "-p", port, "-U", "redlock", "--clean", "-f", dump, "postgres"}, dump + ".log");
@@ -222,7 +211,6 @@ BOOST_AUTO_TEST_CASE(acquire_after_an_older_dump_was_restored_is_quarantined)
 BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vote_until_what_it_may_have_forgotten_is_over)
 {
     postgres_server primary({"fsync=off"});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(primary.url())).ec);
     postgres_server standby(primary);
     auto const refused = r.attempt(on(standby.url()));
@@ -250,7 +238,6 @@ BOOST_AUTO_TEST_CASE(a_standby_is_refused_and_when_it_is_promoted_it_does_not_vo
 BOOST_AUTO_TEST_CASE(the_isolation_level_of_the_role_does_no_harm)
 {
     postgres_server s({"fsync=off", "default_transaction_isolation=serializable"});
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url()));
     for (int i = 0; i < 20; ++i)
         BOOST_TEST(!r.release(r.acquire(locks, "stock", {.ttl = 20s, .wait = 20s}).held));
@@ -262,7 +249,6 @@ BOOST_AUTO_TEST_CASE(fewer_connections_than_wished_for_do)
     s.ask("CREATE ROLE app LOGIN SUPERUSER");
     s.ask("ALTER ROLE app CONNECTION LIMIT 2");
     s.ask("ALTER ROLE app NOSUPERUSER");
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(s.url("?connections=1"))).ec);
     s.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline TO app");
     lock_manager locks(r.context, on(address_of(s, "app", "?connections=8")));

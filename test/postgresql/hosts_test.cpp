@@ -15,10 +15,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(hosts_of_postgresql)
+BOOST_FIXTURE_TEST_SUITE(hosts_of_postgresql, event_loop)
 
 namespace {
-
 struct fake_scout final : sql::session {
     void open() override {}
     void close() override {}
@@ -137,7 +136,6 @@ BOOST_AUTO_TEST_CASE(follow_looks_again_when_a_host_is_promoted)
 BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(with_hosts(place_of(old_one))).ec);
     postgres_server new_one(old_one);
     old_one.pause();
@@ -157,7 +155,6 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_stopped_primary_goes_on_uses_the_new_one, *
 BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_leaves_it, *only_with_server())
 {
     postgres_server old_one({"fsync=off"});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(with_hosts(place_of(old_one))).ec);
     postgres_server new_one(old_one);
     lock_manager locks(r.context, with_hosts(place_of(old_one) + "," + place_of(new_one)));
@@ -172,7 +169,6 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_promotion_beside_the_primary_leaves_it, *on
 
 BOOST_AUTO_TEST_CASE(acquire_without_any_host_says_why_of_each, *only_with_server())
 {
-    real_servers r(0);
     auto const one = testbed::free_port(), two = testbed::free_port();
     auto const tried = r.attempt(with_hosts(fmt::format("127.0.0.1:{},127.0.0.1:{}", one, two)));
     BOOST_REQUIRE(!tried.report.nodes.empty());

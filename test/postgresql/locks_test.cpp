@@ -11,10 +11,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(locks_in_postgresql, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(locks_in_postgresql, event_loop, *only_with_server())
 
 namespace {
-
 std::string bytes(std::string const& text)
 {
     return "convert_to('" + text + "', 'UTF8')";
@@ -25,7 +24,6 @@ std::string bytes(std::string const& text)
 BOOST_AUTO_TEST_CASE(who_waits_is_told_and_asks_seldom)
 {
     for (bool const told : {true, false}) {
-        real_servers r(0);
         auto const url = server().url(told ? "?connections=1" : "?connections=1&notify=off");
         lock_manager mine(r.context, on(url)), others(r.context, on(url));
         auto won = r.acquire(mine, "stock", {.ttl = 60s});
@@ -44,7 +42,6 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_and_asks_seldom)
 
 BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 {
-    real_servers r(0);
     auto const url = server().url();
     lock_manager locks(r.context, on(url));
     server().ask("CREATE TABLE sold (item text)");
@@ -76,7 +73,6 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_fails_without_the_lock)
 BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_is_told_that_it_does_not_have_a_lock_whose_name_is_no_text)
 {
     postgres_server s({"fsync=off"});
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(s.url())).ec);
     s.ask("DO $$BEGIN PERFORM redlock_owns('{\"\\\\xff00\"}', 'v'); EXCEPTION WHEN SQLSTATE 'RL001' THEN CREATE TABLE told (); END$$");
     BOOST_TEST(s.ask("SELECT count(*) FROM pg_class WHERE relname = 'told'") == "1");
@@ -84,7 +80,6 @@ BOOST_AUTO_TEST_CASE(a_transaction_of_ones_own_is_told_that_it_does_not_have_a_l
 
 BOOST_AUTO_TEST_CASE(what_nobody_needs_is_cleaned_up_and_counters_stay)
 {
-    real_servers r(0);
     lock_manager locks(r.context, on(server().url("?table=cleaned")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     auto& d = server();

@@ -11,10 +11,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(poolers, *only_with_pgbouncer())
+BOOST_FIXTURE_TEST_SUITE(poolers, event_loop, *only_with_pgbouncer())
 
 namespace {
-
 constexpr auto shared_by_all = "pool_mode=transaction\ndefault_pool_size=1";  // one connection to the server
 constexpr auto both_off = "?notify=off&prepare=off";
 
@@ -40,7 +39,6 @@ void check_locks(real_servers& r, config const& settings)
 
 BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
 {
-    real_servers r(0);
     for (auto const* const mode : {"pool_mode=transaction", "pool_mode=session"}) {
         pgbouncer p(server(), mode);
         for (auto const* const parameters : {"", "?notify=off", "?prepare=off"}) {
@@ -56,7 +54,6 @@ BOOST_AUTO_TEST_CASE(acquire_through_an_undeclared_pooler_is_refused)
 
 BOOST_AUTO_TEST_CASE(acquire_through_a_transaction_pooler_leaves_no_setting)
 {
-    real_servers r(0);
     pgbouncer p(server(), shared_by_all);
     check_locks(r, on(p.url(both_off)));
     check_locks(r, on(p.url(std::string(both_off) + "&table=of_transactions")));
@@ -68,7 +65,6 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_transaction_pooler_leaves_no_setting)
 
 BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
 {
-    real_servers r(0);
     pgbouncer p(server(), "pool_mode=session");
     auto const settings = on(p.url("?session_pooler=on"));
     {
@@ -84,7 +80,6 @@ BOOST_AUTO_TEST_CASE(acquire_through_a_session_pooler_is_notified)
 // Without a reset query statements stay on the connection, which the next client gets.
 BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_statements)
 {
-    real_servers r(0);
     pgbouncer p(server(), "pool_mode=session\ndefault_pool_size=1\nserver_reset_query=");
     auto const acquire = [&](std::string const& table) {
         auto const tried = r.attempt(on(p.url("?session_pooler=on&connections=1&table=" + table)), {.ttl = 20s, .wait = 20s});
@@ -100,7 +95,6 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_client_with_another_table_uses_its_own_stat
 
 BOOST_AUTO_TEST_CASE(acquire_through_a_wrongly_declared_pooler_says_so)
 {
-    real_servers r(0);
     pgbouncer p(server(), "pool_mode=transaction\ndefault_pool_size=4");
     lock_manager locks(r.context, on(p.url("?session_pooler=on&connections=3")));
     real_servers::outcome tried;

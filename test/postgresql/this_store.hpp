@@ -55,9 +55,10 @@ struct this_store {
     {
         return fmt::format("postgresql://{}@127.0.0.1:{}/postgres{}", user, port, rest);
     }
-    static std::shared_ptr<sql::session> make_session(asio::any_io_executor on, std::string const& url, sql::session::owner& o)
+    static std::shared_ptr<sql::session> make_session(asio::any_io_executor e, std::string const& url, sql::session::owner& o)
     {
-        return std::make_shared<pg::session>(std::move(on), std::make_shared<pg::address const>(pg::parse_address(url, {})), nullptr, 5s, false, o);
+        auto const address = std::make_shared<pg::address const>(pg::parse_address(url, {}));
+        return std::make_shared<pg::session>(std::move(e), address, nullptr, 5s, false, o);
     }
     /// How connections that are made from now on show times.
     static void change_session_defaults(server const& s)
@@ -69,11 +70,15 @@ struct this_store {
     /// For the name of `names_may_be_any_bytes_as_long_as_may_be`.
     static bool shows_odd_name(server const& s)
     {
-        return s.ask("SELECT bool_and(key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375') FROM redlock_locks") == "t";
+        auto const shows = "key LIKE '%it''s%377%000nnn%' AND value LIKE '%:%375'";
+        return s.ask(std::string("SELECT bool_and(") + shows + ") FROM redlock_locks") == "t";
     }
 
     // Questions, in SQL.
-    static std::string connections_with(std::int64_t id) { return fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", id); }
+    static std::string connections_with(std::int64_t id)
+    {
+        return fmt::format("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", id);
+    }
     static std::string locks_of(std::string const& table) { return "SELECT key FROM " + table + "_locks"; }
     static constexpr auto owner_seen = "SELECT split_part(value, ':', 2) FROM seen_locks";
     static constexpr auto seen_for_30_s = "SELECT count(*) FROM seen_locks WHERE remaining > interval '30 s'";
@@ -90,8 +95,8 @@ struct this_store {
     /// A question: whether a connection has looked since then whether the server flushes.
     static std::string looks_from_now_on(server const& s)
     {
-        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() AND query_start > '"
-               + s.ask("SELECT clock_timestamp()") + "'";
+        return "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%redlock_remembers%' AND pid <> pg_backend_pid() "
+               "AND query_start > '" + s.ask("SELECT clock_timestamp()") + "'";
     }
 
     static constexpr char const* drops[] = {

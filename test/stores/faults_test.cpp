@@ -12,7 +12,8 @@ BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 BOOST_AUTO_TEST_CASE(acquire_while_the_server_is_killed_and_stopped_meets_nobody)
 {
     this_store::server s(this_store::durable);
-    count_in_turn(on(s.url(this_store::hurried)), [&](counting_on const& some_more) { disturb(s, some_more, this_store::life); }, 2, this_store::newcomers);
+    auto const faults = [&](counting_on const& some_more) { disturb(s, some_more, this_store::life); };
+    count_in_turn(on(s.url(this_store::hurried)), faults, 2, this_store::newcomers);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

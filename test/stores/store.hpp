@@ -26,10 +26,16 @@ inline this_store::server& server()
     return one;
 }
 
+/// What most cases begin with.
+struct event_loop {
+    real_servers r{0};
+};
+
 /// A node by itself.
 inline std::shared_ptr<node> make_node(std::string const& url, config const& c = {})
 {
-    return this_store::make().make(url, c, {.claim = [](std::string const&, std::string const&) { return std::string(); }});
+    auto const claim = [](std::string const&, std::string const&) { return std::string(); };
+    return this_store::make().make(url, c, {.claim = claim});
 }
 
 /// Of a manager of one more node; what is not @p special has patience.

@@ -6,7 +6,7 @@
 
 namespace redlock::test {
 
-/// Of test cases and suites that make no sense without @p is_here. They are left out, and @p why_not says what is missing.
+/// Leaves out a test case, or a suite, unless @p is_here; @p why_not says what is missing.
 inline auto only_if(bool is_here, std::string const& why_not)
 {
     return boost::unit_test::precondition([=](boost::unit_test::test_unit_id) {

@@ -10,10 +10,9 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
 namespace {
-
 std::string at(zookeeper_server const& s, std::string const& user, std::string const& rest = {})
 {
     return "zookeeper://" + user + "@127.0.0.1:" + std::to_string(s.port()) + rest;
@@ -51,7 +50,6 @@ BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
 {
     using namespace std::string_literals;
     auto const welcome = "\0\0\0\x25"s + "\0\0\0\0"s + "\0\0\0\1"s + "\0\0\0\0\0\0\0\7"s + "\0\0\0\x10"s + std::string(16, 'p') + '\0';
-    real_servers r(0);
     fake_server fake(r.context, [&](std::string_view) { return welcome; });
 
     auto const o = r.attempt(on("zookeeper" + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
@@ -62,7 +60,6 @@ BOOST_AUTO_TEST_CASE(a_connection_that_ends_when_it_has_been_made_does_no_harm)
 
 BOOST_AUTO_TEST_CASE(of_a_name_with_several_addresses_one_is_enough)
 {
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on("zookeeper://localhost:" + std::to_string(server().port()))).ec);  // ::1 where nobody listens, and 127.0.0.1
 }
 
@@ -70,7 +67,6 @@ BOOST_AUTO_TEST_CASE(what_a_user_has_made_is_for_that_user_alone)
 {
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/owned") == ZOK);
-    real_servers r(0);
     BOOST_TEST(!r.attempt(on(at(server(), "app:geheim", "/owned"), {.fencing = true})).ec);
 
     for (auto const& url : {server().url("/owned"), at(server(), "app:geheims", "/owned")}) {
@@ -85,7 +81,6 @@ BOOST_AUTO_TEST_CASE(two_chroots_know_nothing_of_each_other)
     plain_zookeeper operators(server().port());
     BOOST_REQUIRE(operators.create("/one") == ZOK);
     BOOST_REQUIRE(operators.create("/other") == ZOK);
-    real_servers r(0);
     lock_manager one(r.context, on(server().url("/one"))), other(r.context, on(server().url("/other")));
 
     auto first = r.acquire(one, "stock"), second = r.acquire(other, "stock");
@@ -102,7 +97,6 @@ BOOST_AUTO_TEST_CASE(a_quota_that_is_used_up_takes_no_lock_and_lets_go_of_those_
 {
     zookeeper_server s({}, {"-Dzookeeper.enforceQuota=true"});
     plain_zookeeper operators(s.port());
-    real_servers r(0);
     BOOST_REQUIRE(operators.create("/small") == ZOK);
     lock_manager locks(r.context, on(s.url("/small?session=600s")));
     auto held = hold(r, locks, "stock", {.ttl = 60s});

@@ -18,10 +18,9 @@ using namespace redlock;
 using namespace redlock::test;
 using testbed::fault;
 
-BOOST_AUTO_TEST_SUITE(sessions, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(sessions, event_loop, *only_with_server())
 
 namespace {
-
 /// A way to a server that can be cut.
 struct cut {
     explicit cut(zookeeper_server const& s) : proxy(std::vector<testbed::proxy::target>{{s.port()}}) { proxy.start(); }
@@ -36,7 +35,6 @@ struct cut {
 BOOST_AUTO_TEST_CASE(a_holder_that_is_cut_off_knows_before_another_can_have_the_lock)
 {
     cut way(server());
-    real_servers r(0);
     lock_manager cut_off(r.context, on(way.url("?session=1s")));
     lock_manager other(r.context, on(server().url("?session=1s")));
     for (auto const renew : {renewal::none, renewal::automatic}) {
@@ -106,7 +104,6 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_ended_is_a_loss_of_all_that_it_had_and_a
 // There is no renewal to come: it was told.
 BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
 {
-    real_servers r(0);
     lock_manager locks(r.context, on(server().url("?session=600s"), {.max_ttl = 600s}));
     auto held = hold(r, locks, "by hand", {.ttl = 600s, .renew = renewal::automatic});
     BOOST_REQUIRE(!r.extend(held, 600s));
@@ -123,7 +120,6 @@ BOOST_AUTO_TEST_CASE(a_lock_that_an_operator_deletes_is_lost_at_once)
 // Until the session ends nobody but the node that has it ends a lock; so it must do that.
 BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_session_goes_on)
 {
-    real_servers r(0);
     lock_manager locks(r.context, on(server().url("?session=600s")));
     auto const held = hold(r, locks, "brief", {.ttl = 3500ms});
     plain_zookeeper operators(server().port());
@@ -137,12 +133,12 @@ BOOST_AUTO_TEST_CASE(a_lock_ends_with_its_ttl_though_the_session_goes_on)
 // By the library's own way to close, the session would end, and that would be waited for.
 BOOST_AUTO_TEST_CASE(a_context_that_ends_first_waits_for_no_farewell)
 {
-    auto r = std::make_unique<real_servers>(0);
-    lock_manager locks(r->context, on(server().url("?session=600s")));
-    auto const won = r->acquire(locks, "context", {.ttl = 20s, .wait = 20s});
+    auto own = std::make_unique<real_servers>(0);
+    lock_manager locks(own->context, on(server().url("?session=600s")));
+    auto const won = own->acquire(locks, "context", {.ttl = 20s, .wait = 20s});
     BOOST_REQUIRE(!won.ec);
 
-    r.reset();
+    own.reset();
 
     plain_zookeeper operators(server().port());
     BOOST_TEST(operators.exists("/redlock/locks/lock:context") == ZOK);

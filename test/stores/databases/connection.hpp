@@ -18,7 +18,8 @@ namespace redlock::test {
 
 /// One connection by itself, with an owner who waits for what it wants to know.
 struct connection final : sql::session::owner {
-    explicit connection(std::string const& url, bool welcome = true) : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
+    explicit connection(std::string const& url, bool welcome = true)
+        : is_welcome(welcome), link(this_store::make_session(context.get_executor(), url, *this))
     {
         link->open();
         run_to([this] { return is_up || is_over; });

@@ -14,7 +14,8 @@ inline std::string address_of(this_store::server const& s, std::string const& us
     return this_store::url_at(s.port(), user, rest);
 }
 
-/// A database loses its tables while locks may be held: a manager that comes afterwards is quarantined, and so is one that was connected.
+/// A database loses its tables while locks may be held.
+/// A manager that comes afterwards is quarantined, and so is one that was connected.
 inline void check_quarantine_after(real_servers& r, config const& settings, std::function<void()> const& lose_tables)
 {
     lock_manager connected(r.context, settings);

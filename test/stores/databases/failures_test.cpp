@@ -16,11 +16,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
 {
-    real_servers r(0);
     auto const port = testbed::free_port();
     lock_manager locks(r.context, on(this_store::url_at(port, "redlock")));
     real_servers::outcome tried;
@@ -34,7 +33,6 @@ BOOST_AUTO_TEST_CASE(acquire_at_a_wrong_port_says_what_was_tried)
 BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     lock_manager mine(r.context, on(s.url())), others(r.context, on(s.url()));
     auto won = r.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
@@ -54,7 +52,6 @@ BOOST_AUTO_TEST_CASE(a_database_that_is_killed_keeps_its_locks)
 BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_still)
 {
     this_store::server s(this_store::quick);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?timeout=200ms"), {.node_timeout = 200ms}));
     auto held = hold(r, locks, "stock", {.ttl = 3s, .wait = 20s, .renew = renewal::automatic});
     s.pause();
@@ -72,11 +69,12 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_before_the_end_while_the_database_stands_sti
 BOOST_AUTO_TEST_CASE(acquire_after_the_loss_of_tables_is_quarantined)
 {
     this_store::server s(this_store::quick);
-    real_servers r(0);
     for (auto const* const& loss : this_store::losses) {
         auto const table = fmt::format("t{}", &loss - this_store::losses);
         BOOST_TEST_CONTEXT(loss)
-        check_quarantine_after(r, on(s.url("?table=" + table)), [&] { BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), table)) == ""); });
+        check_quarantine_after(r, on(s.url("?table=" + table)), [&] {
+            BOOST_TEST(ask(s, fmt::format(fmt::runtime(loss), table)) == "");
+        });
     }
 }
 
@@ -84,7 +82,6 @@ BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
 {
     for (auto const* const drop : this_store::drops) {
         this_store::server s(this_store::quick);
-        real_servers r(0);
         lock_manager locks(r.context, on(s.url(), {.max_ttl = 60s, .restart_guard = restart_guard::strict}));
         // Once the tables are old enough.
         BOOST_TEST(!acquire_after_quarantine(r, locks, "stock", {.ttl = 4s, .wait = 20s}).ec);
@@ -101,7 +98,6 @@ BOOST_AUTO_TEST_CASE(tables_that_are_dropped_are_made_again_and_have_forgotten)
 BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined)
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?connections=1"), {.max_ttl = 5s, .restart_guard = restart_guard::strict}));
     // Once the tables are old enough.
     BOOST_TEST(r.run_to([&] { return !r.release(r.acquire(locks, "stock", {.ttl = 4s}).held); }));
@@ -120,7 +116,6 @@ BOOST_AUTO_TEST_CASE(acquire_after_a_restart_that_undid_a_setting_is_quarantined
 BOOST_AUTO_TEST_CASE(many_that_come_first_at_the_same_time_find_one_set_of_tables)
 {
     this_store::server s(this_store::quick);
-    real_servers r(0);
     std::deque<lock_manager> managers;
     std::vector<real_servers::outcome> outcomes(6);
     for (std::size_t i = 0; i < outcomes.size(); ++i) {

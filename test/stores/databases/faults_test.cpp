@@ -6,6 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string>
+#include <vector>
+
 using namespace redlock::test;
 using redlock::testbed::local_server;
 
@@ -14,7 +17,8 @@ BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 BOOST_AUTO_TEST_CASE(acquire_in_a_quorum_of_two_redis_servers_and_a_database_meets_nobody)
 {
     this_store::server s(this_store::durable);
-    local_server one({"--appendonly", "yes", "--appendfsync", "always"}), two({"--appendonly", "yes", "--appendfsync", "always"});
+    std::vector<std::string> const durable{"--appendonly", "yes", "--appendfsync", "always"};
+    local_server one(durable), two(durable);
     int turn = 0;
     count_in_turn(on(s.url(this_store::hurried), {.nodes = {one.url(), two.url()}}), [&](counting_on const& some_more) {
         if (turn++ % 2 == 0)

@@ -11,11 +11,10 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(locks_in_a_database, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(locks_in_a_database, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
 {
-    real_servers r(0);
     lock_manager locks(r.context, on(server().url("?table=seen"), {.owner = "me"}));
     auto held = hold(r, locks, "stock", {.ttl = 20s});
     BOOST_TEST(ask(server(), this_store::locks_of("seen")) == "lock:stock");
@@ -30,10 +29,10 @@ BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_ba
 BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     std::uint64_t last = 0;
     for (int i = 0; i < 3; ++i) {
-        lock_manager locks(r.context, on(s.url(), {.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off}));
+        config const brief{.node_timeout = 1s, .fencing = true, .restart_guard = restart_guard::off};
+        lock_manager locks(r.context, on(s.url(), brief));
         for (int k = 0; k < 3; ++k) {
             auto held = hold(r, locks, "stock", {.ttl = 1500ms, .wait = 20s});
             BOOST_TEST(held.fencing_token() > last);
@@ -47,52 +46,53 @@ BOOST_AUTO_TEST_CASE(numbers_grow_whoever_holds_and_over_a_restart)
 
 BOOST_AUTO_TEST_CASE(several_at_once_readers_and_writers)
 {
-    real_servers r(0);
     auto const settings = on(server().url(), {.fencing = true});
     lock_manager mine(r.context, settings), others(r.context, settings);
-    auto orders = r.wait_for<lock>([&](auto done) { mine.async_acquire({"order:7", "stock:12"}, {.ttl = 20s}, std::move(done)); });
+    acquire_options const first{.ttl = 20s, .wait = this_store::first_wait};
+    auto orders = r.wait_for<lock>([&](auto done) { mine.async_acquire({"order:7", "stock:12"}, first, std::move(done)); });
     BOOST_REQUIRE(!orders.first);
     BOOST_TEST((r.acquire(others, "stock:12").ec == errc::contended));
     BOOST_TEST(!r.release(orders.second));
 
-    auto one = r.acquire(mine, "prices", {.ttl = 20s, .mode = mode::shared}), two = r.acquire(others, "prices", {.ttl = 20s, .mode = mode::shared});
+    acquire_options const shared{.ttl = 20s, .mode = mode::shared};
+    auto one = r.acquire(mine, "prices", shared), two = r.acquire(others, "prices", shared);
     BOOST_TEST(!one.ec);
     BOOST_TEST(!two.ec);
     BOOST_TEST((r.upgrade(one.held) == errc::contended));
     BOOST_TEST(!r.release(two.held));
     BOOST_TEST(!r.upgrade(one.held));
-    BOOST_TEST((r.acquire(others, "prices", {.ttl = 20s, .mode = mode::shared}).ec == errc::contended));
+    BOOST_TEST((r.acquire(others, "prices", shared).ec == errc::contended));
     BOOST_TEST(!r.downgrade(one.held));
-    BOOST_TEST(!r.release(r.acquire(others, "prices", {.ttl = 20s, .wait = this_store::first_wait, .mode = mode::shared}).held));
+    acquire_options const again{.ttl = 20s, .wait = this_store::first_wait, .mode = mode::shared};
+    BOOST_TEST(!r.release(r.acquire(others, "prices", again).held));
     BOOST_TEST(!r.release(one.held));
 }
 
 BOOST_AUTO_TEST_CASE(beside_redis_each_has_one_vote)
 {
     this_store::server s(this_store::durable);
-    real_servers r(2);
-    auto const settings = on(s.url(), r.settings({.restart_guard = restart_guard::off}));
-    lock_manager mine(r.context, settings), others(r.context, settings);
-    r.connect(mine);  // or two Redis servers would do
-    auto won = r.acquire(mine, "stock", {.ttl = 60s});
+    real_servers redis(2);
+    auto const settings = on(s.url(), redis.settings({.restart_guard = restart_guard::off}));
+    lock_manager mine(redis.context, settings), others(redis.context, settings);
+    redis.connect(mine);  // or two Redis servers would do
+    auto won = redis.acquire(mine, "stock", {.ttl = 60s});
     BOOST_REQUIRE_MESSAGE(!won.ec, won.report.message);
     BOOST_TEST(won.report.nodes.size() == 3u);
-    BOOST_TEST(r.run_to([&] { return ask(s, this_store::locks_of("redlock")) == "lock:stock"; }));
-    r[0].kill();
-    BOOST_TEST((r.acquire(others, "stock").ec == errc::contended));
-    BOOST_TEST(!r.extend(won.held, 60s));  // by the other Redis and the database
+    BOOST_TEST(redis.run_to([&] { return ask(s, this_store::locks_of("redlock")) == "lock:stock"; }));
+    redis[0].kill();
+    BOOST_TEST((redis.acquire(others, "stock").ec == errc::contended));
+    BOOST_TEST(!redis.extend(won.held, 60s));  // by the other Redis and the database
     s.kill();
-    BOOST_TEST(r.acquire(others, "stock").ec.failed());
-    BOOST_TEST(r.extend(won.held, 60s).failed());
+    BOOST_TEST(redis.acquire(others, "stock").ec.failed());
+    BOOST_TEST(redis.extend(won.held, 60s).failed());
     s.start();
-    BOOST_TEST(r.run_to([&] { return !r.extend(won.held, 60s); }));
-    BOOST_TEST(!r.release(won.held));
-    BOOST_TEST(!r.release(r.acquire(others, "stock", {.ttl = 60s, .wait = 60s}).held));
+    BOOST_TEST(redis.run_to([&] { return !redis.extend(won.held, 60s); }));
+    BOOST_TEST(!redis.release(won.held));
+    BOOST_TEST(!redis.release(redis.acquire(others, "stock", {.ttl = 60s, .wait = 60s}).held));
 }
 
 BOOST_AUTO_TEST_CASE(one_server_has_one_vote)
 {
-    real_servers r(0);
     auto const settings = on(server().url("?table=twice"), {.nodes = {server().url(), "memory://third"}});
     auto const duplicates = [](real_servers::outcome const& tried) {
         return std::ranges::count_if(tried.report.nodes, [](auto& n) { return n.error == errc::duplicate_node; });
@@ -106,8 +106,8 @@ BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
 {
     std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
     this_store::server s(this_store::plain_bytes);
-    real_servers r(0);
-    lock_manager locks(r.context, on(s.url(this_store::patient), {.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true}));
+    config const longest{.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true};
+    lock_manager locks(r.context, on(s.url(this_store::patient), longest));
     for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
         auto held = hold(r, locks, name, {.ttl = 20s, .wait = this_store::first_wait, .mode = m});
         auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(name, std::move(done)); });

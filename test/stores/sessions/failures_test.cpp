@@ -14,12 +14,11 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(failures, *only_with_server())
+BOOST_FIXTURE_TEST_SUITE(failures, event_loop, *only_with_server())
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_killed_and_started_again_has_forgotten_nothing)
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?session=60s")));
     auto held = hold(r, locks, "stock", {.ttl = 60s, .renew = renewal::automatic});
     s.kill();
@@ -38,7 +37,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_killed_and_started_again_has_forgotten_not
 BOOST_AUTO_TEST_CASE(a_server_whose_data_has_gone_does_not_vote_for_a_while)
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url(), {.max_ttl = 60s}));
     for (int i = 0; i < 10; ++i)
         BOOST_REQUIRE(!r.release(r.acquire(locks, "stock").held));
@@ -54,7 +52,6 @@ BOOST_AUTO_TEST_CASE(a_server_whose_data_has_gone_does_not_vote_for_a_while)
 BOOST_AUTO_TEST_CASE(a_member_that_dies_or_hangs_takes_no_lock_along)
 {
     this_store::cluster cluster(3);
-    real_servers r(0);
     lock_manager locks(r.context, on(cluster.url("?session=60s&timeout=500ms")));
     auto held = hold(r, locks, "stock", {.ttl = 60s, .wait = 20s, .renew = renewal::automatic});
 
@@ -76,7 +73,6 @@ BOOST_AUTO_TEST_CASE(a_member_that_dies_or_hangs_takes_no_lock_along)
 BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
 {
     this_store::cluster cluster(3);
-    real_servers r(0);
     lock_manager locks(r.context, on(cluster[2].url(), {.nodes = {cluster.url(), "memory://one"}}));
 
     BOOST_TEST(r.run_to([&] {
@@ -89,8 +85,8 @@ BOOST_AUTO_TEST_CASE(two_addresses_of_one_cluster_have_one_vote)
 
 BOOST_AUTO_TEST_CASE(it_stands_beside_other_kinds)
 {
-    real_servers r(0);
-    lock_manager locks(r.context, on(server().url(this_store::apart), {.nodes = {"memory://one", "memory://two"}, .fencing = true}));
+    config const others{.nodes = {"memory://one", "memory://two"}, .fencing = true};
+    lock_manager locks(r.context, on(server().url(this_store::apart), others));
     std::uint64_t token = 0;
     for (int i = 0; i < 5; ++i) {
         auto held = hold(r, locks, "mixed", {.wait = 10s});
@@ -103,7 +99,6 @@ BOOST_AUTO_TEST_CASE(it_stands_beside_other_kinds)
 
 BOOST_AUTO_TEST_CASE(tokens_grow_over_all_managers_and_sets)
 {
-    real_servers r(0);
     auto const settings = on(server().url(this_store::apart), {.fencing = true});
     lock_manager a(r.context, settings), b(r.context, settings);
     std::uint64_t token = 0;
@@ -123,7 +118,6 @@ BOOST_AUTO_TEST_CASE(tokens_grow_over_all_managers_and_sets)
 // It would ask again by itself when the ttl is over, which is later than the test waits for.
 BOOST_AUTO_TEST_CASE(who_waits_is_told_of_a_release)
 {
-    real_servers r(0);
     auto const settings = on(server().url(this_store::apart + std::string("?session=60s")));
     lock_manager a(r.context, settings), b(r.context, settings);
     auto won = r.acquire(a, "waiting", {.ttl = 60s});
@@ -142,7 +136,6 @@ BOOST_AUTO_TEST_CASE(who_waits_is_told_of_a_release)
 
 BOOST_AUTO_TEST_CASE(what_it_cannot_do_it_refuses)
 {
-    real_servers r(0);
     lock_manager locks(r.context, on(server().url(this_store::apart)));
     BOOST_TEST((r.acquire(locks, "stock", {.mode = mode::shared}).ec == errc::unsupported));
     std::vector<std::string> names;
@@ -150,7 +143,8 @@ BOOST_AUTO_TEST_CASE(what_it_cannot_do_it_refuses)
         names.push_back("item:" + std::to_string(i));
     for (bool const ok : {true, false}) {
         attempt_report report;
-        auto const [ec, won] = r.wait_for<lock>([&](auto done) { locks.async_acquire(names, {.report = &report}, std::move(done)); });
+        auto const start = [&](auto done) { locks.async_acquire(names, {.report = &report}, std::move(done)); };
+        auto const [ec, won] = r.wait_for<lock>(start);
         BOOST_TEST(!ec == ok);
         BOOST_TEST((report.message.find(this_store::refuses_more) == std::string::npos) == ok);
         names.push_back("one too many");

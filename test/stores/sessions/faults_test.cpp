@@ -15,14 +15,16 @@ BOOST_AUTO_TEST_SUITE(faults, *only_with_server())
 BOOST_AUTO_TEST_CASE(acquire_while_leaders_are_stopped_meets_nobody)
 {
     this_store::cluster cluster(3);
-    count_in_turn(on(cluster.url(this_store::hurried)), [&](counting_on const& some_more) { stop_leader(cluster, some_more, this_store::life); }, 2, this_store::newcomers);
+    auto const faults = [&](counting_on const& some_more) { stop_leader(cluster, some_more, this_store::life); };
+    count_in_turn(on(cluster.url(this_store::hurried)), faults, 2, this_store::newcomers);
 }
 
 BOOST_AUTO_TEST_CASE(acquire_while_members_are_killed_meets_nobody)
 {
     this_store::cluster cluster(3);
     std::size_t next = 0;
-    count_in_turn(on(cluster.url(this_store::hurried)), [&](counting_on const& some_more) { disturb(cluster[next++ % 3], some_more, this_store::life); }, 2, this_store::newcomers);
+    auto const faults = [&](counting_on const& some_more) { disturb(cluster[next++ % 3], some_more, this_store::life); };
+    count_in_turn(on(cluster.url(this_store::hurried)), faults, 2, this_store::newcomers);
 }
 
 BOOST_AUTO_TEST_CASE(loss_of_thousands_of_locks_takes_no_long_turn)

@@ -11,7 +11,7 @@
 using namespace redlock;
 using namespace redlock::test;
 
-BOOST_AUTO_TEST_SUITE(sessions)
+BOOST_FIXTURE_TEST_SUITE(sessions, event_loop)
 
 BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has_lost_its_locks, *only_with_server())
 {
@@ -35,7 +35,6 @@ BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has
     BOOST_REQUIRE(holder.read('\n') == "held");
     holder.pause();
 
-    real_servers r(0);
     lock_manager locks(r.context, settings);
     auto const won = r.acquire(locks, "stands still", {.ttl = 20s, .wait = 20s});
     auto const acquired = clock::now();
@@ -50,7 +49,6 @@ BOOST_AUTO_TEST_CASE(a_process_that_stands_still_for_longer_than_its_session_has
 BOOST_AUTO_TEST_CASE(a_shutdown_leaves_no_session, *only_with_server())
 {
     this_store::server s(this_store::durable);
-    real_servers r(0);
     lock_manager locks(r.context, on(s.url("?session=600s")));
     BOOST_TEST(!r.release(r.acquire(locks, "stock").held));
     BOOST_TEST(this_store::sessions(s) == 1u);

@@ -25,7 +25,8 @@ inline node_report trouble_with_answer(std::string const& words)
 {
     real_servers r(0);
     fake_server fake(r.context, [&](std::string_view) { return words; });
-    auto const tried = r.attempt(on(this_store::scheme + fake.url().substr(5) + "?timeout=100ms", {.connect_timeout = 100ms}), {.wait = 300ms});
+    auto const url = this_store::scheme + fake.url().substr(5) + "?timeout=100ms";
+    auto const tried = r.attempt(on(url, {.connect_timeout = 100ms}), {.wait = 300ms});
     BOOST_TEST((tried.ec == errc::no_quorum));
     return trouble_of(tried);
 }
