@@ -16,7 +16,7 @@ BOOST_FIXTURE_TEST_SUITE(locks_in_a_database, event_loop, *only_with_server())
 BOOST_AUTO_TEST_CASE(a_lock_is_seen_in_the_database_and_gone_when_it_is_given_back)
 {
     lock_manager locks(r.context, on(server().url("?table=seen"), {.owner = "me"}));
-    auto held = hold(r, locks, "stock", {.ttl = 20s});
+    auto held = hold(r, locks, "stock", {.ttl = 20s, .wait = this_store::first_wait});
     BOOST_TEST(ask(server(), this_store::locks_of("seen")) == "lock:stock");
     BOOST_TEST(ask(server(), this_store::owner_seen) == "me");
     BOOST_TEST(!r.extend(held, 40s));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(names_may_be_any_bytes_as_long_as_may_be)
     std::string const name = "it's \\ \xff" + std::string(1, '\0') + std::string(503, 'n'), owner(256, '\xfd');
     this_store::server s(this_store::plain_bytes);
     config const longest{.prefix = std::string(256, '\xfe'), .owner = owner, .fencing = true};
-    lock_manager locks(r.context, on(s.url(this_store::patient), longest));
+    lock_manager locks(r.context, on(s.url(), longest));
     for (auto const m : {mode::exclusive, mode::shared, mode::upgradeable}) {
         auto held = hold(r, locks, name, {.ttl = 20s, .wait = this_store::first_wait, .mode = m});
         auto const [ec, info] = r.wait_for<lock_info>([&](auto done) { locks.async_inspect(name, std::move(done)); });
