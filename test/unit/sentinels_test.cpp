@@ -2,7 +2,6 @@
 
 #include "runtime/manual_runtime.hpp"
 #include "stores/redis/sentinel_link.hpp"
-#include "stores/redis/sentinels.hpp"
 #include "support/redis_replies.hpp"
 #include "support/scripted_link.hpp"
 

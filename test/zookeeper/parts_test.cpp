@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(what_is_about_one_key_goes_one_after_the_other)
     for (auto const& r : {first, second, third, fourth, fifth})
         w.add(r);
 
-    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{first, fifth}));  // the third was before the fourth
+    // The third was before the fourth.
+    BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{first, fifth}));
     BOOST_TEST(w.take(clock::now(), over).empty());
     w.free(*first);
     BOOST_TEST((w.take(clock::now(), over) == std::vector<leases::operation>{second}));

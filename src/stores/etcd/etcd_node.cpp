@@ -45,7 +45,8 @@ public:
     {
         auto const& server = servers_[member];
         auto const e = co_await asio::this_coro::executor;
-        auto const running = std::make_shared<link>(e, server, address_, session_, node_.next_connection(), outside_, *this);
+        auto const number = node_.next_connection();
+        auto const running = std::make_shared<link>(e, server, address_, session_, number, outside_, *this);
         link_ = running;
         auto why = co_await running->run();
         if (servers_.size() > 1)
@@ -55,7 +56,7 @@ public:
 
     void add(leases::operation o) override { outbox_.add(std::move(o)); }
     void send() override { link_->wake(); }
-    void refuse(node_reply const& trouble, bool all, leases::finished& over) override { outbox_.refuse(trouble, all, over); }
+    void refuse(node_reply const& why, bool all, leases::finished& over) override { outbox_.refuse(why, all, over); }
 
     void tidy() override
     {
@@ -255,8 +256,8 @@ store etcd(etcd_options options)
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::etcd_options: ") + e.what());
     }
-    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
-        return etcd_v3::make_etcd_node(etcd_v3::parse_address(url, options), settings, context);
+    auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
+        return etcd_v3::make_etcd_node(etcd_v3::parse_address(url, options), c, context);
     };
     return {.schemes = {"etcd", "etcds"}, .make = std::move(make)};
 }

@@ -116,7 +116,8 @@ node_reply lease_node::meet(std::string const& id, std::int64_t change)
     auto const other = settings_.context.claim(settings_.name, fmt::format("{}:{}", settings_.kind, id));
     if (other.empty())
         return {};
-    return {.untouched = true, .error = errc::duplicate_node, .text = fmt::format("it is the same {} as {}", settings_.servers, other)};
+    auto words = fmt::format("it is the same {} as {}", settings_.servers, other);
+    return {.untouched = true, .error = errc::duplicate_node, .text = std::move(words)};
 }
 
 void lease_node::up(std::string_view words)
@@ -150,7 +151,8 @@ void lease_node::down(node_reply why)
 void lease_node::lost(std::string_view what)
 {
     auto const keys = expiries_->locks();
-    settings_.log(log_level::warning, fmt::format("the {} has ended, and all locks with it; there were {}", what, keys.size()));
+    settings_.log(log_level::warning,
+                  fmt::format("the {} has ended, and all locks with it; there were {}", what, keys.size()));
     expiries_->clear();
     if (ready())
         members_.stay();  // only the session is missing

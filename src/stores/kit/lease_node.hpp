@@ -30,7 +30,7 @@ namespace redlock::leases {
 
 using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
-/// What a kind of store does itself: how it talks to one of its servers, and what it sends. Each call is on the executor.
+/// What a kind of store does itself: how it talks to one of its servers, and what it sends. On the executor.
 class driver {
 public:
     virtual ~driver() = default;
@@ -52,7 +52,7 @@ public:
     /// There is no connection any more: what was sent on it, and was not answered, is over.
     virtual void disconnected(node_reply const& why) = 0;
 
-    /// Ends the connection at once; if @p is_idle and nothing is under way, the session ends with it. All operations are over.
+    /// Ends the connection at once; all operations are over. If @p is_idle and nothing is under way, the session ends.
     virtual void close(bool is_idle, finished& over) = 0;
 
     /// Ends without touching what belongs to the context.
@@ -78,7 +78,7 @@ std::function<void(log_level, std::string_view)> logger(config const&, std::stri
 
 /** A node whose locks end with its session or lease: one session, one server at a time, and what is to be sent.
 
-    It connects to one server after the other, remembers what it has under its lease, and deletes that when its time is over.
+    It connects to one server after the other. It remembers what it has under its lease, and deletes that in time.
 */
 class lease_node final : public node, public std::enable_shared_from_this<lease_node> {
 public:
@@ -101,7 +101,8 @@ public:
     std::uint32_t next_connection() noexcept { return members_.next_connection(); }
     std::uint32_t connection() const noexcept { return members_.connection(); }
 
-    /// The servers are those with this @p id, and their latest change is this one. @return with an error: why they must not vote
+    /// The servers are those with this @p id, and their latest change is this one.
+    /// @return with an error: why they must not vote
     node_reply meet(std::string const& id, std::int64_t change);
     void heard(std::int64_t change) { history_.heard(change); }
 

@@ -44,7 +44,9 @@ public:
     /// How long to wait before the next one: not at all, as long as not all have failed.
     clock::duration pause()
     {
-        return all_failed() ? core::reconnection_pause(failures_ / count_, std::generate_canonical<double, 53>(random_)) : clock::duration();
+        if (!all_failed())
+            return {};
+        return core::reconnection_pause(failures_ / count_, std::generate_canonical<double, 53>(random_));
     }
 
 private:

@@ -36,13 +36,14 @@ std::optional<node_reply> answer_at_once(node_operation const& o, key_limit cons
     if (c.what == kind::connect)
         return node_reply{.vote = vote::granted};
     if (c.keys.size() > limit.keys_max)
-        return node_reply{.untouched = true,
-                          .error = errc::unsupported,
-                          .text = fmt::format("{} locks {} resources at once at the most", limit.store, limit.keys_max)};
+        return node_reply{
+            .untouched = true,
+            .error = errc::unsupported,
+            .text = fmt::format("{} locks {} resources at once at the most", limit.store, limit.keys_max)};
     return std::nullopt;
 }
 
-std::optional<node_reply> answer_without_connection(node_operation const& o, node_reply const& trouble, clock::time_point now)
+std::optional<node_reply> refuse_to_wait(node_operation const& o, node_reply const& trouble, clock::time_point now)
 {
     if (is_late(o, now))
         return too_late();

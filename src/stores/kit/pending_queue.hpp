@@ -1,13 +1,17 @@
 #pragma once
 
-#include "stores/kit/key_queues.hpp"
-
 #include <redlock/clock.hpp>
 #include <redlock/node.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,15 +34,20 @@ struct key_limit {
 /// The reply to an operation that needs no server.
 std::optional<node_reply> answer_at_once(node_operation const&, key_limit const&, clock::time_point now);
 
-/// The reply to an operation that cannot wait for a connection. If it is known why there is none, only what deletes can.
-std::optional<node_reply> answer_without_connection(node_operation const&, node_reply const& trouble, clock::time_point now);
+/// The reply to an operation that cannot wait for a connection. If the trouble is known, only what deletes can wait.
+std::optional<node_reply> refuse_to_wait(node_operation const&, node_reply const& trouble, clock::time_point now);
 
 inline operation& operation_of(operation& o)
 {
     return o;
 }
 
-/// Operations that are not sent yet, and the keys of those that are. `operation_of` returns the operation of an @p Item.
+/** Operations that are not sent yet, and the keys of those that are.
+
+    Operations about one key are carried out one after the other, in the order in which they came. Each @p Item stands
+    in a queue for each of its keys, so thousands of operations cost nothing until it is their turn. `operation_of`
+    returns the operation of an item.
+*/
 template <class Item>
 class pending_queue {
 public:
@@ -51,78 +60,160 @@ public:
     {
         for (auto& i : std::exchange(fresh_, {}))
             enter(std::move(i));
-        while (queues_.any_ready()) {
-            auto& o = operation_of(queues_.front());
-            auto reply = answer_at_once(*o, limit_, now);
+        while (!ready_.empty()) {
+            auto& i = ready_.front().item;
+            auto reply = answer_at_once(*operation_of(i), limit_, now);
             if (!reply)
-                return &queues_.front();
-            over.emplace_back(std::move(o), std::move(*reply));
-            queues_.drop_front();
+                return &i;
+            over.emplace_back(std::move(operation_of(i)), std::move(*reply));
+            drop(ready_.begin());
         }
         return nullptr;
     }
 
-    /// Removes it: it is under way.
-    Item take_front() { return queues_.take_front(); }
+    /// Removes it, and marks its keys as under way.
+    Item take_front()
+    {
+        auto& e = ready_.front();
+        for (auto const& p : e.places)
+            *p.at = nullptr;
+        auto item = std::move(e.item);
+        ready_.pop_front();
+        return item;
+    }
 
     /// All that can be sent now.
     std::vector<Item> take(clock::time_point now, finished& over)
     {
-        std::vector<Item> ready;
+        std::vector<Item> all;
         while (front(now, over))
-            ready.push_back(take_front());
-        return ready;
+            all.push_back(take_front());
+        return all;
     }
 
     /// Whether an operation about @p key is under way.
-    bool is_busy(std::string_view key) const { return queues_.is_busy(key); }
-
-    /// The operation is not under way any more.
-    void free(node_operation const& o) { queues_.free(o.command().keys); }
-
-    /// Adds what was taken before all others.
-    void put_back(Item i)
+    bool is_busy(std::string_view key) const
     {
-        auto const keys = operation_of(i)->command().keys;
-        queues_.enter_first(std::move(i), keys);
+        auto const q = queues_.find(key);
+        return q != queues_.end() && !q->second.front();
     }
 
-    /// There is no connection. What cannot wait for one is over. @p all: it also looks at those that earlier calls have kept.
+    /// The operation is not under way any more.
+    void free(node_operation const& o)
+    {
+        for (auto const& key : o.command().keys) {
+            if (auto const q = queues_.find(key); q != queues_.end())
+                leave({q, q->second.begin()});
+        }
+    }
+
+    /// Adds what was taken before all others. None of its keys may be under way.
+    void put_back(Item i) { enter(std::move(i), true); }
+
+    /// There is no connection. What cannot wait for one is over. @p all: also of those that earlier calls have kept.
     void refuse(node_reply const& trouble, bool all, finished& over)
     {
         auto const is_refused = [&, now = clock::now()](Item& i) {
             auto& o = operation_of(i);
-            auto reply = answer_without_connection(*o, trouble, now);
+            auto reply = refuse_to_wait(*o, trouble, now);
             if (reply)
                 over.emplace_back(std::move(o), std::move(*reply));
             return reply.has_value();
         };
-        if (all)
-            queues_.drop_if(is_refused);
+        std::vector<typename entries::iterator> gone;
+        for (auto* const some : {&ready_, &blocked_}) {
+            for (auto e = all ? some->begin() : some->end(); e != some->end(); ++e) {
+                if (is_refused(e->item))
+                    gone.push_back(e);
+            }
+        }
+        for (auto const e : gone)
+            drop(e);
         for (auto& i : std::exchange(fresh_, {})) {
             if (!is_refused(i))
                 enter(std::move(i));
         }
     }
 
+    /// Removes and returns all that wait. The keys under way are forgotten.
     std::vector<Item> take_all()
     {
-        auto all = queues_.take_all();
-        for (auto& i : std::exchange(fresh_, {}))
-            all.push_back(std::move(i));
+        std::vector<Item> all;
+        for (auto* const some : {&ready_, &blocked_}) {
+            for (auto& e : std::exchange(*some, {}))
+                all.push_back(std::move(e.item));
+        }
+        queues_.clear();
+        std::ranges::move(std::exchange(fresh_, {}), std::back_inserter(all));
         return all;
     }
 
 private:
-    void enter(Item i)
+    struct entry;
+    using entries = std::list<entry>;
+    using queue = std::list<entry*>;  ///< of one key; null: it is under way
+    using queues = std::map<std::string, queue, std::less<>>;
+
+    struct place {
+        typename queues::iterator of;
+        typename queue::iterator at;
+    };
+    struct entry {
+        Item item;
+        std::vector<place> places{};
+        std::size_t behind = 0;  ///< in how many queues it is not the first
+        typename entries::iterator self{};
+    };
+
+    void enter(Item i, bool first = false)
     {
         auto const keys = operation_of(i)->command().keys;
-        queues_.enter(std::move(i), keys);
+        auto& to = first ? ready_ : blocked_;
+        auto const self = to.insert(first ? to.begin() : to.end(), entry{std::move(i)});
+        self->self = self;
+        for (auto const& key : keys) {
+            auto const of = queues_.try_emplace(key).first;
+            auto& q = of->second;
+            if (first && !q.empty())
+                block(*q.front());
+            self->behind += first || q.empty() ? 0 : 1;
+            self->places.push_back({of, q.insert(first ? q.begin() : q.end(), &*self)});
+        }
+        if (!first && self->behind == 0)
+            ready_.splice(ready_.end(), blocked_, self);
+    }
+
+    void block(entry& e)
+    {
+        if (e.behind++ == 0)
+            blocked_.splice(blocked_.end(), ready_, e.self);
+    }
+
+    void leave(place p)
+    {
+        auto& q = p.of->second;
+        bool const was_first = p.at == q.begin();
+        q.erase(p.at);
+        if (q.empty()) {
+            queues_.erase(p.of);
+            return;
+        }
+        auto* const next = q.front();
+        if (was_first && --next->behind == 0)
+            ready_.splice(ready_.end(), blocked_, next->self);
+    }
+
+    void drop(typename entries::iterator e)
+    {
+        for (auto const& p : e->places)
+            leave(p);
+        (e->behind == 0 ? ready_ : blocked_).erase(e);
     }
 
     key_limit limit_;
     std::vector<Item> fresh_;  ///< in no queue yet
-    key_queues<Item> queues_;
+    queues queues_;
+    entries ready_, blocked_;  ///< whether they are the first in all their queues
 };
 
 }  // namespace redlock::leases

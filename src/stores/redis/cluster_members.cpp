@@ -2,7 +2,7 @@
 
 #include "core/quarantine.hpp"
 #include "stores/redis/cluster_operation.hpp"
-#include "stores/redis/follow_time.hpp"
+#include "stores/redis/server_history.hpp"
 
 #include <fmt/format.h>
 

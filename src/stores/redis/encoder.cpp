@@ -113,7 +113,7 @@ void encoder::add_tombstone(node_command const& c)
     call_.add_key(tombstone_key_);
 }
 
-// The keys behind those that are locked, then the arguments: see scripts.hpp.
+// The keys behind those that are locked, then the arguments, in the order of the script.
 void encoder::call_to_acquire(node_command const& c)
 {
     if (c.contends() || c.is_shared()) {

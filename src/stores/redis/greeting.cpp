@@ -255,7 +255,8 @@ node_reply greeting::refusal_of_welcome(reply const& welcome) const
     }
     if (value_of(welcome.elements, "mode") == "sentinel")
         return {.error = errc::unsupported_server, .text = "this is a Sentinel; name it as one, with what it calls the master: redis-sentinel://host/name"};
-    bool const in_cluster = value_of(welcome.elements, "mode") == "cluster", should_be = server_.topology == topology::member;
+    bool const in_cluster = value_of(welcome.elements, "mode") == "cluster";
+    bool const should_be = server_.topology == topology::member;
     if (in_cluster && !should_be)
         return {.error = errc::wrong_cluster_node, .text = "this is a member of a cluster; name independent servers, or all of it: redis-cluster://host,…"};
     if (should_be && !in_cluster)

@@ -62,7 +62,8 @@ node_reply interpret_set_get(reply const& r)
 std::optional<std::uint32_t> number_in(reply const& r, std::uint32_t first, std::size_t last)
 {
     std::uint32_t n = 0;
-    return r.type == type::number && read_number(r.text, n) && n >= first && n <= last ? std::optional(n) : std::nullopt;
+    bool const is_one = r.type == type::number && read_number(r.text, n) && n >= first && n <= last;
+    return is_one ? std::optional(n) : std::nullopt;
 }
 
 node_reply grant(bool wanted)
@@ -79,7 +80,8 @@ std::optional<taken_key> read_taken(reply const& r, std::size_t at, std::uint32_
     if (!read_number(r.elements[at], lock) || !read_number(r.elements[at + 1], handovers))
         return std::nullopt;
     bool const handed_on = handovers >= 0;
-    return taken_key{index, std::chrono::milliseconds(handed_on && (lock < 0 || handovers < lock) ? handovers : lock), handed_on};
+    auto const left = handed_on && (lock < 0 || handovers < lock) ? handovers : lock;
+    return taken_key{index, std::chrono::milliseconds(left), handed_on};
 }
 
 bool is_array_of(reply const& r, std::size_t size)

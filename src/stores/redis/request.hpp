@@ -57,10 +57,18 @@ public:
     template <class... Args>
     void push(std::string_view name, Args const&... args)
     {
-        [this](auto const&... a) {
-            begin(sizeof...(a), (a.space() + ...));
+        push_before({}, 0, name, args...);
+    }
+
+    /// Appends a command: these words, and then @p count words that @p encoded holds.
+    template <class... Args>
+    void push_before(std::string_view encoded, std::size_t count, Args const&... words)
+    {
+        [&](auto const&... a) {
+            begin(sizeof...(a) + count, (a.space() + ...) + encoded.size());
             (append(bytes_, a), ...);
-        }(argument(name), argument(args)...);
+            bytes_ += encoded;
+        }(argument(words)...);
     }
 
     /// Appends a command whose arguments are in a range of texts.
@@ -71,13 +79,6 @@ public:
         append(bytes_, argument(name));
         for (auto const& a : args)
             append(bytes_, argument(a));
-    }
-
-    /// Appends a command of @p count words, which @p words encode.
-    void push_encoded(std::size_t count, std::string_view words)
-    {
-        begin(count, words.size());
-        bytes_ += words;
     }
 
     void append(request const& other)

@@ -13,7 +13,7 @@ class script_call {
 public:
     void begin(std::string_view sha1)
     {
-        sha1_.assign(sha1);
+        sha1_ = sha1;
         words_.clear();
         keys_ = count_ = 0;
     }
@@ -32,27 +32,14 @@ public:
         count_ += sizeof...(args);
     }
 
-    void push_to(request& to)
-    {
-        head_.clear();
-        for (auto const& word : {std::string_view("EVALSHA"), std::string_view(sha1_)})
-            request::append(head_, argument(word));
-        request::append(head_, argument(keys_));
-        head_ += words_;
-        to.push_encoded(3 + count_, head_);
-    }
+    void push_to(request& to) const { to.push_before(words_, count_, std::string_view("EVALSHA"), sha1_, keys_); }
 
     /// The keys alone, as the arguments of another command.
-    void push_keys_to(request& to, std::string_view command)
-    {
-        head_.clear();
-        request::append(head_, argument(command));
-        head_ += words_;
-        to.push_encoded(1 + count_, head_);
-    }
+    void push_keys_to(request& to, std::string_view command) const { to.push_before(words_, count_, command); }
 
 private:
-    std::string sha1_, head_, words_;
+    std::string_view sha1_;  ///< of a script that stays
+    std::string words_;
     std::size_t keys_ = 0, count_ = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "stores/redis/server_history.hpp"
 
-#include "stores/redis/follow_time.hpp"
 #include "stores/redis/reply.hpp"
 
 #include <algorithm>

@@ -72,7 +72,8 @@ bool slot_record::take(std::string_view ranges, std::chrono::milliseconds age, c
 {
     while (!ranges.empty()) {
         auto token = redis::take(ranges, " ");
-        auto const first = to_number(redis::take(token, "-"), 0, slot_count - 1), last = to_number(redis::take(token, ":"), 0, slot_count - 1);
+        auto const first = to_number(redis::take(token, "-"), 0, slot_count - 1);
+        auto const last = to_number(redis::take(token, ":"), 0, slot_count - 1);
         auto const since = milliseconds_of(token);
         if (!first || !last || !since)
             return false;

@@ -25,7 +25,8 @@ using kind = node_command::kind;
 /// Errands to a ZooKeeper ensemble.
 class zookeeper_driver final : public leases::driver, public link::owner {
 public:
-    zookeeper_driver(leases::lease_node& n, address a, link_settings s) : node_(n), address_(std::move(a)), settings_(std::move(s))
+    zookeeper_driver(leases::lease_node& n, address a, link_settings s)
+        : node_(n), address_(std::move(a)), settings_(std::move(s))
     {
         scope_.ours = n.expiries();
         scope_.known = std::make_shared<knowledge>();
@@ -54,7 +55,7 @@ public:
         leases::complete(std::move(over));
     }
 
-    void refuse(node_reply const& trouble, bool all, leases::finished& over) override { waiting_.refuse(trouble, all, over); }
+    void refuse(node_reply const& why, bool all, leases::finished& over) override { waiting_.refuse(why, all, over); }
 
     void disconnected(node_reply const&) override
     {
@@ -125,8 +126,10 @@ private:
 
     // Sending
 
-    static asio::awaitable<void> carry_out(std::shared_ptr<leases::lease_node> self, zookeeper_driver& d, leases::operation o)
+    static asio::awaitable<void> carry_out(std::shared_ptr<leases::lease_node> self, zookeeper_driver& d,
+                                           leases::operation o)
     {
+        auto& n = *self;
         auto const sent = clock::now();
         errand e(d.scope_, o);
         auto done = co_await e.run();
@@ -134,14 +137,14 @@ private:
             co_return;  // the node was closed
         d.waiting_.free(*o);
         auto const& c = o->command();
-        self->note(c, done.reply, sent);
+        n.note(c, done.reply, sent);
         if (done.reply.vote == vote::granted && (c.what == kind::acquire || c.prolongs()))
             done.reply.good_for = d.link_->promise(sent);
-        self->flush_soon();
+        n.flush_soon();
         d.tell_later(c, done.changed);
         o->complete(std::move(done.reply));
         for (auto const& key : done.changed)
-            self->tell(key);
+            n.tell(key);
     }
 
     // Adds what the end of an operation keeps back no more.
@@ -175,9 +178,9 @@ std::shared_ptr<node> make_zookeeper_node(address a, config const& c, store_cont
                                     .timeout = a.options.timeout,
                                     .context = std::move(context),
                                     .log = leases::logger(c, a.name)};
-    // Each client begins with another server.
-    std::rotate(a.members.begin(), a.members.begin() + static_cast<std::ptrdiff_t>(settings.seed % a.members.size()), a.members.end());
-    link_settings const of_link{.connect_timeout = c.connect_timeout, .drift_factor = c.drift_factor, .log = settings.log};
+    auto const first = static_cast<std::ptrdiff_t>(settings.seed % a.members.size());  // another one for each client
+    std::rotate(a.members.begin(), a.members.begin() + first, a.members.end());
+    link_settings const of_link{c.connect_timeout, c.drift_factor, settings.log};
     return std::make_shared<leases::lease_node>(std::move(settings), [&](leases::lease_node& n) {
         return std::make_unique<zookeeper_driver>(n, std::move(a), of_link);
     });
@@ -196,8 +199,8 @@ store zookeeper(zookeeper_options options)
     } catch (std::invalid_argument const& e) {
         throw std::invalid_argument(std::string("redlock::zookeeper_options: ") + e.what());
     }
-    auto make = [options = std::move(options)](std::string_view url, config const& settings, store_context const& context) {
-        return zk::make_zookeeper_node(zk::parse_address(url, options), settings, context);
+    auto make = [options = std::move(options)](std::string_view url, config const& c, store_context const& context) {
+        return zk::make_zookeeper_node(zk::parse_address(url, options), c, context);
     };
     return {.schemes = {"zookeeper"}, .make = std::move(make)};
 }
