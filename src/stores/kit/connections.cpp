@@ -26,18 +26,6 @@ core::log_state log_of(bool durable)
 
 }  // namespace
 
-node_reply replaced()
-{
-    return {.untouched = true, .error = errc::node_read_only, .text = "another server has been promoted in its place"};
-}
-
-node_reply shared_backend()
-{
-    return {.untouched = true,
-            .error = errc::unsupported_server,
-            .text = "a pooler shares server connections between clients; see \"Poolers\" in docs/stores.md"};
-}
-
 connections::connections(database d, config const& c, store_context context, owner& o)
     : database_(std::move(d)), max_ttl_(c.max_ttl), context_(std::move(context)), log_(c.log), owner_(o), history_(c.max_ttl),
       random_(database_.seed), clean_at_(random_() % clean_every)
@@ -61,24 +49,11 @@ void connections::open()
     look_again_later();
 }
 
-void connections::close()
+void connections::leave(void (session::*how)())
 {
     closed_ = true;
     for (auto const& link : links())
-        link->close();
-    let_go();
-}
-
-void connections::abandon()
-{
-    closed_ = true;
-    for (auto const& link : links())
-        link->abandon();
-    let_go();
-}
-
-void connections::let_go()
-{
+        ((*link).*how)();
     ready_ = notifies_ = false;
     look_.reset();
     places_.clear();

@@ -66,8 +66,8 @@ public:
     /// @p self keeps this alive.
     void start(asio::any_io_executor, std::weak_ptr<void> self);
     void open();  ///< unless it has begun to
-    void close();
-    void abandon();
+    void close() { leave(&session::close); }
+    void abandon() { leave(&session::abandon); }
 
     bool ready() const noexcept { return ready_.load(std::memory_order_relaxed); }        ///< any thread
     bool notifies() const noexcept { return notifies_.load(std::memory_order_relaxed); }  ///< likewise
@@ -120,7 +120,7 @@ private:
     void look();
     void looked_at(session const&, bool durable);
     void end_earlier();
-    void let_go();
+    void leave(void (session::*how)());
 
     database const database_;
     std::chrono::milliseconds const max_ttl_;

@@ -5,7 +5,9 @@
 #include "stores/kit/steps.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace redlock::sql {
 
@@ -37,23 +39,22 @@ void watches::sent(node_command const& c)
 std::vector<std::string> watches::answered(node_command const& c, node_reply const& r, clock::time_point now)
 {
     std::vector<std::string> names;
-    auto const add = [&](std::string const& key, bool handed_on, std::chrono::milliseconds remaining) {
-        names.push_back(handed_on ? core::handovers_key(key) : key);
-        note(names.back(), now + std::max(remaining, std::chrono::milliseconds(0)) + 2 * core::wanted_life);
+    auto const add = [&](std::string name, std::chrono::milliseconds after) {
+        note(names.emplace_back(std::move(name)), now + after);
+    };
+    auto const add_lock = [&](std::string const& key, bool handed_on, std::chrono::milliseconds remaining) {
+        auto const left = std::max(remaining, std::chrono::milliseconds(0));
+        add(handed_on ? core::handovers_key(key) : key, left + 2 * core::wanted_life);
     };
     if (r.vote == vote::denied) {
         for (auto const& k : r.taken)
-            add(c.keys[k.index], k.handed_on, k.remaining);
+            add_lock(c.keys[k.index], k.handed_on, k.remaining);
         if (!c.has_several_keys())
-            add(c.key(), r.handed_on, r.remaining);
-        if (c.what == node_command::kind::upgrade) {
-            names.push_back(core::readers_key(c.key()));
-            note(names.back(), now + r.remaining + core::wanted_life);
-        }
-        if (r.behind_writer) {
-            names.push_back(core::wanted_key(c.key()));
-            note(names.back(), now + r.remaining + core::wanted_life);
-        }
+            add_lock(c.key(), r.handed_on, r.remaining);
+        if (c.what == node_command::kind::upgrade)
+            add(core::readers_key(c.key()), r.remaining + core::wanted_life);
+        if (r.behind_writer)
+            add(core::wanted_key(c.key()), r.remaining + core::wanted_life);
     }
     std::vector<std::string> changed;
     for (auto const& n : names) {

@@ -1,6 +1,6 @@
 #include "stores/mysql/client.hpp"
 
-#include "stores/kit/client_session.hpp"
+#include "stores/kit/session.hpp"
 
 #include <boost/asio/post.hpp>
 

@@ -1,5 +1,6 @@
 #include "stores/mysql/session.hpp"
 
+#include "stores/kit/steps.hpp"
 #include "stores/mysql/schema.hpp"
 #include "stores/mysql/statements.hpp"
 
@@ -7,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <errmsg.h>
 #include <system_error>
@@ -15,6 +18,20 @@
 namespace redlock::my {
 
 namespace {
+
+constexpr auto schema_version = "2";
+constexpr auto other_version = "its procedures of {} are of version {}, but this library needs {}; drop its tables and "
+                               "procedures while nobody holds a lock, and they are made anew";
+constexpr auto set_up = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1, "
+                        "SESSION innodb_lock_wait_timeout = {0}, SESSION lock_wait_timeout = {0}";
+constexpr auto isolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";  // without gap locks, which would make strangers wait for each other
+constexpr auto settings_text = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname', 'port', 'read_only', "
+                               "'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'binlog_format', 'wsrep_on')";
+// Both numbers are of the statement's begin: their difference is the same however long the server runs.
+constexpr auto uptime = "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED), CAST(variable_value AS SIGNED) FROM {}.global_status "
+                        "WHERE variable_name = 'uptime'";
+
+constexpr std::string_view rights_to_make_tables = "CREATE, CREATE ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE";
 
 // Behind the library's words stands a number: "… (111)".
 std::string with_words(std::string text)
@@ -81,6 +98,136 @@ void session::connect_next()
 std::string session::for_our_table(std::string_view text) const
 {
     return for_table(text, address_->options.table);
+}
+
+// The greeting: what a server is asked first, and whether it may vote
+
+// With the statement that mends it, if it is about rights. Accounts may be for any host, so the server is asked which one
+// ours is.
+void session::refuse_with_grant(answer const& a, std::string_view rights, std::string_view what)
+{
+    auto why = why_not(a);
+    why.text.insert(0, what);
+    if (why.error != errc::permission_denied)
+        return cut(std::move(why));
+    ask("SELECT CURRENT_USER()", [this, why = std::move(why), rights](answer const& account) {
+        auto mended = why;
+        mended.text += way_out(rights, address_->database, sql::cell(account.rows, 0));
+        cut(std::move(mended));
+    });
+}
+
+// Ends the connection unless it succeeds.
+void session::request(std::string text, std::function<void(answer const&)> then)
+{
+    ask(std::move(text), [this, then = std::move(then)](answer const& a) {
+        if (a.error == 0)
+            return then(a);
+        refuse_with_grant(a, rights_to_lock);
+    });
+}
+
+void session::greet()
+{
+    greeting();
+    auto const patience = std::chrono::ceil<std::chrono::seconds>(address_->options.timeout).count();
+    request(fmt::format(set_up, patience), [](answer const&) {});
+    request(isolate, [](answer const&) {});
+    request(settings_text, [this](answer const& a) {
+        auto const s = read_settings(a);
+        if (!s.writable)
+            return refuse(errc::node_read_only, "it is read-only, as replicas are; name the primary");
+        if (s.shares_decisions)
+            return refuse(errc::unsupported_server,
+                          "it belongs to a Galera cluster, whose members decide by clocks of their own; "
+                          "name a server that decides alone");
+        if (s.logs_statements)
+            return refuse(errc::unsupported_server,
+                          "its binary log takes statements; set binlog_format to ROW or MIXED");
+        meet(s);
+    });
+}
+
+void session::meet(settings const& s)
+{
+    ask(for_our_table("CALL redlock_version()"), [this, s](answer const& a) {
+        auto go_on = [this, s] {
+            request(put_meeting(s.name, address_->options.table), [this, s](answer const& met) { introduce(s, met); });
+        };
+        if ((a.error == no_procedure || a.error == no_table) && address_->options.create_table)
+            return make_tables(std::make_shared<std::vector<std::string> const>(statements_of(for_our_table(schema()))), 0, go_on);
+        if (a.error != 0)
+            return refuse_with_grant(a, rights_to_lock);
+        auto const version = sql::cell(a.rows, 0);
+        if (version != schema_version)
+            return refuse(errc::unsupported_server,
+                          fmt::format(other_version, address_->options.table, version, schema_version));
+        go_on();
+    });
+}
+
+// Several clients may do this at once: each finds what another has made.
+void session::make_tables(std::shared_ptr<std::vector<std::string> const> statements, std::size_t next, std::function<void()> then)
+{
+    if (next == statements->size()) {
+        owner_->log(log_level::info, "has made the tables of " + address_->options.table);
+        return then();
+    }
+    ask((*statements)[next], [this, statements, next, then = std::move(then)](answer const& a) {
+        if (a.error == 0)
+            return make_tables(statements, next + 1, then);
+        refuse_with_grant(a, rights_to_make_tables, "its tables cannot be made: ");
+    });
+}
+
+void session::introduce(settings const& s, answer const& met)
+{
+    auto const from = client_->is_mariadb() ? "information_schema" : "performance_schema";
+    request(fmt::format(uptime, from), [this, s, met](answer const& times) {
+        sql::introduction server{.backend = {static_cast<std::int64_t>(client_->id()), {}},
+                                 .system = sql::cell(met.rows, 3),
+                                 .timeline = sql::integer(met.rows, 0),
+                                 .started = s.name + " " + sql::cell(times.rows, 0),
+                                 .durable = s.durable,
+                                 .forgot = sql::cell(met.rows, 2) == "1",
+                                 .since = sql::cell(met.rows, 0),
+                                 .age = std::chrono::milliseconds(sql::integer(met.rows, 1)),
+                                 .uptime = std::chrono::seconds(sql::integer(times.rows, 1))};
+        if (admit(std::move(server)))
+            owner_->up(*this);
+    });
+}
+
+// Where a binary log is kept, a commit that is not in it is undone after a crash.
+session::settings session::read_settings(answer const& a)
+{
+    auto const value = [&](std::string_view name) {
+        auto const known = std::find_if(a.rows.begin(), a.rows.end(), [&](auto& r) { return r.size() == 2 && r[0] == name; });
+        return known != a.rows.end() ? (*known)[1] : std::string();
+    };
+    auto const on = [&](std::string_view name) { return value(name) != "OFF" && value(name) != "0" && !value(name).empty(); };
+    settings s;
+    s.name = value("server_uuid");
+    if (s.name.empty())  // MariaDB's uid is made of port and network card, and those of containers are often the same
+        s.name = fmt::format("{}:{}:{}:{}", value("server_uid"), value("hostname"), value("port"), value("server_id"));
+    auto const flush = value("innodb_flush_log_at_trx_commit");
+    s.durable = (flush == "1" || flush == "3") && (!on("log_bin") || value("sync_binlog") == "1");
+    s.writable = !on("read_only") && !on("innodb_read_only");
+    s.shares_decisions = on("wsrep_on");
+    s.logs_statements = on("log_bin") && value("binlog_format") == "STATEMENT";
+    return s;
+}
+
+void session::look(std::function<void(bool)> done)
+{
+    ask(settings_text, [this, done = std::move(done)](answer const& a) {
+        if (a.error != 0)
+            return;
+        auto const s = read_settings(a);
+        if (!s.writable)
+            return refuse(errc::node_read_only, "it has become read-only");
+        done(s.durable);
+    });
 }
 
 // Questions

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/kit/client_session.hpp"
+#include "stores/kit/session.hpp"
 #include "stores/mysql/address.hpp"
 #include "stores/mysql/client.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stores/kit/client_session.hpp"
+#include "stores/kit/session.hpp"
 #include "stores/postgresql/address.hpp"
 #include "stores/postgresql/statements.hpp"
 

@@ -145,27 +145,15 @@ node_reply hosts::why_none() const
     return why;
 }
 
-void hosts::close()
-{
-    let_go();
-    for (auto const& h : std::exchange(hosts_, {}))
-        h->scout->close();
-}
-
-void hosts::abandon()
-{
-    let_go();
-    for (auto const& h : std::exchange(hosts_, {}))
-        h->scout->abandon();
-}
-
 // The node may be destroyed after the event loop.
-void hosts::let_go()
+void hosts::leave(void (sql::session::*how)())
 {
     seekers_.clear();
     followers_.clear();
     make_scout_ = {};
     executor_ = {};
+    for (auto const& h : std::exchange(hosts_, {}))
+        ((*h->scout).*how)();
 }
 
 }  // namespace redlock::pg

@@ -51,8 +51,8 @@ public:
     /// @p look is called when a primary is on another timeline than before, until it returns false.
     void follow(std::function<bool()> look) { followers_.push_back(std::move(look)); }
 
-    void close();
-    void abandon();  ///< without a word
+    void close() { leave(&sql::session::close); }
+    void abandon() { leave(&sql::session::abandon); }
 
 private:
     using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
@@ -73,7 +73,7 @@ private:
 
     void scout(host&);
     void told(found const&, standing);
-    void let_go();
+    void leave(void (sql::session::*how)());
     void answer_soon();
     void answer_if_known();
     host* host_of(sql::session const& scout);  ///< null: it is none of ours any more

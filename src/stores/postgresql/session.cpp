@@ -1,21 +1,54 @@
 #include "stores/postgresql/session.hpp"
 
+#include "stores/kit/steps.hpp"
 #include "stores/postgresql/schema.hpp"
 
 #include <redlock/error.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace redlock::pg {
 
 namespace {
 
+using sql::cell;
+using sql::integer;
+
+constexpr int oldest_version = 130'000;
+constexpr auto timeline = "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+constexpr std::string_view with_same_tables = "2";
+constexpr auto run_again = "let their owner run schema.sql again, see docs/stores.md";
+constexpr auto renew = "drop its tables and functions while nobody holds a lock, and they are made anew";
+constexpr std::chrono::seconds ask_again_after{1};
+constexpr auto table_rights = "SELECT, INSERT, UPDATE, DELETE ON redlock, redlock_reader, redlock_wish, redlock_tombstone, redlock_timeline";
+constexpr auto all_there = "num_nonnulls(to_regprocedure('redlock_version()'), to_regclass('redlock'), to_regclass('redlock_reader'), "
+                           "to_regclass('redlock_wish'), to_regclass('redlock_tombstone'), to_regclass('redlock_timeline')) = 6";
+constexpr auto version_there = "(SELECT substring(prosrc FROM '[0-9]+') FROM pg_proc WHERE oid = to_regprocedure('redlock_version()'))";
+constexpr auto standing_text =
+    "SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0 ELSE {} END FROM pg_control_system()";
+constexpr auto introduction_text =
+    "SELECT pg_backend_pid(), "
+    "(SELECT extract(epoch FROM backend_start) FROM pg_stat_activity WHERE pid = pg_backend_pid()), "
+    "(SELECT system_identifier FROM pg_control_system()), {0}, extract(epoch FROM pg_postmaster_start_time()), "
+    "(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::bigint, "
+    "{1}, extract(epoch FROM since), age, forgot{2} FROM redlock_meet({0})";
+
 constexpr statement end_backend{"", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                                     "WHERE pid = $1 AND extract(epoch FROM backend_start)::text = $2"};
 constexpr statement clean_up{"", "SELECT redlock_clean()"};
+
+std::string schema_of(std::string const& table)
+{
+    auto const dot = table.find('.');
+    return dot != table.npos ? table.substr(0, dot) : "public";
+}
 
 }  // namespace
 
@@ -87,6 +120,154 @@ void session::choose(std::vector<found> const& all)
         if (self && before == life())
             primary ? connect_to(only(*address_, *primary)) : cut(why_none);
     });
+}
+
+// The greeting: what a server is asked first, and whether it may vote
+
+// A pooler hands out keys of its own.
+bool session::is_pooled() const
+{
+    return backend_ != PQbackendPID(handle());
+}
+
+// With the statement that mends it, if it is about rights.
+void session::refuse_with_grant(node_reply why, std::string const& rights)
+{
+    if (why.error == errc::permission_denied && !rights.empty()) {
+        std::string_view const user = PQuser(handle());
+        auto* const text = PQescapeIdentifier(handle(), user.data(), user.size());
+        std::unique_ptr<char, void (*)(void*)> const quoted(text, PQfreemem);
+        why.text += fmt::format("; let the owner or a superuser say: GRANT {} TO {}", rights, text ? text : user);
+    }
+    cut(std::move(why));
+}
+
+// A pooler that shares connections may deliver the answer to another question.
+void session::request(std::string const& text, std::string rights, std::function<void(sql::rows const&)> then)
+{
+    simple(text, [this, rights = std::move(rights), then = std::move(then)](PGresult const& r) {
+        if (PQresultStatus(&r) != PGRES_TUPLES_OK)
+            return refuse_with_grant(refusal(r), rights);
+        if (PQntuples(&r) != 1)
+            return refuse(errc::unexpected_reply, "a question of the greeting was not answered with one row");
+        then(rows_of(r));
+    });
+}
+
+void session::greet()
+{
+    if (PQserverVersion(handle()) < oldest_version)
+        return refuse(errc::unsupported_server, "PostgreSQL 13 or newer is needed");
+    if (tell_)
+        return ask_for_standing();
+    auto const text = fmt::format("SELECT pg_is_in_recovery(), {}, {}, pg_backend_pid()", all_there, version_there);
+    request(for_our_table(text), "USAGE ON SCHEMA " + schema_of(address_->options.table), [this](auto const& rows) {
+        auto const& o = address_->options;
+        if (cell(rows, 0) == "t")
+            return refuse(errc::node_read_only,
+                          "it is a standby; name the primary, or all of them: postgresql://host,host/database");
+        backend_ = integer(rows, 3);
+        if (is_pooled() && (o.notify || o.prepare) && !o.session_pooler)
+            return refuse(errc::unsupported_server,
+                          "a pooler is before the server; add ?notify=off&prepare=off to the address, or "
+                          "?session_pooler=on if the pooler keeps a server connection for each client "
+                          "(pool_mode=session)");
+        if (auto const& version = cell(rows, 2); !version.empty() && version != schema_version)
+            return refuse(errc::unsupported_server,
+                          fmt::format("its functions of {} are of version {}, but this library needs {}; {}", o.table,
+                                      version, schema_version, version == with_same_tables ? run_again : renew));
+        if (cell(rows, 1) == "t")
+            return make_ready();
+        if (!o.create_table)
+            return refuse(errc::unsupported_server,
+                          "the tables of " + o.table +
+                              " are not all there; make it with schema.sql, see docs/stores.md, or set create_table");
+        make_tables();
+    });
+}
+
+// A standby cannot be asked for its timeline, and need not be.
+void session::ask_for_standing()
+{
+    set_limit(connect_timeout_);
+    request(fmt::format(standing_text, timeline), {}, [this](auto const& rows) {
+        after(ask_again_after, [this] { ask_for_standing(); });
+        tell_({cell(rows, 0), integer(rows, 1)});
+    });
+}
+
+bool session::is_outdated(sql::introduction const& i) const
+{
+    return hosts_ && hosts_->is_outdated(i.system, i.timeline);
+}
+
+// Another host may be promoted while this one goes on.
+void session::follow_hosts()
+{
+    if (!hosts_ || std::exchange(follows_, true))
+        return;
+    hosts_->follow([this, weak = weak_from_this()] {
+        auto const self = weak.lock();
+        if (self && up() && is_outdated(server()))
+            cut(sql::replaced());
+        return self != nullptr;
+    });
+}
+
+void session::make_tables()
+{
+    simple(for_our_table(schema()), [this](PGresult const& made) {
+        auto const& table = address_->options.table;
+        if (PQresultStatus(&made) == PGRES_FATAL_ERROR) {
+            auto why = refusal(made);
+            why.text = "its tables cannot be made: " + why.text;
+            return refuse_with_grant(std::move(why), "CREATE, USAGE ON SCHEMA " + schema_of(table));
+        }
+        owner_->log(log_level::info, "has made what was missing of the tables of " + table);
+        make_ready();
+    });
+}
+
+void session::make_ready()
+{
+    auto const patience = address_->options.timeout.count();
+    std::string text;
+    if (address_->options.prepare)  // a pooler would give these settings to others
+        text = fmt::format("SELECT set_config('default_transaction_isolation', 'read committed', false), "
+                           "set_config('lock_timeout', '{}', false), set_config('statement_timeout', '{}', false);",
+                           patience, 2 * patience);
+    if (listens_)
+        text += "LISTEN \"" + address_->options.table + "\";";
+    auto const mark = address_->options.prepare ? ", set_config('redlock.mark', encode(mark, 'escape'), false)" : "";
+    text += for_our_table(fmt::format(introduction_text, timeline, is_durable, mark));
+    request(text, for_our_table(table_rights), [this](auto const& rows) { introduce(rows); });
+}
+
+void session::introduce(sql::rows const& rows)
+{
+    auto const& o = address_->options;
+    bool const is_shared = is_pooled() && !o.notify && !o.prepare;
+    sql::introduction server{.backend = {is_shared ? 0 : integer(rows, 0), cell(rows, 1), is_pooled()},
+                             .system = cell(rows, 2),
+                             .timeline = integer(rows, 3),
+                             .started = cell(rows, 4),
+                             .durable = cell(rows, 6) == "t",
+                             .forgot = cell(rows, 9) == "t",
+                             .since = cell(rows, 7),
+                             .age = std::chrono::milliseconds(integer(rows, 8)),
+                             .uptime = std::chrono::milliseconds(integer(rows, 5))};
+    if (!begin_pipeline())
+        return;
+    if (is_outdated(server))
+        return cut(sql::replaced());
+    if (!admit(std::move(server)))
+        return;
+    if (o.prepare && !std::ranges::all_of(all_statements(), [this](auto& s) { return prepare(s); }))
+        return;
+    follow_hosts();
+    owner_->up(*this);
+    if (up())
+        flush();
 }
 
 // Questions

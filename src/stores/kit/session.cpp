@@ -1,4 +1,4 @@
-#include "stores/kit/client_session.hpp"
+#include "stores/kit/session.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
@@ -6,6 +6,18 @@
 #include <unistd.h>
 
 namespace redlock::sql {
+
+node_reply replaced()
+{
+    return {.untouched = true, .error = errc::node_read_only, .text = "another server has been promoted in its place"};
+}
+
+node_reply shared_backend()
+{
+    return {.untouched = true,
+            .error = errc::unsupported_server,
+            .text = "a pooler shares server connections between clients; see \"Poolers\" in docs/stores.md"};
+}
 
 void silence(int socket)
 {
