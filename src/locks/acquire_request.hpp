@@ -6,6 +6,8 @@
 #include <redlock/detail/selection.hpp>
 #include <redlock/options.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,10 +31,20 @@ struct acquire_request {
 
     std::string key_of(std::string const& resource) const { return manager.settings.prefix + resource; }
     std::string_view name_of(std::string_view key) const { return key.substr(manager.settings.prefix.size()); }
-    key_list keys() const;
+
+    key_list keys() const
+    {
+        key_list all;
+        all.reserve(resources().size());
+        std::ranges::transform(resources(), std::back_inserter(all), [this](auto& name) { return key_of(name); });
+        return all;
+    }
 
     /// Whether @p asked asks for @p resource.
-    bool is_asked(round const& asked, std::string_view resource) const;
+    bool is_asked(round const& asked, std::string_view resource) const
+    {
+        return std::ranges::any_of(asked.command.keys, [&](auto& key) { return name_of(key) == resource; });
+    }
 };
 
 }  // namespace redlock::detail

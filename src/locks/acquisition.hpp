@@ -16,13 +16,14 @@
 
 namespace redlock::inline v0::detail {
 
-/// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a place among the readers.
+/// Acquires what may be upgraded: the right to that, which is a lock that one has at a time, and a reader's lock.
 void start_upgradeable(acquire_request, acquire_handler);
 
 void start_acquire(acquire_request, acquire_handler);
 
-/** One call of `lock_manager::async_acquire`, or of `async_acquire_any`: the flow. Its parts do the rest; what it has to say as a
-    @ref waiter is one function a question.
+/** One call of `lock_manager::async_acquire`, or of `async_acquire_any`: the flow, which asks its parts for the rest.
+
+    Nine of its functions are the answers of a @ref waiter.
 */
 class acquisition final : public waiting_operation<acquisition>, public waiter {
 public:
@@ -41,7 +42,10 @@ public:
     bool wants_any() const noexcept override { return request_.wants_any(); }
     bool shares() const noexcept override { return request_.shares(); }
     std::string_view holds_up_to() const noexcept override { return request_.holds_up_to; }
-    bool awaits(core::watched of, std::size_t node, std::string_view resource) const override { return watch_.awaits(of, node, resource); }
+    bool awaits(core::watched of, std::size_t node, std::string_view resource) const override
+    {
+        return watch_.awaits(of, node, resource);
+    }
     void may_be_free(std::size_t node, std::string_view resource) override;
 
 private:

@@ -3,7 +3,6 @@
 #include "core/validity.hpp"
 #include "locks/acquisition.hpp"
 #include "locks/explain.hpp"
-#include "locks/held_lock.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -49,17 +48,10 @@ void acquisition::tell(round const& decided, error_code outcome)
 
 attempt_report acquisition::report(error_code ec) const
 {
-    attempt_report r;
-    if (round_)
-        r.nodes = round_->report();
-    r.outcome = ec;
-    r.rounds = builder_.rounds();
+    auto r = attempt_.report(ec, round_.get(), builder_.rounds());
     r.second_rounds = draw_.second_rounds();
-    if (ec == errc::quarantined)
-        r.quarantine = core::time_left(state_->quorum.nodes.quarantine_over(), state_->now());
     if (ec == errc::contended)
         r.remaining = remaining(request_, turn_, round_.get());
-    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - attempt_.called);
     auto const taken = ec == errc::contended ? first_taken(request_, round_.get()) : std::string_view();
     r.message = ec ? explain(state_->settings, state_->quorum.nodes, request_.wanted, request_.options, r, taken) : "acquired";
     return r;
@@ -69,15 +61,13 @@ void acquisition::complete(error_code ec)
 {
     turn_.leave();  // the task has destroyed the place
     try {
-        if (round_)  // else the task has failed before it
-            leftovers_.clean_up_rest(*round_);
-    } catch (...) {  // out of memory: the keys stay until their ttl is over
+        if (leftovers_.unsettled())  // the task has failed, out of memory
+            leftovers_.clean_up(*round_);
+    } catch (...) {  // the keys stay until their ttl is over
     }
     attempt_.ends(ec);
-    if (state_->events && ec)
-        attempt_.tell_failure(ec, builder_.rounds(), shared_from_this());
-    else if (state_->events)
-        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), builder_.rounds());
+    if (state_->events)
+        attempt_.tell_end(ec, won_, builder_.rounds(), shared_from_this());
     reported_error outcome(ec);
     give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });
     watch_.end();

@@ -1,5 +1,6 @@
 #include "locks/attempt.hpp"
 
+#include "core/validity.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -29,6 +30,17 @@ void attempt::ends(error_code ec) noexcept
         return count_->time_to_fail.add(decided - called);
     count_->time_to_acquire.add(decided - called);
     count_->time_waited.add(asked - called);
+}
+
+attempt_report attempt::report(error_code ec, round const* asked_last, std::size_t rounds) const
+{
+    attempt_report r{.outcome = ec, .rounds = rounds};
+    if (asked_last)
+        r.nodes = asked_last->report();
+    if (ec == errc::quarantined)
+        r.quarantine = core::time_left(state_.quorum.nodes.quarantine_over(), state_.now());
+    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_.now() - called);
+    return r;
 }
 
 void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept
@@ -84,10 +96,12 @@ void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds)
                        won);
 }
 
-void attempt::tell_failure(error_code ec, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept
+void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept
 {
     if (number_ == 0)
         return;
+    if (!ec)
+        return tell_win(access::stake_of(won)->lock.shared_from_this(), rounds);
     state_.events.tell(&observer::not_acquired,
                        {.when = decided,
                         .acquisition = number_,

@@ -5,6 +5,7 @@
 
 #include <redlock/clock.hpp>
 #include <redlock/options.hpp>
+#include <redlock/report.hpp>
 #include <redlock/resource_set.hpp>
 
 #include <cstddef>
@@ -28,7 +29,11 @@ public:
     clock::time_point decided;    ///< when it was decided; or, of both, when it turned out that none is needed
 
     void begins() noexcept;
+
     void ends(error_code) noexcept;  ///< unless it has never begun
+
+    /// For the caller, but for the message. @p asked: the latest round, if there was one.
+    attempt_report report(error_code, round const* asked, std::size_t rounds) const;
 
     /// Its group's. It has begun.
     group_counters& count() const noexcept { return *count_; }
@@ -41,10 +46,11 @@ public:
 
     void tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept;
     void tell_round(round const& decided_now, std::size_t how_many_eth, error_code outcome, std::shared_ptr<void const> alive) const noexcept;
-    void tell_win(std::shared_ptr<held_lock const>, std::size_t rounds) const noexcept;
-    void tell_failure(error_code, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept;
+    void tell_end(error_code, lock_handle const& won, std::size_t rounds, std::shared_ptr<void const> alive) const noexcept;
 
 private:
+    void tell_win(std::shared_ptr<held_lock const>, std::size_t rounds) const noexcept;
+
     manager_state& state_;
     resource_set const& resources_;
     acquire_options const& options_;

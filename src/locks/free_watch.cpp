@@ -49,12 +49,6 @@ void free_watch::begin(std::shared_ptr<round> asked)
     asked_ = std::move(asked);
 }
 
-void free_watch::end() noexcept
-{
-    estimate_.reset();
-    asked_.reset();
-}
-
 clock::time_point free_watch::denied(clock::time_point now, std::uint64_t random, std::size_t rounds)
 {
     bool const race = asked_->votes.granted() > 0;
@@ -79,17 +73,12 @@ void free_watch::note_holder(clock::time_point now)
     free_expected_ = free_at();
 }
 
-// Whether a quorum of the nodes will notify when what they have said changes. A node that has granted has no more to say, unless any of
-// several would do: it was not asked to tell what becomes of the others.
+// Whether a quorum of the nodes will notify when what they have said changes. A node that has granted has no more to
+// say, unless any of several would do: it was not asked to tell what becomes of the others.
 bool free_watch::will_be_notified() const
 {
     auto const notifies = [](ballot const& b) { return (b.has_granted() && !b.command().any) || (b.answered && b.reply.watched); };
     return static_cast<std::size_t>(std::ranges::count_if(asked_->ballots, notifies)) >= asked_->quorum.nodes.quorum();
-}
-
-clock::duration free_watch::delay(clock::time_point decided, std::uint64_t random) const
-{
-    return core::delay_after(denied_, races_, decided - asked_->started, random);
 }
 
 bool free_watch::needs(std::string_view resource, bool grows) const
@@ -104,7 +93,8 @@ bool free_watch::needs(std::string_view resource, bool grows) const
 taken_key const* free_watch::awaited_key(std::size_t node, std::string_view resource) const
 {
     auto const keys = awaited(asked_->ballots[node]);
-    auto const k = std::ranges::find_if(keys, [&](auto& key) { return request_.name_of(asked_->command.keys[key.index]) == resource; });
+    auto const is_of_it = [&](auto& key) { return request_.name_of(asked_->command.keys[key.index]) == resource; };
+    auto const k = std::ranges::find_if(keys, is_of_it);
     return k == keys.end() ? nullptr : &*k;
 }
 
@@ -134,14 +124,14 @@ bool free_watch::may_be_free(std::size_t node, std::string_view resource)
     // What comes before the node's answer to this round happened before, too.
     if (!active() || !asked_->ballots[node].answered)
         return false;
-    auto const now = request_.manager.now();
+    auto const& manager = request_.manager;
     if (resource.empty() || (!asked_->command.has_several_keys() && request_.is_asked(*asked_, resource))) {
-        estimate_->expect(node, now);
+        estimate_->expect(node, manager.now());
         return true;
     }
     auto const* const k = awaited_key(node, resource);
     if (k)
-        estimate_->expect(node, k->index, now);
+        estimate_->expect(node, k->index, manager.now());
     return k != nullptr;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/estimate.hpp"
 #include "core/key.hpp"
 #include "locks/acquire_request.hpp"
@@ -16,7 +17,8 @@
 
 namespace redlock::inline v0::detail {
 
-/// Which of several keys have to be free before it makes sense to ask the node again: all that are taken. Of a set that grows, the first.
+/// Which of several keys have to be free before it makes sense to ask the node again: all that are taken. If the set
+/// grows, the first of them.
 std::span<taken_key const> awaited(ballot const&);
 
 /// Adds what the nodes have said in a lost round: from when on the locks may be free; or one of them, if any is wanted.
@@ -30,7 +32,7 @@ public:
 
     /// Watches from @p asked, in which the nodes are asked to notify, until @ref end.
     void begin(std::shared_ptr<round> asked);
-    void end() noexcept;
+    void end() noexcept { asked_.reset(); }
     bool active() const noexcept { return asked_ != nullptr; }
 
     // While it is active.
@@ -44,7 +46,10 @@ public:
     clock::time_point free_at() const { return estimate_->free_at(); }
 
     /// For how long to hold back when it may be free, so that managers do not ask at the same moment.
-    clock::duration delay(clock::time_point decided, std::uint64_t random) const;
+    clock::duration delay(clock::time_point decided, std::uint64_t random) const
+    {
+        return core::delay_after(denied_, races_, decided - asked_->started, random);
+    }
 
     /// Whether a node has said that @p resource is taken, or, if it @p grows, keeps it for this acquisition.
     bool needs(std::string_view resource, bool grows) const;
@@ -61,10 +66,10 @@ private:
 
     acquire_request const& request_;
     std::shared_ptr<round> asked_;                               ///< null: it is not active
-    std::optional<core::estimate<clock::time_point>> estimate_;  ///< likewise
+    std::optional<core::estimate<clock::time_point>> estimate_;  ///< of that round
     std::size_t denied_ = 0;                                     ///< rounds that were lost to a holder
     std::size_t unchanged_ = 0;                                  ///< the latest of them, if the holder was the same
-    std::size_t races_ = 0;                                      ///< the latest rounds, if they were lost with some of the votes
+    std::size_t races_ = 0;                                      ///< the latest rounds, if they had some of the votes
     clock::time_point denied_at_{};                              ///< the latest time
     clock::time_point free_expected_{};                          ///< when it may be free, as was told then
 };

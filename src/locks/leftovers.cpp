@@ -8,18 +8,6 @@
 
 namespace redlock::inline v0::detail {
 
-void leftovers::may_be_left_by(round const& next) noexcept
-{
-    unsettled_ = true;
-    noted_ = noted_ || next.command.contends();
-}
-
-void leftovers::are_won() noexcept
-{
-    unsettled_ = false;
-    growing_.reset();
-}
-
 void leftovers::grow()
 {
     auto& manager = request_.manager;
@@ -54,12 +42,6 @@ void leftovers::clean_up(round const& latest)
     unsettled_ = false;
     auto const growing = std::exchange(growing_, nullptr);
     request_.manager.cleaner.clean_up(growing ? growing : latest.grant(), request_.options.ttl);
-}
-
-void leftovers::clean_up_rest(round const& latest)
-{
-    if (unsettled_)
-        clean_up(latest);
 }
 
 // The nodes may have noted that this manager wants it alone, and keep readers from it. It does not want what none of

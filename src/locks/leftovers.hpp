@@ -14,10 +14,21 @@ public:
     explicit leftovers(acquire_request const& r) : request_(r) {}
 
     /// @p next is about to be sent.
-    void may_be_left_by(round const& next) noexcept;
+    void may_be_left_by(round const& next) noexcept
+    {
+        unsettled_ = true;
+        noted_ = noted_ || next.command.contends();
+    }
 
-    /// Nothing is left to be given back: the keys are those of a lock that was won.
-    void are_won() noexcept;
+    /// The keys are those of a lock that was won.
+    void are_won() noexcept
+    {
+        unsettled_ = false;
+        growing_.reset();
+    }
+
+    /// Whether the latest round may have set keys, and nobody sees to them yet.
+    bool unsettled() const noexcept { return unsettled_; }
 
     /// A set keeps from now on what its rounds get, until the clean-up.
     void grow();
@@ -26,14 +37,12 @@ public:
     /// The round was @p lost: gives back what it may have set, or, of a set that grows, what is not kept.
     void round_was_in_vain(round& lost);
 
-    /// What a quorum of the nodes has kept for a set stays; the rest goes back. Also later, when nodes that were late may have answered.
+    /// What a quorum of the nodes has kept for a set stays; the rest goes back. It is called again when late nodes may
+    /// have answered.
     void keep_what_is_ours(round& lost);
 
     /// Gives all back; @p latest is the latest round.
     void clean_up(round const& latest);
-
-    /// Gives all back, if that was not done yet.
-    void clean_up_rest(round const& latest);
 
     /// It waits no longer: withdraws the wishes that the nodes may have noted.
     void withdraw_wishes() const;
@@ -41,7 +50,7 @@ public:
 private:
     acquire_request const& request_;
     std::shared_ptr<grant> growing_;
-    bool unsettled_ = false;  ///< the latest round may have set keys, and nobody sees to them yet
+    bool unsettled_ = false;
     bool noted_ = false;      ///< nodes may have noted that this manager wants it
 };
 

@@ -19,12 +19,8 @@ core::history local_turn::history() const
     return h;
 }
 
-bool local_turn::passes_writers() const noexcept
-{
-    return request_.shares() && (request_.options.passes_writers || (place_ && place_->kept_out() >= called_));
-}
-
-// A reader that does not wait is in no queue, but does not pass those that are. And this manager itself may wait for an upgrade.
+// A reader that does not wait is in no queue, but does not pass those that are. And this manager itself may wait for an
+// upgrade.
 bool local_turn::keeps_reader_out(bool is_over) const
 {
     auto const& m = request_.manager;
@@ -86,14 +82,8 @@ bool local_turn::is_overtaken(round const& asked) const
     });
 }
 
-void local_turn::tell_those_behind(error_code outcome, std::shared_ptr<round> asked) const
-{
-    if (place_)
-        place_->met(outcome, std::move(asked));
-}
-
-// If somebody had the lock alone, writers that wait come after this reader, and after all that queue with it: else readers would wait for
-// ever.
+// If somebody had the lock alone, writers that wait come after this reader, and after all that queue with it: else
+// readers would wait for ever.
 void local_turn::denied(round const& lost, clock::time_point now)
 {
     auto const by_a_holder = [](auto& b) { return b.answered && b.reply.vote == vote::denied && !b.reply.behind_writer; };

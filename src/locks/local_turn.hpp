@@ -11,11 +11,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace redlock::inline v0::detail {
 
-/// Whether an acquisition may ask the nodes, as far as its own manager knows: its place in the queues of the manager, and what the manager
-/// holds, shares, or yields to others.
+/// Whether an acquisition may ask the nodes, as far as its own manager knows: its place in the queues of the manager,
+/// and what the manager holds, shares, or yields to others.
 class local_turn {
 public:
     /// @param r must outlive this
@@ -32,31 +33,39 @@ public:
     /// One more handle on what this manager shares already; null if there is none.
     std::shared_ptr<stake> join();
 
-    /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it may ask the nodes.
+    /// Until when others of this manager, or of other ones, come first; they wake it when they are done. Nothing: it may
+    /// ask the nodes.
     std::optional<clock::time_point> others_first(clock::time_point now);
 
     /// A set that waits for some of its resources lets those pass that want one of the others; but not for ever.
     void let_others_pass(free_watch const&, bool grows);
 
-    /// Whether others of its manager come first for what it has @p asked for: they are notified of changes in its place.
+    /// Whether others of its manager come first for what it has @p asked for: the nodes notify them, and not it.
     bool is_overtaken(round const& asked) const;
 
     /// Tells those behind what it has met.
-    void tell_those_behind(error_code outcome, std::shared_ptr<round> asked) const;
+    void tell_those_behind(error_code outcome, std::shared_ptr<round> asked) const
+    {
+        if (place_)
+            place_->met(outcome, std::move(asked));
+    }
 
     /// A round was lost to others.
     void denied(round const&, clock::time_point now);
 
     /// Whether it comes before writers that wait.
-    bool passes_writers() const noexcept;
+    bool passes_writers() const noexcept
+    {
+        return request_.shares() && (request_.options.passes_writers || (place_ && place_->kept_out() >= called_));
+    }
 
     /// What it has met here, without its rounds.
     core::history history() const;
 
     // If it wants any of several.
 
-    /// Until when it does not ask for resource number @p i: others of this manager come first, or have it; they wake it when they are done.
-    /// Or this manager yields it. Nothing: it may ask.
+    /// Until when it does not ask for resource number @p i: others of this manager come first, or have it, and wake it
+    /// when they are done. Or this manager yields it. Nothing: it may ask.
     std::optional<clock::time_point> kept_from(std::size_t i, clock::time_point now) const;
 
     /// From when on there is another one than those for which it has @p asked.

@@ -137,14 +137,7 @@ void resumption::hand_out()
 attempt_report resumption::report(error_code ec) const
 {
     auto const& nodes = state_->quorum.nodes;
-    attempt_report r;
-    if (round_)
-        r.nodes = round_->report();
-    r.outcome = ec;
-    r.rounds = rounds_;
-    if (ec == errc::quarantined)
-        r.quarantine = core::time_left(nodes.quarantine_over(), state_->now());
-    r.elapsed = std::chrono::duration_cast<std::chrono::microseconds>(state_->now() - attempt_.called);
+    auto r = attempt_.report(ec, round_.get(), rounds_);
     auto const refused = ec == errc::invalid_argument ? wrong() : ec == errc::unsupported ? lack(ticket_, nodes) : std::string();
     r.message = ec ? explain(nodes, ticket_.resources, "cannot resume", refused, r) : "resumed";
     return r;
@@ -153,10 +146,8 @@ attempt_report resumption::report(error_code ec) const
 void resumption::complete(error_code ec)
 {
     attempt_.ends(ec);
-    if (state_->events && ec)
-        attempt_.tell_failure(ec, rounds_, shared_from_this());
-    else if (state_->events)
-        attempt_.tell_win(access::stake_of(won_)->lock.shared_from_this(), rounds_);
+    if (state_->events)
+        attempt_.tell_end(ec, won_, rounds_, shared_from_this());
     reported_error outcome(ec);
     give_reports(outcome, options_.report, explains_, [&] { return report(ec); });
     round_.reset();  // here, on the strand: the last who knows us may be a thread of the user's

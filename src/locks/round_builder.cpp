@@ -1,7 +1,5 @@
 #include "locks/round_builder.hpp"
 
-#include "core/growth.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -33,21 +31,17 @@ std::shared_ptr<round> round_builder::next(std::shared_ptr<grant> growing)
     return r;
 }
 
-// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds to what those
-// before it have kept.
+// A fresh value for each round: a round never meets its own leftovers, nor frees its successor. But one that grows adds
+// to what those before it have kept.
 std::shared_ptr<round> round_builder::plain(std::shared_ptr<grant> growing) const
 {
     auto& manager = request_.manager;
     auto const acquire = node_command::kind::acquire;
     if (growing)
         return make_recycled<round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
-    return make_recycled<round>(manager.quorum, acquire, request_.wants_any() ? choices(manager.now()) : request_.keys(), manager.make_token(),
-                                request_.options.ttl, request_.mode_on_nodes());
-}
-
-bool round_builder::should_grow() const noexcept
-{
-    return turn_.place() && request_.wants_several() && lost_ >= core::all_or_nothing;
+    auto keys = request_.wants_any() ? choices(manager.now()) : request_.keys();
+    return make_recycled<round>(manager.quorum, acquire, std::move(keys), manager.make_token(), request_.options.ttl,
+                                request_.mode_on_nodes());
 }
 
 // The preferred ones first. If it is kept from all of them it asks all the same: it does not wait, or not any more.

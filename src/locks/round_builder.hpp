@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/growth.hpp"
 #include "locks/acquire_request.hpp"
 #include "locks/local_turn.hpp"
 #include "locks/token_draw.hpp"
@@ -27,7 +28,10 @@ public:
     void lost_to_others() noexcept { ++lost_; }
 
     /// Whether a set is to keep from now on what it gets.
-    bool should_grow() const noexcept;
+    bool should_grow() const noexcept
+    {
+        return turn_.place() && request_.wants_several() && lost_ >= core::all_or_nothing;
+    }
 
     /// Nodes have chosen of several, but not the same in @p lost, so they differ in what is free.
     void prefer_others(round const& lost) const;

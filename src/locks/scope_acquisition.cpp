@@ -32,14 +32,8 @@ std::string shown(std::string_view resource)
 /// One call of `lock_scope::async_acquire`.
 class scope_acquisition final : public waiting_operation<scope_acquisition> {
 public:
-    scope_acquisition(std::shared_ptr<scope_state> s, resource_set names, acquire_options options, acquire_handler handler, bool explains)
-        : waiting_operation(s->manager),
-          done(std::move(handler)),
-          scope_(std::move(s)),
-          resources_(std::move(names)),
-          options_(options),
-          explains_(explains),
-          called_(state_->now())
+    scope_acquisition(std::shared_ptr<scope_state> s, acquire_request r, acquire_handler handler)
+        : waiting_operation(s->manager), done(std::move(handler)), scope_(std::move(s)), request_(std::move(r)), called_(state_->now())
     {
     }
 
@@ -78,9 +72,7 @@ private:
     }
 
     std::shared_ptr<scope_state> const scope_;
-    resource_set const resources_;
-    acquire_options const options_;
-    bool const explains_;
+    acquire_request const request_;
     clock::time_point const called_;
 
     std::vector<lock_handle> parts_;  ///< what is held of it
@@ -124,7 +116,7 @@ task<error_code> scope_acquisition::run(std::shared_ptr<scope_acquisition> self)
 task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> self, std::optional<scope_state::turn>& turn)
 {
     auto& a = *self;
-    turn.emplace(*a.scope_, a.resources_, [&a] {
+    turn.emplace(*a.scope_, a.request_.resources(), [&a] {
         if (!a.asks_)
             a.wake();
     });
@@ -137,7 +129,7 @@ task<void> scope_acquisition::wait_for_turn(std::shared_ptr<scope_acquisition> s
 // Whatever is held of it stays held meanwhile.
 void scope_acquisition::look_what_is_held()
 {
-    auto found = scope_->look_at(resources_);
+    auto found = scope_->look_at(request_.resources());
     auto const before = std::exchange(parts_, std::move(found.handles));
     rest_ = resource_set(std::move(found.rest));
 }
@@ -145,7 +137,7 @@ void scope_acquisition::look_what_is_held()
 // What is wanted of a lock that is held.
 std::string scope_acquisition::shown_part(lock_handle const& part) const
 {
-    auto const is_wanted = [this](auto& name) { return std::ranges::binary_search(resources_, name); };
+    auto const is_wanted = [this](auto& name) { return std::ranges::binary_search(request_.resources(), name); };
     return shown(*std::ranges::find_if(part.resources(), is_wanted));
 }
 
@@ -154,7 +146,7 @@ std::string scope_acquisition::refusal() const
 {
     for (auto const& p : parts_) {
         bool const is_shared = access::stake_of(p)->lock.grant()->mode == mode::shared;  // if it is upgraded, not for ever
-        if (is_shared && options_.mode != mode::shared && (options_.mode == mode::exclusive || options_.mode != p.mode()))
+        if (is_shared && request_.options.mode != mode::shared && (request_.options.mode == mode::exclusive || request_.options.mode != p.mode()))
             return fmt::format("the scope shares \"{}\", and to wait until nobody else does would deadlock with who waits for the same: "
                                "give it back first, or take it for yourself from the beginning",
                                shown_part(p));
@@ -163,7 +155,7 @@ std::string scope_acquisition::refusal() const
         return fmt::format("the scope holds \"{}\" already, with a fencing token of its own, and a handle has one for all: acquire each by itself",
                            shown_part(parts_.front()));
     auto const held = scope_->holds_up_to();
-    if (is_complete() || options_.wait.count() == 0 || held < rest_.names().front())
+    if (is_complete() || request_.options.wait.count() == 0 || held < rest_.names().front())
         return {};
     return fmt::format("to wait for \"{}\" while the scope holds \"{}\" would deadlock with who holds the first and waits for the second: "
                        "acquire both at once, or in the order of their names, or do not wait",
@@ -174,15 +166,15 @@ task<error_code> scope_acquisition::acquire_rest(std::shared_ptr<scope_acquisiti
 {
     auto& a = *self;
     a.has_asked_ = true;
-    auto how = a.options_;
-    how.report = how.report ? &a.said_ : nullptr;  // the user's report is written once, at the end
+    auto rest = a.request_;
+    rest.wanted = a.rest_;
+    rest.options.report = rest.options.report ? &a.said_ : nullptr;  // the user's report is written once, at the end
+    rest.holds_up_to = a.scope_->holds_up_to();
     auto const result = [&a](reported_error ec, lock_handle won) {
         a.asked_ = std::move(ec);
         a.won_ = std::move(won);
     };
-    co_await a.ask<acquire_handler>(result, [&a, how](acquire_handler handler) {
-        start_acquire({*a.state_, a.rest_, how, a.explains_, a.scope_->holds_up_to()}, std::move(handler));
-    });
+    co_await a.ask<acquire_handler>(result, [&rest](acquire_handler handler) { start_acquire(std::move(rest), std::move(handler)); });
     if (!a.asked_) {
         a.scope_->add(a.won_);
         a.parts_.push_back(std::move(a.won_));
@@ -196,13 +188,13 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
     auto& a = *self;
     auto const& by = access::stake_of(part);
     auto& held = by->lock;
-    auto const give_up_at = core::later(a.state_->now(), a.options_.wait);
+    auto const give_up_at = core::later(a.state_->now(), a.request_.options.wait);
     error_code ec = held.check();
-    for (std::size_t tried = 1; !ec && !held.lasts_for(a.options_.ttl, a.options_.renew); ++tried) {
+    for (std::size_t tried = 1; !ec && !held.lasts_for(a.request_.options.ttl, a.request_.options.renew); ++tried) {
         if (a.stopped())
             co_return asio::error::operation_aborted;
         co_await a.ask<error_handler>([&ec](error_code outcome) { ec = outcome; }, [&a, &by](error_handler handler) {
-            extension::start(by, a.options_.ttl, std::move(handler));
+            extension::start(by, a.request_.options.ttl, std::move(handler));
         });
         auto const now = a.state_->now();
         if (ec != errc::no_quorum || now >= give_up_at)
@@ -211,8 +203,8 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
         co_await a.sleep(again);
         ec = held.check();
     }
-    if (!ec && a.options_.renew == renewal::automatic)
-        held.renew_for(a.options_.ttl, &extension::renew);
+    if (!ec && a.request_.options.renew == renewal::automatic)
+        held.renew_for(a.request_.options.ttl, &extension::renew);
     if (ec == errc::lost || ec == errc::no_quorum)
         a.why_ = fmt::format("{}: the scope holds \"{}\", and {}", ec.message(), a.shown_part(part), held.lost_because());
     co_return ec;
@@ -220,10 +212,10 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
 
 void scope_acquisition::put_together()
 {
-    if (parts_.size() == 1 && access::stake_of(parts_.front())->resources() == resources_)
+    if (parts_.size() == 1 && access::stake_of(parts_.front())->resources() == request_.resources())
         won_ = std::move(parts_.front());
     else
-        won_ = access::make_handle(make_recycled<stake>(resources_, std::move(parts_)));
+        won_ = access::make_handle(make_recycled<stake>(request_.resources(), std::move(parts_)));
 }
 
 void scope_acquisition::cancel(asio::cancellation_type type)
@@ -244,14 +236,14 @@ void scope_acquisition::complete(error_code ec)
     bool const was_told = has_asked_ && ec == asked_;
     reported_error outcome = was_told ? std::move(asked_) : reported_error(ec);
     if (!was_told) {
-        give_reports(outcome, options_.report, explains_, [&] {
+        give_reports(outcome, request_.options.report, request_.explains, [&] {
             attempt_report r{.outcome = ec, .elapsed = elapsed};
-            r.message = ec ? about(resources_, "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";
+            r.message = ec ? about(request_.resources(), "cannot hold") + ": " + (why_.empty() ? ec.message() : why_) : "held already";
             return r;
         });
-    } else if (options_.report) {
+    } else if (request_.options.report) {
         said_.elapsed = elapsed;
-        *options_.report = std::move(said_);
+        *request_.options.report = std::move(said_);
     }
     done(std::move(outcome), std::move(won_));
 }
@@ -261,9 +253,10 @@ void scope_acquisition::complete(error_code ec)
 void start_acquire_in_scope(std::shared_ptr<scope_state> s, resource_set resources, acquire_options options, acquire_handler handler, bool explains)
 {
     auto& m = *s->manager;  // which a keeps
-    if (m.abandoned() || !check(resources, options, m.settings).empty() || !m.quorum.nodes.check_ttl(options.ttl).empty())
-        return start_acquire(s->manager, std::move(resources), options, std::move(handler), explains);  // which says what is wrong
-    auto a = make_recycled<scope_acquisition>(std::move(s), std::move(resources), options, std::move(handler), explains);
+    acquire_request request{m, std::move(resources), options, explains};
+    if (m.abandoned() || !check(request.resources(), options, m.settings).empty() || !m.quorum.nodes.check_ttl(options.ttl).empty())
+        return start_acquire(std::move(request), std::move(handler));  // which says what is wrong
+    auto a = make_recycled<scope_acquisition>(std::move(s), std::move(request), std::move(handler));
     a->done.on_cancel(a);
     m.operations.run(a, scope_acquisition::run(a));
 }

@@ -1,6 +1,5 @@
 #include "locks/token_draw.hpp"
 
-#include "core/fencing.hpp"
 #include "locks/explain.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -8,11 +7,6 @@
 #include <algorithm>
 
 namespace redlock::inline v0::detail {
-
-std::uint64_t token_draw::propose()
-{
-    return std::min(std::max(manager_.proposals.next(), highest_ + 1), core::fence_end - 1);
-}
 
 std::uint64_t token_draw::number_in(round const& won)
 {

@@ -63,9 +63,10 @@ private:
         auto ended = [self = shared_from_this(), next](reported_error ec, lock_handle won) {
             (self.get()->*next)(std::move(ec), std::move(won));
         };
-        auto handler = asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(state_->strand(), std::move(ended)));
+        auto const& strand = state_->strand();
+        acquire_handler handler(asio::bind_cancellation_slot(signal_.slot(), asio::bind_executor(strand, std::move(ended))), strand);
         how.report = how.report ? &said_ : nullptr;  // the user's report is written once, at the end
-        acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, acquire_handler(std::move(handler), state_->strand()), std::move(right));
+        acquisition::start({*state_, std::move(names), how, request_.explains, holds_up_to}, std::move(handler), std::move(right));
     } catch (...) {  // out of memory
         end(reported_error(asio::error::no_memory), lock_handle());
     }

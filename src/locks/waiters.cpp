@@ -263,25 +263,21 @@ void waiters::all_changed(std::size_t node)
 void waiters::others_want(std::span<std::string const> resources, clock::duration round_trip, bool in_vain, clock::time_point now,
                           std::uint64_t random)
 {
-    for (auto const& r : resources)
-        others_want(r, round_trip, in_vain, now, random);
-}
-
-void waiters::others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random)
-{
-    auto const known = shared_.find(resource);
-    if (known != shared_.end() && known->second.goes_on())
-        return;
-    auto yield = core::yield_time(round_trip, random);
-    if (known != shared_.end() && in_vain)  // they are farther away
-        yield = std::max(yield, std::min<clock::duration>(2 * known->second.yield, core::yield_max));
-    auto const q = queues_.find(resource);
-    auto const waiting = q != queues_.end() ? q->second.size() - 1 : 0;  // not counting who has it now
-    if (shared_.size() >= forget_at_) {
-        std::erase_if(shared_, [now](auto& s) { return s.second.forgotten_at <= now; });
-        forget_at_ = std::max<std::size_t>(1024, 2 * shared_.size());
+    for (auto const& resource : resources) {
+        auto const known = shared_.find(resource);
+        if (known != shared_.end() && known->second.goes_on())
+            continue;
+        auto yield = core::yield_time(round_trip, random);
+        if (known != shared_.end() && in_vain)  // they are farther away
+            yield = std::max(yield, std::min<clock::duration>(2 * known->second.yield, core::yield_max));
+        auto const* const q = find(resource);
+        auto const waiting = q ? q->size() - 1 : 0;  // not counting who has it now
+        if (shared_.size() >= forget_at_) {
+            std::erase_if(shared_, [now](auto& s) { return s.second.forgotten_at <= now; });
+            forget_at_ = std::max<std::size_t>(1024, 2 * shared_.size());
+        }
+        shared_.insert_or_assign(resource, sharing{.left = {waiting, max_handovers_}, .yield = yield, .forgotten_at = now + sharing_life});
     }
-    shared_.insert_or_assign(resource, sharing{.left = {waiting, max_handovers_}, .yield = yield, .forgotten_at = now + sharing_life});
 }
 
 bool waiters::freed(std::string const& resource, clock::time_point now)

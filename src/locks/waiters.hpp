@@ -115,7 +115,6 @@ class waiters {
 
     queue const* find(std::string_view resource) const;
     void tell_observers(std::string const& resource, error_code outcome, round const* asked) noexcept;
-    void others_want(std::string const& resource, clock::duration round_trip, bool in_vain, clock::time_point now, std::uint64_t random);
 
 public:
     explicit waiters(std::size_t max_handovers) : max_handovers_(max_handovers) {}

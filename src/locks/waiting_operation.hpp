@@ -17,8 +17,8 @@ namespace redlock::inline v0::detail {
 
 /** An operation that waits: for the answers of nodes, and for a time.
 
-    A cancellation ends either wait at once. But if nodes may have been asked for something, and the caller wants no traces of that, the
-    round that is under way is the last one.
+    A cancellation ends either wait at once. But if nodes may have been asked for something, and the caller wants no
+    traces of that, the round that is under way is the last one.
 */
 template <class Derived>
 class waiting_operation : public shared_operation<Derived> {
