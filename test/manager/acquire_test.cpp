@@ -1,12 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
-
-#include <set>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(acquiring)
 
@@ -188,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_reads_what_has_arrived_before
     w.run_for(0ms);  // the requests leave
 
     w.stall_for(2s);  // the answers arrive, and nobody is there to read them
-    w.run_to([&] { return won.done; });
+    w.end_of(won);
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(won.held.held());
@@ -202,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(who_overslept_the_deadline_waits_no_second_time, connect
 
     w.stall_for(2s);
     auto const before = w.now;
-    w.run_to([&] { return lost.done; });
+    w.end_of(lost);
 
     BOOST_TEST((lost.ec == errc::no_quorum));
     BOOST_TEST((w.now - before <= 5ms));
@@ -314,8 +309,7 @@ BOOST_FIXTURE_TEST_CASE(cancelling_returns_at_once_and_leaves_no_key, connected_
     auto o = w.start(*locks, "stock", {.ttl = 10s, .wait = 5s}, cancel.slot());
     w.run_for(5ms);  // on its way to the servers
     cancel.emit(asio::cancellation_type::total);
-    w.run_for(1ms);
-    BOOST_TEST(!o.done);  // total cancellation would have to leave no trace, so it is ignored now
+    BOOST_TEST(!w.done_after(1ms, o));  // total cancellation would have to leave no trace, so it is ignored now
     cancel.emit(asio::cancellation_type::terminal);
     w.run_for(0ms);
 
@@ -359,8 +353,7 @@ BOOST_FIXTURE_TEST_CASE(nothing_was_sent_while_connecting_so_any_cancellation_en
     w.each([](auto& s) { s.connecting = true; });
     asio::cancellation_signal cancel;
     auto o = w.start(*locks, "stock", {}, cancel.slot());
-    w.run_for(20ms);
-    BOOST_TEST(!o.done);
+    BOOST_TEST(!w.done_after(20ms, o));
     cancel.emit(asio::cancellation_type::total);
     w.run_for(0ms);
     BOOST_TEST((o.ec == asio::error::operation_aborted));
@@ -374,8 +367,7 @@ BOOST_FIXTURE_TEST_CASE(a_resource_that_the_servers_forgot_may_be_won_again, man
     auto won = w.acquire(*locks, "stock");
     BOOST_TEST(won.held.held());
 
-    forgotten.held = {};
-    w.run_for(10ms);
+    w.drop(forgotten, 10ms);
 
     BOOST_TEST(w.keys("lock:stock") == 3u);
     auto const asked = w[0].count(kind::acquire);
@@ -450,8 +442,7 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_wins_after_a_total_cancellation_has_won, co
     auto o = w.start(*locks, "stock", {.wait = wait_forever}, cancel.slot());
     w.run_for(1ms);
     cancel.emit(asio::cancellation_type::total);
-    w.run_for(1s);
-    BOOST_TEST(o.held.held());
+    BOOST_TEST(w.held_after(1s, o));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wait_out_of_range_is_told_before_it_is_used, manager_of<3>)

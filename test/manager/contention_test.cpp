@@ -1,12 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
-
-#include <deque>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(contending)
 
@@ -15,9 +10,7 @@ BOOST_FIXTURE_TEST_CASE(rule_10_one_contender_per_process_and_resource, and_anot
     auto won = w.acquire(*other, "stock", {.ttl = 60s});
     auto const before = w[0].count(kind::acquire);
 
-    std::deque<lock_world::outcome> outcomes(100);
-    for (auto& o : outcomes)
-        w.start_acquire(o, *locks, "stock", {.wait = 1s});
+    auto outcomes = w.start_many(100, *locks, "stock", {.wait = 1s});
     w.run_for(2s);
 
     for (auto& o : outcomes) {
@@ -49,8 +42,7 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_of_the_same_process_gets_in_at_once_after_a_rel
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     auto next = w.start(*locks, "stock", {.wait = 30s});
-    w.run_for(10s);
-    BOOST_TEST(!next.done);
+    BOOST_TEST(!w.done_after(10s, next));
     auto const asked = w[0].count(kind::acquire);
     auto const before = w.now;
 
@@ -78,8 +70,7 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_or_expired_waiter_leaves_the_queue_at_once, 
     BOOST_TEST((second.ec == asio::error::operation_aborted));
     BOOST_TEST((second.when == before));
 
-    w.release(won.held);
-    w.run_for(1ms);
+    w.release(won, 1ms);
     BOOST_TEST(third.held.held());
 }
 

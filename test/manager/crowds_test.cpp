@@ -1,22 +1,10 @@
 // Ten thousand calls of one kind run beside a renewed lock, which must not be lost. Computing takes virtual time here.
 
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
 #include <redlock/elect.hpp>
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/test/unit_test.hpp>
-
 #include <cstddef>
-#include <deque>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -72,31 +60,13 @@ struct guarded : and_another<connected_to<3>> {
         };
     }
 
-    /// A handler that releases the lock at once.
-    auto given_back()
-    {
-        return [this](error_code ec, lock) {
-            ++done;
-            won += ec ? 0 : 1;
-        };
-    }
-
-    /// A handler of an operation on a lock.
+    /// A handler that keeps nothing: what was acquired is released at once.
     auto told()
     {
-        return [this](error_code ec) {
+        return [this](auto const& failure, auto&&...) {
             ++done;
-            won += ec ? 0 : 1;
+            won += failure ? 0 : 1;
         };
-    }
-
-    /// Acquires a lock for each, and keeps it.
-    void acquire_all(redlock::mode m)
-    {
-        each([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = m}, kept()); });
-        run_to_all();
-        BOOST_TEST(won == crowd);
-        done = won = 0;
     }
 
     void run_to_all() { BOOST_TEST(w.run_to([this] { return done == crowd; })); }
@@ -112,16 +82,57 @@ struct guarded : and_another<connected_to<3>> {
         }
     }
 
+    /// Calls @p f for each, which wins.
+    template <class F>
+    void each_wins(F f)
+    {
+        each(f);
+        run_to_all();
+        BOOST_TEST(won == crowd);
+        done = won = 0;
+    }
+
+    /// The same, but another manager has @p names at first.
+    template <class F>
+    void each_wins_after_another(resource_set names, F f, acquire_options options = {.ttl = 60s})
+    {
+        auto first = held_by_another(std::move(names), options);
+        each(f);
+        first = {};
+        run_to_all();
+        BOOST_TEST(won == crowd);
+    }
+
+    /// Acquires a lock for each, and keeps it.
+    void acquire_all(redlock::mode m)
+    {
+        each_wins([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = m}, kept()); });
+    }
+
+    /// A reader of "stock" for each: locks with a max_hold are not joined.
+    void read_all()
+    {
+        acquire_options const how{.ttl = 60s, .max_hold = 10min, .mode = mode::shared};
+        each_wins([&](std::size_t) { locks->async_acquire("stock", how, kept()); });
+    }
+
     /// Releases all, the last one first.
     void give_back_all()
     {
-        for (std::size_t i = 0; !all.empty(); ++i) {
-            all.pop_back();
-            if (i % 500 == 499)
-                w.run_for(1ms);
-        }
+        each([this](std::size_t) { all.pop_back(); });
     }
 
+    std::deque<lock_ticket> detach_all()
+    {
+        std::deque<lock_ticket> tickets;
+        for (auto& l : all)
+            tickets.push_back(l.detach());
+        all.clear();
+        return tickets;
+    }
+
+    acquire_options const waits{.ttl = 60s, .wait = 10min};
+    acquire_options const waits_to_read{.ttl = 60s, .wait = 10min, .mode = mode::shared};
     lock guard;
     bool lost = false;
     std::size_t done = 0;
@@ -146,28 +157,21 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_in_one_scope_keeps_others, guard
 
 BOOST_FIXTURE_TEST_CASE(acquire_of_a_name_ten_thousand_times_in_a_scope_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
     lock_scope const scope(*locks);
 
-    each([&](std::size_t) { scope.async_acquire("stock", {.ttl = 60s, .wait = 10min}, kept()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins_after_another("stock", [&](std::size_t) { scope.async_acquire("stock", waits, kept()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_in_ten_thousand_scopes_that_hold_keeps_others, guarded)
 {
     auto first = held_by_another("stock");
     std::deque<lock_scope> scopes;
-    each([&](std::size_t i) { scopes.emplace_back(*locks).async_acquire(name(i), {.ttl = 60s}, kept()); });
-    run_to_all();
-    done = won = 0;
+    each_wins([&](std::size_t i) { scopes.emplace_back(*locks).async_acquire(name(i), {.ttl = 60s}, kept()); });
     bool had_set = false;
-    locks->async_acquire({"of-crowd", "stock"}, {.ttl = 60s, .wait = 10min}, [&](error_code ec, lock) { had_set = !ec; });
+    locks->async_acquire({"of-crowd", "stock"}, waits, [&](error_code ec, lock) { had_set = !ec; });
     w.run_for(1ms);
 
-    each([&](std::size_t i) { scopes[i].async_acquire("stock", {.ttl = 60s, .wait = 10min}, given_back()); });
+    each([&](std::size_t i) { scopes[i].async_acquire("stock", waits, told()); });
     first = {};
     run_to_all();
 
@@ -177,56 +181,40 @@ BOOST_FIXTURE_TEST_CASE(acquire_in_ten_thousand_scopes_that_hold_keeps_others, g
 
 BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_that_join_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
+    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits_to_read, kept()); });
 
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 10min, .mode = mode::shared}, kept()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
     BOOST_TEST(locks->stats().joined == crowd - 1);
     give_back_all();
     w.run_for(1s);
 }
 
-// Locks with a max_hold are not joined.
 BOOST_FIXTURE_TEST_CASE(acquire_by_ten_thousand_readers_with_own_locks_keeps_others, guarded)
 {
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .max_hold = 10min, .mode = mode::shared}, kept()); });
-    run_to_all();
+    read_all();
     bool writer = false;
-    locks->async_acquire("stock", {.ttl = 60s, .wait = 10min}, [&](error_code ec, lock) { writer = !ec; });
+    locks->async_acquire("stock", waits, [&](error_code ec, lock) { writer = !ec; });
     w.run_for(1ms);
 
-    BOOST_TEST(won == crowd);
     give_back_all();
     BOOST_TEST(w.run_to([&] { return writer; }));
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_by_readers_and_writers_in_turns_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
-
-    each([&](std::size_t i) {
-        locks->async_acquire("stock", {.ttl = 60s, .wait = 10min, .mode = i % 2 == 0 ? mode::shared : mode::exclusive}, given_back());
+    each_wins_after_another("stock", [&](std::size_t i) {
+        locks->async_acquire("stock", i % 2 == 0 ? waits_to_read : waits, told());
     });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_without_wait_beside_ten_thousand_readers_keeps_others, guarded)
 {
     auto first = held_by_another("stock");
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 10min, .mode = mode::shared}, kept()); });
+    each([&](std::size_t) { locks->async_acquire("stock", waits_to_read, kept()); });
     std::size_t tried = 0;
 
-    for (std::size_t i = 0; i < crowd; ++i) {
+    each([&](std::size_t) {
         locks->async_acquire("stock", {.ttl = 60s, .mode = mode::shared}, [&](error_code, lock) { ++tried; });
-        if (i % 500 == 499)
-            w.run_for(1ms);
-    }
+    });
     BOOST_TEST(w.run_to([&] { return tried == crowd; }));
     first = {};
     run_to_all();
@@ -240,7 +228,7 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_handles_keeps_others, guarded)
 
     each([&](std::size_t) {
         all.push_back(one.share());
-        all.back().async_wait_lost([this](error_code) { ++done; });
+        all.back().async_wait_lost(told());
     });
     give_back_all();
     run_to_all();
@@ -254,7 +242,9 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_othe
     lock const another = one.share();
     std::deque<asio::cancellation_signal> signals;
 
-    each([&](std::size_t) { one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), [this](error_code) { ++done; })); });
+    each([&](std::size_t) {
+        one.async_wait_lost(asio::bind_cancellation_slot(signals.emplace_back().slot(), told()));
+    });
     for (std::size_t i = 0; i < crowd; i += 2)
         signals[i].emit(asio::cancellation_type::terminal);
     w.run_for(1ms);
@@ -267,35 +257,19 @@ BOOST_FIXTURE_TEST_CASE(wait_lost_by_ten_thousand_waits_of_one_handle_keeps_othe
 
 BOOST_FIXTURE_TEST_CASE(acquire_any_by_ten_thousand_keeps_others, guarded)
 {
-    auto first = held_by_another(slots("pool", 8));
+    auto const pool = slots("pool", 8);
 
-    each([&](std::size_t) { locks->async_acquire_any(slots("pool", 8), acquire_options{.ttl = 60s, .wait = 10min}, given_back()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins_after_another(pool, [&](std::size_t) { locks->async_acquire_any(pool, waits, told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_of_ten_thousand_sets_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
-
-    each([&](std::size_t i) { locks->async_acquire({name(i), "stock"}, {.ttl = 60s, .wait = 10min}, given_back()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins_after_another("stock", [&](std::size_t i) { locks->async_acquire({name(i), "stock"}, waits, told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_by_ten_thousand_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
-
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 10min}, given_back()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", waits, told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_cancelled_ten_thousand_times_keeps_others, guarded)
@@ -304,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_cancelled_ten_thousand_times_keeps_o
     std::deque<asio::cancellation_signal> signals;
 
     each([&](std::size_t) {
-        locks->async_acquire("stock", {.ttl = 60s, .wait = 10min}, asio::bind_cancellation_slot(signals.emplace_back().slot(), given_back()));
+        locks->async_acquire("stock", waits, asio::bind_cancellation_slot(signals.emplace_back().slot(), told()));
     });
     each([&](std::size_t i) { signals[i].emit(asio::cancellation_type::terminal); });
     run_to_all();
@@ -316,7 +290,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_in_vain_ten_thousand_times_keeps_oth
 {
     auto const first = held_by_another("stock");
 
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 1s}, given_back()); });
+    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 1s}, told()); });
     run_to_all();
 
     BOOST_TEST(won == 0u);
@@ -324,48 +298,28 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_one_name_in_vain_ten_thousand_times_keeps_oth
 
 BOOST_FIXTURE_TEST_CASE(elect_with_ten_thousand_candidates_keeps_others, guarded)
 {
-    auto first = held_by_another("leader");
     auto const lead = [](lock&) -> asio::awaitable<elected> { co_return elected::done; };
 
-    each([&](std::size_t) {
+    each_wins_after_another("leader", [&](std::size_t) {
         elect_options options;
         options.observe = [](election_event) {};
-        asio::co_spawn(w.context, elect(*locks, "leader", std::move(options), lead), [this](std::exception_ptr e) {
-            ++done;
-            won += e ? 0 : 1;
-        });
+        asio::co_spawn(w.context, elect(*locks, "leader", std::move(options), lead), told());
     });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
 }
 
 BOOST_FIXTURE_TEST_CASE(resume_of_ten_thousand_tickets_keeps_others, guarded)
 {
-    std::deque<lock_ticket> tickets;
-    each([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s}, kept()); });
-    run_to_all();
-    for (auto& l : all) {
-        error_code ec;
-        tickets.push_back(l.detach(ec));
-    }
-    all.clear();
-    done = won = 0;
+    acquire_all(mode::exclusive);
+    auto const tickets = detach_all();
 
-    each([&](std::size_t i) { locks->async_resume(tickets[i], {.ttl = 60s}, kept()); });
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins([&](std::size_t i) { locks->async_resume(tickets[i], {.ttl = 60s}, kept()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(upgrade_by_ten_thousand_readers_of_one_name_keeps_others, guarded)
 {
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .max_hold = 10min, .mode = mode::shared}, kept()); });
-    run_to_all();
-    done = 0;
+    read_all();
 
-    each([&](std::size_t i) { all[i].async_upgrade([this](error_code) { ++done; }); });
+    each([&](std::size_t i) { all[i].async_upgrade(told()); });
     run_to_all();
 }
 
@@ -373,116 +327,65 @@ BOOST_FIXTURE_TEST_CASE(upgrade_of_ten_thousand_names_that_waits_keeps_others, g
 {
     lock_scope const scope(*other);
     std::deque<lock> readers;
-    std::size_t read = 0;
     each([&](std::size_t i) {
-        scope.async_acquire(name(i), {.ttl = 60s, .mode = mode::shared}, [&](error_code, lock l) {
-            ++read;
-            readers.push_back(std::move(l));
-        });
+        auto const keep = [&](error_code, lock l) { readers.push_back(std::move(l)); };
+        scope.async_acquire(name(i), {.ttl = 60s, .mode = mode::shared}, keep);
     });
-    BOOST_TEST(w.run_to([&] { return read == crowd; }));
-    each([&](std::size_t i) { locks->async_acquire(name(i), {.ttl = 60s, .mode = mode::upgradeable}, kept()); });
-    run_to_all();
-    done = 0;
+    BOOST_TEST(w.run_to([&] { return readers.size() == crowd; }));
+    acquire_all(mode::upgradeable);
 
-    each([&](std::size_t i) { all[i].async_upgrade(10min, [this](error_code ec) { ++done; won -= ec ? 0 : 1; }); });
-    for (std::size_t i = 0; !readers.empty(); ++i) {
-        readers.pop_front();
-        if (i % 500 == 499)
-            w.run_for(1ms);
-    }
+    each([&](std::size_t i) { all[i].async_upgrade(10min, told()); });
+    each([&](std::size_t) { readers.pop_front(); });
     run_to_all();
 
-    BOOST_TEST(won == 0u);
+    BOOST_TEST(won == crowd);
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_by_ten_thousand_keeps_others, guarded)
 {
-    auto first = held_by_another("stock", {.ttl = 60s, .mode = mode::upgradeable});
+    acquire_options const how{.ttl = 60s, .wait = 10min, .mode = mode::upgradeable};
 
-    each([&](std::size_t) { locks->async_acquire("stock", {.ttl = 60s, .wait = 10min, .mode = mode::upgradeable}, given_back()); });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins_after_another("stock", [&](std::size_t) { locks->async_acquire("stock", how, told()); }, how);
 }
 
 BOOST_FIXTURE_TEST_CASE(extend_and_release_of_ten_thousand_locks_keeps_others, guarded)
 {
     acquire_all(mode::exclusive);
 
-    each([&](std::size_t i) { all[i].async_extend(60s, told()); });
-    run_to_all();
-    BOOST_TEST(won == crowd);
-    done = won = 0;
-
-    each([&](std::size_t i) { all[i].async_release(told()); });
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins([&](std::size_t i) { all[i].async_extend(60s, told()); });
+    each_wins([&](std::size_t i) { all[i].async_release(told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(downgrade_of_ten_thousand_locks_keeps_others, guarded)
 {
     acquire_all(mode::shared);
-    each([&](std::size_t i) { all[i].async_upgrade(told()); });
-    run_to_all();
-    BOOST_TEST(won == crowd);
-    done = won = 0;
 
-    each([&](std::size_t i) { all[i].async_downgrade(told()); });
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins([&](std::size_t i) { all[i].async_upgrade(told()); });
+    each_wins([&](std::size_t i) { all[i].async_downgrade(told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(inspect_ten_thousand_times_keeps_others, guarded)
 {
     auto const first = held_by_another("stock");
 
-    each([&](std::size_t) {
-        locks->async_inspect("stock", [this](error_code ec, lock_info) {
-            ++done;
-            won += ec ? 0 : 1;
-        });
-    });
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins([&](std::size_t) { locks->async_inspect("stock", told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(release_of_ten_thousand_tickets_keeps_others, guarded)
 {
     acquire_all(mode::exclusive);
-    std::deque<lock_ticket> tickets;
-    for (auto& l : all) {
-        error_code ec;
-        tickets.push_back(l.detach(ec));
-    }
-    all.clear();
+    auto const tickets = detach_all();
 
-    each([&](std::size_t i) { locks->async_release(tickets[i], told()); });
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
+    each_wins([&](std::size_t i) { locks->async_release(tickets[i], told()); });
 }
 
 BOOST_FIXTURE_TEST_CASE(with_lock_by_ten_thousand_keeps_others, guarded)
 {
-    auto first = held_by_another("stock");
     auto const body = [](lock&) -> asio::awaitable<void> { co_return; };
 
-    each([&](std::size_t) {
-        auto run = locks->with_lock("stock", {.ttl = 60s, .wait = 10min}, body);
-        asio::co_spawn(w.context, std::move(run), [this](std::exception_ptr e) {
-            ++done;
-            won += e ? 0 : 1;
-        });
+    each_wins_after_another("stock", [&](std::size_t) {
+        asio::co_spawn(w.context, locks->with_lock("stock", waits, body), told());
     });
-    first = {};
-    run_to_all();
-
-    BOOST_TEST(won == crowd);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

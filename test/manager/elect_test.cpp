@@ -1,23 +1,6 @@
 // Leader election: who leads, who waits, and what ends it.
 
-#include "support/virtual_work.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <functional>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
@@ -40,6 +23,11 @@ asio::awaitable<void> with_all_cancellations(lock_manager& locks, elect_options 
 /// One that stands, and all that its observer is told.
 struct candidate {
     explicit candidate(lock_world& world) : w(world) {}
+    template <class F>
+    candidate(lock_world& world, lock_manager& locks, elect_options options, F body) : w(world)
+    {
+        stand(locks, std::move(options), std::move(body));
+    }
     candidate(candidate const&) = delete;
     ~candidate()
     {
@@ -81,6 +69,17 @@ struct candidate {
 
     bool is(kind k) const { return !told.empty() && told.back().what == k; }
 
+    /// After each failure.
+    std::vector<std::chrono::milliseconds> pauses() const
+    {
+        std::vector<std::chrono::milliseconds> all;
+        for (auto const& e : told) {
+            if (e.what == kind::failed)
+                all.push_back(e.pause);
+        }
+        return all;
+    }
+
     /// When it was told of the last such thing.
     clock::time_point last(kind k) const
     {
@@ -99,18 +98,7 @@ struct candidate {
         return *std::find_if(told.rbegin(), told.rend(), [k](auto& e) { return e.what == k; });
     }
 
-    std::string message() const
-    {
-        try {
-            if (failure)
-                std::rethrow_exception(failure);
-        } catch (lock_error const& e) {
-            return e.what();
-        } catch (...) {
-            return "no lock_error";
-        }
-        return {};
-    }
+    std::string message() const { return message_of(failure); }
 
     lock_world& w;
     std::vector<election_event> told;
@@ -132,14 +120,26 @@ struct stage {
     int inside = 0;
 };
 
-/// Leads until it is cancelled.
-auto for_ever(virtual_world& w)
+// What bodies do.
+
+auto works_for(virtual_world& w, clock::duration d, elected then)
 {
-    return [&w](lock&) -> asio::awaitable<elected> {
-        co_await work_for(w, 1000h);
-        co_return elected::done;
+    return [&w, d, then](lock&) -> asio::awaitable<elected> {
+        co_await work_for(w, d);
+        co_return then;
     };
 }
+
+/// Although it is cancelled.
+auto works_stubbornly(virtual_world& w, clock::duration d, elected then)
+{
+    return [&w, d, then](lock&) -> asio::awaitable<elected> {
+        co_await stubborn_work(w, d);
+        co_return then;
+    };
+}
+
+auto for_ever(virtual_world& w) { return works_for(w, 1000h, elected::done); }
 
 auto returns(elected what)
 {
@@ -169,9 +169,8 @@ BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_
 {
     lock_world w(3);
     auto const locks = w.connected({.fencing = true});
-    candidate one(w);
     std::uint64_t token = 0;
-    one.stand(*locks, {}, [&](lock& l) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [&](lock& l) -> asio::awaitable<elected> {
         token = l.fencing_token();
         co_await work_for(w, 1min);
         BOOST_TEST(l.held());
@@ -195,13 +194,9 @@ BOOST_AUTO_TEST_CASE(the_body_runs_while_it_leads_and_ends_the_election_when_it_
 
 BOOST_FIXTURE_TEST_CASE(one_leads_and_the_other_follows_at_once_when_it_is_done, two_managers)
 {
-    candidate one(w), two(w);
-    one.stand(*locks, {}, [this](lock&) -> asio::awaitable<elected> {
-        co_await work_for(w, 1h);
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {}, works_for(w, 1h, elected::done));
     one.run_to(kind::elected);
-    two.stand(*other, {}, for_ever(w));
+    candidate two(w, *other, {}, for_ever(w));
     w.run_for(59min);
     BOOST_TEST(two.story() == "standing");
 
@@ -213,10 +208,9 @@ BOOST_FIXTURE_TEST_CASE(one_leads_and_the_other_follows_at_once_when_it_is_done,
 
 BOOST_FIXTURE_TEST_CASE(a_leader_that_crashes_is_followed_when_its_ttl_is_over, two_managers)
 {
-    candidate one(w), two(w);
-    one.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
     one.run_to(kind::elected);
-    two.stand(*other, {}, for_ever(w));
+    candidate two(w, *other, {}, for_ever(w));
     w.run_for(1min);
     auto const crashed = w.now;
     crash(*locks);
@@ -236,10 +230,9 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_steps_down_stands_again_after_the_pause, t
         co_await work_for(w, 10s);
         co_return elected::step_down;
     };
-    candidate one(w), two(w);
-    one.stand(*locks, {}, ten_seconds);
+    candidate one(w, *locks, {}, ten_seconds);
     one.run_to(kind::elected);
-    two.stand(*other, {}, ten_seconds);
+    candidate two(w, *other, {}, ten_seconds);
     BOOST_TEST((one.run_to(kind::stepped_down).pause == 1s));
     auto const stepped_down = w.now;
 
@@ -255,8 +248,7 @@ BOOST_FIXTURE_TEST_CASE(a_leader_that_steps_down_stands_again_after_the_pause, t
 
 BOOST_FIXTURE_TEST_CASE(who_steps_down_alone_leads_again, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {.pause_min = 3s}, returns(elected::step_down));
+    candidate one(w, *locks, {.pause_min = 3s}, returns(elected::step_down));
     w.run_for(10s);
     BOOST_TEST(one.count(kind::elected) == 4u);  // at once, and after each 3 s and a little
     BOOST_TEST(w.keys("lock:stock") == 0u);
@@ -270,9 +262,8 @@ BOOST_FIXTURE_TEST_CASE(two_candidates_of_one_manager_take_turns_as_those_of_two
         co_await work_for(w, 1s);
         co_return elected::step_down;
     };
-    candidate one(w), two(w);
-    one.stand(*locks, {}, briefly);
-    two.stand(*locks, {}, briefly);
+    candidate one(w, *locks, {}, briefly);
+    candidate two(w, *locks, {}, briefly);
     w.run_for(1min);
     BOOST_TEST(one.count(kind::elected) > 10u);
     BOOST_TEST(two.count(kind::elected) > 10u);
@@ -292,9 +283,8 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_fails_wanders_to_another_process, two_manage
             throw std::runtime_error("poisoned");
         };
     };
-    candidate one(w), two(w);
-    one.stand(*locks, {}, poisoned('1'));
-    two.stand(*other, {}, poisoned('2'));
+    candidate one(w, *locks, {}, poisoned('1'));
+    candidate two(w, *other, {}, poisoned('2'));
     w.run_for(3s);
     BOOST_TEST(who.substr(0, 2) == "12");
     w.run_for(10min);
@@ -306,8 +296,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_fails_wanders_to_another_process, two_manage
 
 BOOST_FIXTURE_TEST_CASE(what_the_body_threw_and_the_pause_are_told_and_the_key_is_gone_meanwhile, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, fails());
+    candidate one(w, *locks, {}, fails());
     auto const failed = one.run_to(kind::failed);
     auto const then = w.now;
     BOOST_CHECK_THROW(std::rethrow_exception(failed.exception), std::runtime_error);
@@ -318,41 +307,30 @@ BOOST_FIXTURE_TEST_CASE(what_the_body_threw_and_the_pause_are_told_and_the_key_i
 
 BOOST_FIXTURE_TEST_CASE(pauses_double_up_to_the_longest_and_are_drawn, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {.pause_min = 1s, .pause_max = 20s}, fails());
+    candidate one(w, *locks, {.pause_min = 1s, .pause_max = 20s}, fails());
     w.run_for(5min);
 
-    std::vector<std::chrono::milliseconds> pauses;
-    for (auto const& e : one.told) {
-        if (e.what == kind::failed)
-            pauses.push_back(e.pause);
-    }
+    auto const pauses = one.pauses();
     BOOST_TEST_REQUIRE(pauses.size() > 10u);
-    BOOST_TEST((pauses[0] >= 1s && pauses[0] <= 2s));
-    BOOST_TEST((pauses[1] >= 2s && pauses[1] <= 4s));
-    BOOST_TEST((pauses[2] >= 4s && pauses[2] <= 8s));
-    BOOST_TEST((pauses[3] >= 8s && pauses[3] <= 16s));
-    for (auto i = 4u; i < pauses.size(); ++i)
-        BOOST_TEST((pauses[i] >= 10s && pauses[i] <= 20s));
+    for (auto i = 0u; i < pauses.size(); ++i) {
+        auto const least = i < 4 ? 1s * (1 << i) : 10s;
+        BOOST_TEST((pauses[i] >= least && pauses[i] <= 2 * least));
+    }
     BOOST_TEST((pauses[5] != pauses[6] || pauses[6] != pauses[7]));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_ran_for_long_before_it_failed_fails_for_the_first_time, one_manager)
 {
     int terms = 0;
-    candidate one(w);
-    one.stand(*locks, {.pause_min = 1s, .pause_max = 10min, .stable = 1min}, [&](lock&) -> asio::awaitable<elected> {
+    elect_options const patient{.pause_min = 1s, .pause_max = 10min, .stable = 1min};
+    candidate one(w, *locks, patient, [&](lock&) -> asio::awaitable<elected> {
         auto const length = ++terms == 4 ? 60s : 59s;
         co_await work_for(w, length);
         throw std::runtime_error("now and then");
     });
     BOOST_TEST_REQUIRE(w.run_to([&] { return one.count(kind::failed) == 5u; }));
 
-    std::vector<std::chrono::milliseconds> pauses;
-    for (auto const& e : one.told) {
-        if (e.what == kind::failed)
-            pauses.push_back(e.pause);
-    }
+    auto const pauses = one.pauses();
     BOOST_TEST((pauses[2] >= 4s && pauses[2] <= 8s));
     BOOST_TEST((pauses[3] >= 1s && pauses[3] <= 2s));
     BOOST_TEST((pauses[4] >= 2s && pauses[4] <= 4s));
@@ -360,8 +338,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_ran_for_long_before_it_failed_fails_for_the_
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_cancels_itself_has_failed, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, [](lock&) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [](lock&) -> asio::awaitable<elected> {
         throw system_error(asio::error::operation_aborted);
         co_return elected::done;
     });
@@ -370,8 +347,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_cancels_itself_has_failed, one_manager)
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_releases_the_lock_has_failed, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, [](lock& l) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [](lock& l) -> asio::awaitable<elected> {
         co_await l.async_release();
         co_return elected::step_down;
     });
@@ -382,8 +358,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_an
 {
     auto const blocker = w.acquire(*locks, "another");
     for (auto const wrong : {acquire_options{}, acquire_options{.ttl = 1ms}}) {
-        candidate c(w);
-        c.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+        candidate c(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
             auto const inner = co_await locks->async_acquire("another", wrong);
             co_return elected::done;
         });
@@ -397,8 +372,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands
 {
     stage s;
     std::optional<clock::time_point> body_ended;
-    candidate one(w);
-    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
         stage::visit const here(s);
         co_await asio::this_coro::throw_if_cancelled(false);
         if (body_ended)
@@ -425,8 +399,8 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_which_has_ended_before_it_stands
 BOOST_FIXTURE_TEST_CASE(what_a_body_says_after_the_loss_does_not_count, one_manager)
 {
     for (bool const throws : {false, true}) {
-        candidate c(w);
-        c.stand(*locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, [&, throws](lock&) -> asio::awaitable<elected> {
+        elect_options const brief{.lock = {.ttl = 1s, .wait = wait_forever}};
+        candidate c(w, *locks, brief, [&, throws](lock&) -> asio::awaitable<elected> {
             co_await stubborn_work(w, 2s);
             if (throws)
                 throw std::runtime_error("interrupted");
@@ -442,8 +416,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_body_says_after_the_loss_does_not_count, one_mana
 
 BOOST_FIXTURE_TEST_CASE(a_cancelled_body_that_throws_that_it_was_has_not_failed, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, for_ever(w));
+    candidate one(w, *locks, {.lock = {.ttl = 1s, .wait = wait_forever}}, for_ever(w));
     w.run_for(10s);
     BOOST_TEST(one.count(kind::lost) >= 9u);
     BOOST_TEST(one.count(kind::failed) == 0u);
@@ -454,9 +427,8 @@ BOOST_FIXTURE_TEST_CASE(a_cancelled_body_that_throws_that_it_was_has_not_failed,
 
 BOOST_FIXTURE_TEST_CASE(nodes_that_are_away_are_told_once_and_waited_for, manager_of<3>)
 {
-    candidate one(w);
     w.each([](auto& n) { n.reachable = false; });
-    one.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
     w.run_for(10min);
 
     BOOST_TEST(one.story() == "standing, waiting for nodes");
@@ -470,10 +442,9 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_away_are_told_once_and_waited_for, manage
 
 BOOST_FIXTURE_TEST_CASE(that_nodes_go_while_somebody_else_leads_is_told_and_so_is_their_return, two_managers)
 {
-    candidate one(w), two(w);
-    one.stand(*locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}}, for_ever(w));
+    candidate one(w, *locks, {.lock = {.ttl = 60s, .wait = wait_forever, .renew = renewal::automatic}}, for_ever(w));
     one.run_to(kind::elected);
-    two.stand(*other, {}, for_ever(w));
+    candidate two(w, *other, {}, for_ever(w));
     w.run_for(1s);
     auto const set_reachable = [&](bool is) {
         w.each([is](auto& n) {
@@ -494,9 +465,8 @@ BOOST_AUTO_TEST_CASE(restarted_nodes_are_waited_for)
 {
     lock_world w(3);
     auto const locks = w.connected({.max_ttl = 30s});
-    candidate one(w);
     w.each([](auto& n) { n.restart(); });
-    one.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
     w.run_for(10s);
     BOOST_TEST(one.story() == "standing, waiting for nodes");
     BOOST_TEST((one.told[1].error == errc::quarantined));
@@ -507,10 +477,9 @@ BOOST_AUTO_TEST_CASE(restarted_nodes_are_waited_for)
 
 BOOST_FIXTURE_TEST_CASE(who_queues_behind_another_of_its_process_hears_of_the_nodes_too, manager_of<3>)
 {
-    candidate one(w), two(w);
     w.each([](auto& n) { n.reachable = false; });
-    one.stand(*locks, {}, for_ever(w));
-    two.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
+    candidate two(w, *locks, {}, for_ever(w));
     w.run_for(10s);
     BOOST_TEST(one.story() == "standing, waiting for nodes");
     BOOST_TEST(two.story() == "standing, waiting for nodes");
@@ -518,10 +487,9 @@ BOOST_FIXTURE_TEST_CASE(who_queues_behind_another_of_its_process_hears_of_the_no
 
 BOOST_FIXTURE_TEST_CASE(who_does_not_want_to_wait_for_others_waits_for_the_nodes_all_the_same, connected_to<3>)
 {
-    candidate one(w);
     w.each([](auto& n) { n.reachable = false; });
     auto const before = locks->stats().rounds;
-    one.stand(*locks, {.lock = {}, .pause_min = 5s}, returns(elected::done));
+    candidate one(w, *locks, {.lock = {}, .pause_min = 5s}, returns(elected::done));
     w.run_for(1min);
     BOOST_TEST(one.story() == "standing, waiting for nodes");
     BOOST_TEST(locks->stats().rounds - before >= 6u);
@@ -536,13 +504,11 @@ BOOST_FIXTURE_TEST_CASE(who_does_not_want_to_wait_for_others_waits_for_the_nodes
 
 BOOST_FIXTURE_TEST_CASE(who_waits_for_others_only_so_long_is_told_that_somebody_leads, two_managers)
 {
-    candidate one(w);
-    one.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
     one.run_to(kind::elected);
     for (auto const wait : {0ms, 3000ms}) {
-        candidate c(w);
         auto const began = w.now;
-        c.stand(*other, {.lock = {.wait = wait}}, for_ever(w));
+        candidate c(w, *other, {.lock = {.wait = wait}}, for_ever(w));
         auto const ended = c.run_to(kind::ended);
         BOOST_TEST((w.now - began >= wait));
         BOOST_TEST((w.now - began <= wait + 100ms));
@@ -556,8 +522,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_others_only_so_long_is_told_that_somebody_
 BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager)
 {
     auto const refusal_of = [&](elect_options o) {
-        candidate c(w);
-        c.stand(*locks, std::move(o), for_ever(w));
+        candidate c(w, *locks, std::move(o), for_ever(w));
         w.run_for(0ms);
         BOOST_TEST(c.ended);
         BOOST_TEST((code_of(c.failure) == errc::invalid_argument));
@@ -573,10 +538,7 @@ BOOST_FIXTURE_TEST_CASE(a_broken_option_is_thrown_at_once_and_named, one_manager
 
 BOOST_FIXTURE_TEST_CASE(a_name_that_cannot_be_locked_is_thrown_at_once, one_manager)
 {
-    std::exception_ptr failure;
-    asio::co_spawn(w.context, elect(*locks, "", {}, for_ever(w)), [&](std::exception_ptr e) { failure = e; });
-    w.run_for(0ms);
-    BOOST_TEST((code_of(failure) == errc::invalid_argument));
+    BOOST_TEST((run(w, elect(*locks, "", {}, for_ever(w))).code() == errc::invalid_argument));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_cannot_do_it_are_thrown_at_once)
@@ -584,8 +546,7 @@ BOOST_AUTO_TEST_CASE(nodes_that_cannot_do_it_are_thrown_at_once)
     lock_world w(3);
     w.each([](auto& n) { n.fences = false; });
     auto const locks = w.manager({.fencing = true});
-    candidate one(w);
-    one.stand(*locks, {}, for_ever(w));
+    candidate one(w, *locks, {}, for_ever(w));
     w.run_for(0ms);
     BOOST_TEST((code_of(one.failure) == errc::unsupported));
     BOOST_TEST((one.told.back().error == errc::unsupported));
@@ -601,7 +562,7 @@ void in_each_state(End end)
         BOOST_TEST_CONTEXT(state) {
             lock_world w(3);
             auto locks = w.connected(), other = w.connected();
-            candidate leader(w), one(w);
+            candidate leader(w);
             if (state == "standing") {
                 leader.stand(*other, {}, for_ever(w));
                 leader.run_to(kind::elected);
@@ -609,7 +570,7 @@ void in_each_state(End end)
             if (state == "waiting for nodes")
                 w.each([](auto& n) { n.reachable = false; });
             stage s;
-            one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+            candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
                 stage::visit const here(s);
                 if (state == "pausing")
                     throw std::runtime_error("out of hair dryers");
@@ -630,8 +591,7 @@ void in_each_state(End end)
             BOOST_TEST((one.told.back().error == asio::error::operation_aborted));
             BOOST_TEST(one.told.back().message == one.message());
             BOOST_TEST(one.count(kind::failed) == (state == "pausing" ? 1u : 0u));
-            w.run_for(1s);
-            BOOST_TEST(w.keys("lock:stock") == (state == "standing" ? 3u : 0u));
+            BOOST_TEST(w.keys_after(1s) == (state == "standing" ? 3u : 0u));
         }
     }
 }
@@ -665,8 +625,7 @@ BOOST_AUTO_TEST_CASE(the_managers_end_ends_it_in_each_state_and_gives_the_lock_b
 
 BOOST_FIXTURE_TEST_CASE(a_total_cancellation_lets_the_body_end_its_term, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, [&](lock& l) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [&](lock& l) -> asio::awaitable<elected> {
         co_await work_for(w, 1min);
         BOOST_TEST(l.held());
         co_return elected::step_down;
@@ -683,11 +642,7 @@ BOOST_FIXTURE_TEST_CASE(a_total_cancellation_lets_the_body_end_its_term, one_man
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_is_done_although_it_was_cancelled_ends_it_without_an_error, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 1min);
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {}, works_stubbornly(w, 1min, elected::done));
     one.run_to(kind::elected);
     one.cancel.emit(asio::cancellation_type::terminal);
     one.run_to(kind::ended);
@@ -697,8 +652,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_is_done_although_it_was_cancelled_ends_it_wi
 
 BOOST_FIXTURE_TEST_CASE(what_a_cancelled_body_threw_for_another_reason_is_told_at_the_end, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {}, [&](lock&) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
         co_await stubborn_work(w, 1min);
         throw std::runtime_error("while cleaning up");
     });
@@ -717,10 +671,9 @@ BOOST_FIXTURE_TEST_CASE(the_manager_keeps_the_lock_until_the_body_has_ended, two
         co_await stubborn_work(w, 1min);
         co_return elected::step_down;
     };
-    candidate one(w), two(w);
-    one.stand(*locks, {}, stubborn);
+    candidate one(w, *locks, {}, stubborn);
     one.run_to(kind::elected);
-    two.stand(*other, {}, stubborn);
+    candidate two(w, *other, {}, stubborn);
     locks.reset();
     two.run_to(kind::elected);
     BOOST_TEST((code_of(one.failure) == asio::error::operation_aborted));
@@ -731,10 +684,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_it_begins, one_manager)
     auto standing = elect(*locks, "stock", {}, for_ever(w));
     locks.reset();
     w.run_for(1s);
-    std::exception_ptr failure;
-    asio::co_spawn(w.context, std::move(standing), [&](std::exception_ptr e) { failure = e; });
-    w.run_for(1s);
-    BOOST_TEST((code_of(failure) == asio::error::operation_aborted));
+    BOOST_TEST((run(w, std::move(standing)).code() == asio::error::operation_aborted));
 }
 
 // For at least so long
@@ -743,8 +693,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_long
 {
     std::uint64_t renewals = 0;
     auto const began = w.now;
-    candidate one(w), two(w);
-    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
         co_await work_for(w, 4s);
         renewals = locks->stats().renewals;
         co_return elected::done;
@@ -753,7 +702,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_long
     BOOST_TEST((w.now - began <= 4s + 10ms));  // it does not wait
     BOOST_TEST(!one.failure);
 
-    two.stand(*other, {.lock = {}}, for_ever(w));
+    candidate two(w, *other, {.lock = {}}, for_ever(w));
     two.run_to(kind::ended);
     BOOST_TEST((code_of(two.failure) == errc::contended));  // a cron job that comes late
     BOOST_TEST(w.keys("lock:stock") == 3u);
@@ -766,11 +715,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_kept_for_at_least_so_long_is_kept_no_long
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_takes_longer_than_that_gives_back_at_once, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await work_for(w, 9s);
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {.at_least = 8s}, works_for(w, 9s, elected::done));
     one.run_to(kind::ended);
     BOOST_TEST(w.keys_after(10ms) == 0u);
 }
@@ -778,15 +723,14 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_takes_longer_than_that_gives_back_at_once, o
 BOOST_FIXTURE_TEST_CASE(those_that_wait_have_it_when_the_time_has_come, two_managers)
 {
     auto const began = w.now;
-    candidate one(w), two(w), third(w);
-    one.stand(*locks, {.at_least = 10s}, returns(elected::done));
+    candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
     one.run_to(kind::ended);
-    two.stand(*other, {}, for_ever(w));
+    candidate two(w, *other, {}, for_ever(w));
     two.run_to(kind::elected);
     BOOST_TEST((w.now - began >= 10s));
     BOOST_TEST((w.now - began <= 10s + 100ms));
 
-    third.stand(*locks, {}, returns(elected::done));  // of the manager that had kept it
+    candidate third(w, *locks, {}, returns(elected::done));  // of the manager that had kept it
     w.run_for(1s);
     BOOST_TEST(third.story() == "standing");
 }
@@ -794,10 +738,9 @@ BOOST_FIXTURE_TEST_CASE(those_that_wait_have_it_when_the_time_has_come, two_mana
 BOOST_FIXTURE_TEST_CASE(those_of_the_same_process_have_it_then_too, one_manager)
 {
     auto const began = w.now;
-    candidate one(w), two(w);
-    one.stand(*locks, {.at_least = 10s}, returns(elected::done));
+    candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
     one.run_to(kind::ended);
-    two.stand(*locks, {}, for_ever(w));
+    candidate two(w, *locks, {}, for_ever(w));
     two.run_to(kind::elected);
     BOOST_TEST((w.now - began >= 10s));
     BOOST_TEST((w.now - began <= 10s + 100ms));
@@ -805,32 +748,23 @@ BOOST_FIXTURE_TEST_CASE(those_of_the_same_process_have_it_then_too, one_manager)
 
 BOOST_FIXTURE_TEST_CASE(who_has_not_done_it_keeps_nothing, one_manager)
 {
-    {
-        candidate c(w);
-        c.stand(*locks, {.at_least = 10s}, returns(elected::step_down));
-        c.run_to(kind::stepped_down);
+    auto const keeps_nothing_after = [this](kind end, auto body) {
+        candidate c(w, *locks, {.at_least = 10s}, body);
+        if (end == kind::ended) {
+            c.run_to(kind::elected);
+            c.cancel.emit(asio::cancellation_type::terminal);
+        }
+        c.run_to(end);
         BOOST_TEST(w.keys_after(10ms) == 0u);
-    }
-    {
-        candidate c(w);
-        c.stand(*locks, {.at_least = 10s}, fails());
-        c.run_to(kind::failed);
-        BOOST_TEST(w.keys_after(10ms) == 0u);
-    }
-    {
-        candidate c(w);
-        c.stand(*locks, {.at_least = 10s}, for_ever(w));
-        c.run_to(kind::elected);
-        c.cancel.emit(asio::cancellation_type::terminal);
-        c.run_to(kind::ended);
-        BOOST_TEST(w.keys_after(10ms) == 0u);
-    }
+    };
+    keeps_nothing_after(kind::stepped_down, returns(elected::step_down));
+    keeps_nothing_after(kind::failed, fails());
+    keeps_nothing_after(kind::ended, for_ever(w));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_was_lost_is_not_kept, one_manager)
 {
-    candidate one(w);
-    one.stand(*locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
+    candidate one(w, *locks, {.lock = {.ttl = 10s}, .at_least = 10s}, [&](lock&) -> asio::awaitable<elected> {
         co_await stubborn_work(w, 9'600ms);  // lost at 9.4 s; its keys would be there until 10 s
         co_return elected::done;
     });
@@ -843,8 +777,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_lost_is_not_kept, one_manager)
 BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_which_leaves_it, one_manager)
 {
     auto const began = w.now;
-    candidate one(w);
-    one.stand(*locks, {.at_least = 8s}, returns(elected::done));
+    candidate one(w, *locks, {.at_least = 8s}, returns(elected::done));
     one.run_to(kind::ended);
     BOOST_TEST(!w.shutdown(*locks));
     BOOST_TEST((w.now - began <= 100ms));
@@ -858,11 +791,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_whi
 BOOST_FIXTURE_TEST_CASE(what_is_done_while_the_manager_ends_is_kept_too, one_manager)
 {
     auto const began = w.now;
-    candidate one(w);
-    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 1s);
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {.at_least = 8s}, works_stubbornly(w, 1s, elected::done));
     one.run_to(kind::elected);
     BOOST_TEST(!w.shutdown(*locks));
     BOOST_TEST(one.ended);
@@ -875,11 +804,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_done_while_the_manager_ends_is_kept_too, one_man
 BOOST_FIXTURE_TEST_CASE(what_is_done_although_it_was_cancelled_is_kept_too, one_manager)
 {
     auto const began = w.now;
-    candidate one(w);
-    one.stand(*locks, {.at_least = 8s}, [&](lock&) -> asio::awaitable<elected> {
-        co_await stubborn_work(w, 1s);
-        co_return elected::done;
-    });
+    candidate one(w, *locks, {.at_least = 8s}, works_stubbornly(w, 1s, elected::done));
     one.run_to(kind::elected);
     one.cancel.emit(asio::cancellation_type::terminal);
     one.run_to(kind::ended);
@@ -892,17 +817,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_done_although_it_was_cancelled_is_kept_too, one_
 
 BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, one_manager)
 {
-    bool done = false;
-    std::exception_ptr failure;
     int told = 0;
     elect_options const options{.observe = [&](election_event) {
         ++told;
         throw std::runtime_error("no disk");
     }};
-    asio::co_spawn(w.context, elect(*locks, "stock", options, returns(elected::done)), [&](std::exception_ptr e) { done = true, failure = e; });
-    w.run_for(1s);
-    BOOST_TEST(done);
-    BOOST_TEST(!failure);
+    BOOST_TEST(run(w, elect(*locks, "stock", options, returns(elected::done))).succeeded());
     BOOST_TEST(told == 3);
 }
 
@@ -942,13 +862,10 @@ BOOST_AUTO_TEST_CASE(an_observer_may_cancel_or_end_the_manager)
 
 BOOST_FIXTURE_TEST_CASE(nobody_need_observe_and_bodies_may_be_moved_only, one_manager)
 {
-    bool done = false;
     auto body = [owned = std::make_unique<int>(41)](lock&) -> asio::awaitable<elected> {
         co_return ++*owned == 42 ? elected::step_down : elected::done;
     };
-    asio::co_spawn(w.context, elect(*locks, "stock", {}, std::move(body)), [&](std::exception_ptr e) { done = !e; });
-    w.run_for(5s);
-    BOOST_TEST(done);
+    BOOST_TEST(run(w, elect(*locks, "stock", {}, std::move(body))).succeeded());
 }
 
 // By the time that a user's test sets.

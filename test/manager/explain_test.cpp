@@ -1,19 +1,9 @@
 // What a person is told when something goes wrong: in errors, in reports, and in the log.
 
 #include "locks/explain.hpp"
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <deque>
-#include <optional>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -21,21 +11,6 @@ using namespace redlock::test;
 BOOST_AUTO_TEST_SUITE(explaining)
 
 namespace {
-
-std::string words_of(std::exception_ptr const& failure)
-{
-    try {
-        if (failure)
-            std::rethrow_exception(failure);
-    } catch (lock_error const& e) {
-        BOOST_TEST(e.what() == e.report().message);
-        BOOST_TEST((e.code() == e.report().outcome));
-        return e.what();
-    } catch (std::exception const& e) {
-        return std::string("another exception: ") + e.what();
-    }
-    return "no exception";
-}
 
 struct line {
     clock::time_point when;
@@ -117,8 +92,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_behind_a_holder_is_told_of_contention_whatever
     auto second = w.start(*locks, "stock", {.wait = 5s});
     w.run_for(2s);
     w.each([](auto& s) { s.reachable = true; });
-    w.run_for(5s);
-    BOOST_TEST(first.held.held());
+    BOOST_TEST(w.held_after(5s, first));
     BOOST_TEST((second.ec == errc::contended));
 }
 
@@ -168,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_t
 
     BOOST_TEST_REQUIRE(failures.size() == 4u);
     for (auto const& f : failures) {
-        BOOST_TEST(words_of(f) == broken_two);
+        BOOST_TEST(message_of(f) == broken_two);
         BOOST_TEST((code_of(f) == errc::no_quorum));
     }
     for (auto const& ec : {redirected, in_tuple, in_callback})
@@ -177,14 +151,8 @@ BOOST_FIXTURE_TEST_CASE(what_a_coroutine_or_a_future_throws_names_the_resource_t
 
 BOOST_FIXTURE_TEST_CASE(a_broken_option_is_named_with_its_value_and_its_limit, manager_of<3>)
 {
-    auto future = locks->async_acquire("stock", {.ttl = 5ms}, asio::use_future);
-    w.run_for(1s);
-    try {
-        lock const none = future.get();
-    } catch (...) {
-        BOOST_TEST(words_of(std::current_exception())
-                   == "redlock: cannot hold \"stock\": ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
-    }
+    BOOST_TEST(message_of(run(w, locks->async_acquire("stock", {.ttl = 5ms}, asio::use_awaitable)).failure)
+               == "redlock: cannot hold \"stock\": ttl is 5 ms, but must be 20 ms to max_ttl, which is 60000 ms");
 }
 
 BOOST_FIXTURE_TEST_CASE(contention_names_those_who_did_not_vote_if_there_are_any, and_another<manager_of<3>>)
@@ -207,17 +175,13 @@ BOOST_FIXTURE_TEST_CASE(many_missing_nodes_are_counted, manager_of<15>)
 
 BOOST_FIXTURE_TEST_CASE(a_body_whose_lock_is_lost_learns_why, manager_of<3>)
 {
-    std::exception_ptr failure;
     auto const body = [&](lock&) -> asio::awaitable<void> {
         break_two(w);
         w[0].refusal = errc::node_loading;
         asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
         co_await never.async_wait(asio::use_awaitable);
     };
-    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body),
-                   [&](std::exception_ptr e) { failure = e; });
-    w.run_for(10s);
-    BOOST_TEST(words_of(failure)
+    BOOST_TEST(message_of(run(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body)).failure)
                == "redlock: lost, while a body ran under it, \"stock\": its validity is about to end; 0 of 3 granted, 0 denied, "
                   "2 needed; no vote from server-0 (the server is starting up or shutting down), server-1 (not waited for), "
                   "server-2 (no connection to the node)");
@@ -228,7 +192,6 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
     for (int const how : {0, 1, 2}) {
         lock_world w(3);
         auto locks = w.manager();
-        std::exception_ptr failure;
         std::optional<lock> taken;
         bool stopped = false;
         auto const body = [&](lock& held) -> asio::awaitable<void> {
@@ -240,11 +203,10 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
                 held = {};
             stopped = true;
         };
-        asio::co_spawn(w.context, locks->with_lock("stock", body), [&](std::exception_ptr e) { failure = e; });
-        w.run_for(1s);
+        auto const ran = run(w, locks->with_lock("stock", body));
         BOOST_TEST_CONTEXT("in way " << how) {
-            BOOST_TEST((code_of(failure) == errc::not_held));
-            BOOST_TEST(words_of(failure).find("released the lock, or moved it away, which with_lock does") != std::string::npos);
+            BOOST_TEST((ran.code() == errc::not_held));
+            BOOST_TEST(contains(message_of(ran.failure), "released the lock, or moved it away, which with_lock does"));
             BOOST_TEST((how == 1) == (taken && taken->held()));
         }
     }
@@ -252,24 +214,19 @@ BOOST_AUTO_TEST_CASE(a_body_that_releases_its_lock_itself_is_told_so)
 
 BOOST_FIXTURE_TEST_CASE(what_a_body_throws_counts_also_if_it_has_taken_the_lock_away, manager_of<3>)
 {
-    std::exception_ptr failure;
     lock taken;
     auto const body = [&](lock& held) -> asio::awaitable<void> {
         taken = std::move(held);
         throw std::runtime_error("out of hair dryers");
         co_return;
     };
-    asio::co_spawn(w.context, locks->with_lock("stock", body), [&](std::exception_ptr e) { failure = e; });
-    w.run_for(1s);
-    BOOST_TEST(words_of(failure) == "another exception: out of hair dryers");
+    BOOST_TEST(message_of(run(w, locks->with_lock("stock", body)).failure) == "another exception: out of hair dryers");
     BOOST_TEST(taken.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_thousand_renewals_that_fail_are_two_lines, logging<3>)
 {
-    std::deque<lock_world::outcome> held(1000);
-    for (std::size_t i = 0; i < held.size(); ++i)
-        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 20s, .renew = renewal::automatic});
+    auto held = w.start_numbered(1000, *locks, {.ttl = 20s, .renew = renewal::automatic});
     w.run_for(5s);
     w[0].reachable = w[1].reachable = false;
     w.run_for(9s);
@@ -299,9 +256,7 @@ BOOST_FIXTURE_TEST_CASE(what_fails_and_is_well_again_at_once_is_told_once_a_seco
 
 BOOST_FIXTURE_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded, logging<3>)
 {
-    std::deque<lock_world::outcome> held(5000);
-    for (std::size_t i = 0; i < held.size(); ++i)
-        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 10s, .renew = renewal::automatic});
+    auto held = w.start_numbered(5000, *locks, {.ttl = 10s, .renew = renewal::automatic});
     w.run_for(1s);
     w.each([](auto& s) { s.reachable = false; });
     w.run_for(30s);
@@ -321,9 +276,7 @@ BOOST_FIXTURE_TEST_CASE(whatever_happens_the_lines_of_a_second_are_bounded, logg
 
 BOOST_FIXTURE_TEST_CASE(what_was_left_out_is_told_at_the_end_at_the_latest, logging<3>)
 {
-    std::deque<lock_world::outcome> held(300);
-    for (std::size_t i = 0; i < held.size(); ++i)
-        w.start_acquire(held[i], *locks, "r" + std::to_string(i), {.ttl = 1s});
+    auto held = w.start_numbered(300, *locks, {.ttl = 1s});
     w.run_for(2s);
     BOOST_TEST(count("lines were left out") == 0u);
     held.clear();

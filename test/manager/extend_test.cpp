@@ -1,10 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(extending)
 
@@ -17,8 +14,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_moves_the_validity, manager_of<3>)
     BOOST_TEST(!w.extend(won.held, 5s));
 
     BOOST_TEST((won.held.valid_until() == before + 5s - 52ms));
-    w.run_for(3s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(3s, won));
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
@@ -128,8 +124,7 @@ BOOST_FIXTURE_TEST_CASE(a_longer_extension_is_cleaned_up_for_longer, manager_of<
     w.run_for(1ms);
     w[2].reachable = false;
 
-    w.release(won.held);
-    w.run_for(10s);
+    w.release(won, 10s);
     BOOST_TEST(locks->stats().cleaning == 1u);
     w[2].reachable = true;
     BOOST_TEST(w.keys_after(1s) == 0u);

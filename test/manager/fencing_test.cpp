@@ -1,10 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(fencing_tokens)
 
@@ -22,30 +19,33 @@ void set_counters(lock_world& w, std::vector<std::uint64_t> const& counters)
 }
 
 template <std::size_t Servers>
-struct fenced_manager_of {
-    lock_world w{Servers};
-    std::unique_ptr<lock_manager> locks = w.manager(fenced());
+struct fenced_manager_of : manager_of<Servers> {
+    fenced_manager_of() : manager_of<Servers>(fenced()) {}
 };
 
 // Connected to all nodes, so that time counts from the question.
 template <std::size_t Servers>
-struct fenced_on {
-    lock_world w{Servers};
-    std::unique_ptr<lock_manager> locks = w.connected(fenced());
+struct fenced_on : connected_to<Servers> {
+    fenced_on() : connected_to<Servers>(fenced()) {}
 };
 
 // Who acquires it, and releases it again, has had this token.
 std::uint64_t take(lock_world& w, lock_manager& locks, acquire_options options = {})
 {
     auto won = w.acquire(locks, "stock", options);
-    w.release(won.held);
-    w.run_for(1ms);
+    w.release(won, 1ms);
     return won.held.fencing_token();
+}
+
+// Whether @p token is higher than the last one, which it follows.
+bool rises(std::uint64_t& last, std::uint64_t token)
+{
+    return token > std::exchange(last, token);
 }
 
 // A lock of three seconds that is renewed, on three nodes that know it.
 struct renewed_lock : manager_of<3> {
-    renewed_lock() { w.run_for(1ms); }
+    explicit renewed_lock(config const& settings = {}) : manager_of(settings) { w.run_for(1ms); }
 
     lock_world::outcome won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
 };
@@ -68,14 +68,11 @@ BOOST_FIXTURE_TEST_CASE(without_fencing_there_is_none, manager_of<3>)
 BOOST_AUTO_TEST_CASE(tokens_grow_with_every_acquisition_of_a_resource_by_whomever)
 {
     lock_world w(3);
-    auto a = w.manager(fenced());
-    auto b = w.manager(fenced());
+    auto a = w.manager(fenced()), b = w.manager(fenced());
     std::uint64_t last = 0;
     for (int i = 0; i < 20; ++i) {
         w.wall_clock = 1'795'000'000'000'000 + 1000 * static_cast<unsigned>(i);
-        auto const token = take(w, i % 3 == 0 ? *a : *b);
-        BOOST_TEST(token > last);
-        last = token;
+        BOOST_TEST(rises(last, take(w, i % 3 == 0 ? *a : *b)));
     }
     BOOST_TEST(a->stats().second_rounds + b->stats().second_rounds == 0u);
 }
@@ -101,9 +98,7 @@ BOOST_AUTO_TEST_CASE(who_is_outbid_keeps_up_with_the_other_clock)
     for (int i = 0; i < 20; ++i) {
         // It learns the lead less the time since the other one proposed, so it is outbid again only if that is shorter.
         w.wall_clock = 1'795'000'000'000'000 + 1000 * static_cast<unsigned>(i * i) + (i % 2 == 0 ? 5'000'000 : 0);
-        auto const token = take(w, i % 2 == 0 ? *ahead : *behind);
-        BOOST_TEST(token > last);
-        last = token;
+        BOOST_TEST(rises(last, take(w, i % 2 == 0 ? *ahead : *behind)));
     }
     BOOST_TEST(ahead->stats().second_rounds == 0u);
     BOOST_TEST(behind->stats().second_rounds == 1u);
@@ -156,9 +151,7 @@ BOOST_AUTO_TEST_CASE(one_client_needs_no_second_round_whatever_happens_to_the_no
         s.reachable = i % 4 != 2;
         if (i % 4 == 3)
             s.restart();
-        auto const token = take(w, *locks, {.wait = 1s});
-        BOOST_TEST(token > last);
-        last = token;
+        BOOST_TEST(rises(last, take(w, *locks, {.wait = 1s})));
         s.mute = s.hung = false;
         s.reachable = true;
         w.run_for(1s);
@@ -199,8 +192,7 @@ BOOST_FIXTURE_TEST_CASE(where_they_disagree_it_asks_again_at_once_knowing_what_t
     BOOST_TEST(counter(w, 1) == token);
     // So the next one, who meets one of the two, gets a higher one.
     w.run_for(5ms);
-    w.release(won.held);
-    w.run_for(5ms);
+    w.release(won, 5ms);
     BOOST_TEST(w.acquire(*locks, "stock").held.fencing_token() > token);
 }
 
@@ -213,7 +205,7 @@ BOOST_FIXTURE_TEST_CASE(each_repetition_learns_of_a_node_more, fenced_on<3>)
     w.start_acquire(won, *locks, "stock", {.report = &won.report});
     w.run_to([&] { return locks->stats().second_rounds == 1; });
     std::swap(w[0].request_delay, w[2].request_delay);
-    w.run_to([&] { return won.done; });
+    w.end_of(won);
     BOOST_TEST(won.held.fencing_token() > 3000u);
     BOOST_TEST(won.report.rounds == 3u);
     BOOST_TEST(won.report.second_rounds == 2u);
@@ -300,7 +292,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_in_quarantine_does_not_vouch_for_a_token, fenced_
     auto won = w.start(*locks, "stock", {});
     w.run_for(450us);  // it has both grants, and the two nodes that are well disagree
     BOOST_TEST(!won.done);
-    w.run_to([&] { return won.done; });
+    w.end_of(won);
     BOOST_TEST(won.held.fencing_token() > 9000u);
     BOOST_TEST(counter(w, 2) == won.held.fencing_token());
 }
@@ -316,8 +308,7 @@ BOOST_AUTO_TEST_CASE(validity_counts_from_before_the_first_round_and_ends_the_se
     BOOST_TEST(won.held.held());
     BOOST_TEST((won.held.valid_until() == begun + 1s - 12ms));
 
-    w.release(won.held);
-    w.run_for(1s);
+    w.release(won, 1s);
     set_counters(w, {90'000, 90'000, 90'000});
     w.each([](auto& s) { s.reply_delay = 60ms; });
     BOOST_TEST((w.acquire(*locks, "stock", {.ttl = 110ms}).ec == errc::validity_exhausted));
@@ -333,8 +324,7 @@ BOOST_FIXTURE_TEST_CASE(cancelled_in_the_second_round_it_leaves_nothing, fenced_
     BOOST_TEST(w[0].count(kind::raise) + w[1].count(kind::raise) + w[2].count(kind::raise) == 0u);
     BOOST_TEST(locks->stats().second_rounds == 1u);
     cancel.emit(asio::cancellation_type::terminal);
-    w.run_to([&] { return lost.done; });
-    BOOST_TEST((lost.ec == asio::error::operation_aborted));
+    BOOST_TEST((w.end_of(lost) == asio::error::operation_aborted));
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
@@ -355,23 +345,19 @@ BOOST_FIXTURE_TEST_CASE(renewal_keeps_the_token_and_leaves_the_counters_alone, f
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto const token = won.held.fencing_token();
-    w.run_for(10s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(10s, won));
     BOOST_TEST(won.held.fencing_token() == token);
-    w.release(won.held);
-    w.run_for(1ms);
+    w.release(won, 1ms);
     w.each([&](auto& s) { BOOST_TEST(s.counters["lock:stock"] == token); });
 }
 
 BOOST_AUTO_TEST_CASE(clients_with_and_without_fencing_exclude_each_other)
 {
     lock_world w(3);
-    auto with = w.manager(fenced());
-    auto without = w.manager();
+    auto with = w.manager(fenced()), without = w.manager();
     auto a = w.acquire(*with, "stock");
     BOOST_TEST((w.acquire(*without, "stock").ec == errc::contended));
-    w.release(a.held);
-    w.run_for(1ms);
+    w.release(a, 1ms);
     auto b = w.acquire(*without, "stock");
     BOOST_TEST(b.held.held());
     BOOST_TEST((w.acquire(*with, "stock").ec == errc::contended));
@@ -399,9 +385,7 @@ BOOST_AUTO_TEST_CASE(a_larger_quorum_outlives_nodes_that_forget_without_a_clock)
     w.wall_clock = 0;
     std::uint64_t last = 0;
     for (int i = 0; i < 12; ++i) {
-        auto const token = take(w, *locks);
-        BOOST_TEST(token > last);
-        last = token;
+        BOOST_TEST(rises(last, take(w, *locks)));
         w[static_cast<std::size_t>(i) % 3].restart();
         w[static_cast<std::size_t>(i + 1) % 3].restart();
     }
@@ -423,8 +407,7 @@ BOOST_FIXTURE_TEST_CASE(on_the_same_connection_nothing_overtakes_and_no_tombston
 {
     w[0].request_delay = 5ms;
     auto won = w.acquire(*locks, "stock");
-    w.release(won.held);
-    w.run_for(1s);
+    w.release(won, 1s);
     w.each([](auto& s) { BOOST_TEST(s.tombstones.empty()); });
 }
 
@@ -433,19 +416,15 @@ BOOST_FIXTURE_TEST_CASE(on_the_same_connection_nothing_overtakes_and_no_tombston
 BOOST_AUTO_TEST_CASE(a_renewal_sets_the_key_again_where_it_was_forgotten)
 {
     for (bool const with_fencing : {false, true}) {
-        lock_world w(3);
-        auto locks = w.manager({.fencing = with_fencing});
-        auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
-        auto const token = won.held.fencing_token();
-        w.run_for(1ms);
-        w[1].restart();
-        w.run_for(2s);
-        BOOST_TEST(won.held.held());
-        BOOST_TEST(w.keys("lock:stock") == 3u);
-        BOOST_TEST(won.held.fencing_token() == token);
-        BOOST_TEST(locks->stats().healed == 1u);
-        BOOST_TEST(!w.release(won.held));
-        BOOST_TEST(w.keys_after(1ms) == 0u);
+        renewed_lock f({.fencing = with_fencing});
+        auto const token = f.won.held.fencing_token();
+        f.w[1].restart();
+        BOOST_TEST(f.w.held_after(2s, f.won));
+        BOOST_TEST(f.w.keys("lock:stock") == 3u);
+        BOOST_TEST(f.won.held.fencing_token() == token);
+        BOOST_TEST(f.locks->stats().healed == 1u);
+        BOOST_TEST(!f.w.release(f.won.held));
+        BOOST_TEST(f.w.keys_after(1ms) == 0u);
     }
 }
 
@@ -458,8 +437,7 @@ BOOST_AUTO_TEST_CASE(a_long_hold_survives_a_rolling_restart)
         w.run_for(6s);  // healed, and out of quarantine
         w[static_cast<std::size_t>(i) % 3].restart();
     }
-    w.run_for(5s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(5s, won));
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
@@ -472,8 +450,7 @@ BOOST_AUTO_TEST_CASE(a_healed_node_in_quarantine_does_not_count)
     w[0].restart();
     BOOST_TEST(w.keys_after(2s) == 3u);
     w[1].restart();  // the first one has the key again, but may have granted it to somebody else before it forgot
-    w.run_for(3s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(3s, won));
 }
 
 BOOST_AUTO_TEST_CASE(a_rolling_restart_ends_a_hold_that_is_not_healed)
@@ -483,20 +460,17 @@ BOOST_AUTO_TEST_CASE(a_rolling_restart_ends_a_hold_that_is_not_healed)
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     w.run_for(5s);
     w[0].restart();
-    w.run_for(5s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(5s, won));
     BOOST_TEST(w.keys("lock:stock") == 2u);
     w[1].restart();
-    w.run_for(5s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(5s, won));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_healed_node_counts_from_the_next_renewal_on, renewed_lock)
 {
     w[0].restart();
     w[1].restart();  // two of three: somebody else may have had it in between
-    w.run_for(2s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(2s, won));
     BOOST_TEST((locks->stats().lost == 1u));
     BOOST_TEST((w.release(won.held) == errc::not_held));
     BOOST_TEST(w.keys_after(1s) == 0u);
@@ -505,8 +479,7 @@ BOOST_FIXTURE_TEST_CASE(a_healed_node_counts_from_the_next_renewal_on, renewed_l
 BOOST_FIXTURE_TEST_CASE(a_renewal_does_not_take_what_belongs_to_somebody_else, renewed_lock)
 {
     w[1].entries["lock:stock"] = {"somebody else", w.now + 1h};
-    w.run_for(5s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(5s, won));
     BOOST_TEST(w[1].find("lock:stock")->value == "somebody else");
     BOOST_TEST(locks->stats().healed == 0u);
 }
@@ -518,8 +491,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_was_down_at_first_is_given_the_key_too_and_r
     w[2].reachable = true;
     BOOST_TEST(w.keys_after(2s) == 3u);
     w[0].restart();
-    w.run_for(2s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(2s, won));
     w.release(won.held);
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
@@ -530,8 +502,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_could_not_be_healed_is_not_cleaned_up_for_lo
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     w.run_for(2s);
     w[2].reachable = true;
-    w.release(won.held);
-    w.run_for(100ms);
+    w.release(won, 100ms);
     BOOST_TEST(locks->stats().cleaning == 0u);
     BOOST_TEST(!w.shutdown(*locks));
 }
@@ -577,13 +548,11 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_that_comes_after_the_release_does_not_bring_th
 {
     w[0].restart();
     w[0].request_delay = 4s;  // the renewal that would heal is under way when the release overtakes it
-    w.run_for(1500ms);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(1500ms, won));
     w[0].request_delay = 100us;
     w[0].connection = 9;
     // Its connection is known to be broken.
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(20s);
+    w.release(won, 20s);
     BOOST_TEST(w[0].count(kind::extend) >= 1u);
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
@@ -594,8 +563,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_that_is_carried_out_while_its_release_waits_to
     w[0].hung = true;  // the renewal that would heal stays there
     w.run_for(1500ms);
     w[0].connecting = true;  // nothing more is sent: it has been silent for too long
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(2400ms);
+    w.release(won, 2400ms);
     w[0].mute = true;  // it sets the key, and nobody hears of that
     w[0].hung = false;
     BOOST_TEST(w.keys_after(10ms) == 1u);

@@ -1,6 +1,4 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;

@@ -1,12 +1,4 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <functional>
-#include <future>
-#include <stdexcept>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;

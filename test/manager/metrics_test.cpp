@@ -1,22 +1,15 @@
 // What managers tell Prometheus. What the figures are is tested with `stats()`; here it is that they are read as what they are.
 
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 #include "testbed/local_server.hpp"
 #include "testbed/process.hpp"
 
 #include <redlock/prometheus.hpp>
 
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <regex>
-#include <set>
 #include <sstream>
-#include <string>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;

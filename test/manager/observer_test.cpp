@@ -2,20 +2,10 @@
 
 #include "support/balance.hpp"
 #include "support/diary.hpp"
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -157,8 +147,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
 {
     auto const taken = w.acquire(*locks, "stock", {.renew = renewal::automatic});
     asio::cancellation_signal signal;
-    lock_world::outcome waits;
-    w.start_acquire(waits, *locks, "stock", {.wait = wait_forever}, signal.slot());
+    auto waits = w.start(*locks, "stock", {.wait = wait_forever}, signal.slot());
     w.run_for(500ms);
     told->read();
 
@@ -170,16 +159,15 @@ BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
 BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
 {
     auto first = w.acquire(*locks, "stock");
-    lock_world::outcome second, third;
-    w.start_acquire(second, *locks, "stock", {.wait = 1min});
-    w.start_acquire(third, *locks, "stock", {.wait = 1min});
+    auto second = w.start(*locks, "stock", {.wait = 1min});
+    auto third = w.start(*locks, "stock", {.wait = 1min});
     w.run_for(10ms);
     told->read();
 
     w.release(first.held);
-    w.run_to([&] { return second.done; });
+    w.end_of(second);
     w.release(second.held);
-    w.run_to([&] { return third.done; });
+    w.end_of(third);
 
     BOOST_TEST(read() == lines({
         "2 released: stock after 10 ms, valid for 9887 ms",
@@ -315,10 +303,10 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
 
     lock_world::outcome resumed, again;
     other->async_resume(ticket, {.ttl = 1s}, w.into(resumed));
-    w.run_to([&] { return resumed.done; });
+    w.end_of(resumed);
     w.release(resumed.held);
     other->async_resume(ticket, {.ttl = 1s}, w.into(again));
-    w.run_to([&] { return again.done; });
+    w.end_of(again);
 
     BOOST_TEST(read() == lines({
         "2 begins: stock",
@@ -386,8 +374,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
     w[2].reachable = false;
     w[2].break_connections();
 
-    w.release(won.held);
-    w.run_for(10ms);
+    w.release(won, 10ms);
     BOOST_TEST(read() == lines({
         "2 released: stock after 1000 ms, valid for 3947 ms",
         "server-2 is down: no connection to the node",
@@ -413,8 +400,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_wrong_from_the_beginning_has_not_begun, observe
 BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, observed<3>)
 {
     auto held = w.acquire(*locks, "stock");
-    lock_world::outcome waits;
-    w.start_acquire(waits, *locks, "stock", {.wait = wait_forever});
+    auto waits = w.start(*locks, "stock", {.wait = wait_forever});
     w.run_for(10ms);
     told->read();
     bool closed = false;
@@ -472,7 +458,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_may_call_the_manager, manager_of<3>)
     told->when_acquired = [&] { w.start_acquire(inner, *observed, "another", {}); };
 
     auto const won = w.acquire(*observed, "stock");
-    w.run_to([&] { return inner.done; });
+    w.end_of(inner);
 
     BOOST_TEST(!won.ec);
     BOOST_TEST(!inner.ec);
@@ -488,8 +474,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_may_destroy_the_manager, manager_of<3>)
     auto won = w.acquire(*observed, "stock");
     w.run_for(10ms);
     BOOST_TEST(observed == nullptr);
-    won.held = {};
-    w.run_for(10ms);
+    w.drop(won, 10ms);
 
     BOOST_TEST(told->read().back().starts_with("1 released: stock"));
     BOOST_TEST(told.use_count() == 1);

@@ -1,12 +1,9 @@
 // Nodes that keep a key for a session or a lease only, that are slow, or that cannot do everything.
 
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(promises)
 
@@ -21,8 +18,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_valid_for_as_long_as_a_quorum_has_promised, ma
     // Decided with two of them, whichever these were: a quorum keeps it for 2 s if the first is one of them, for 4 s if not.
     BOOST_TEST((won.held.valid_until() <= started + 4s));
     BOOST_TEST((won.held.valid_until() >= started + 1900ms));
-    w.run_for(20s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(20s, won));
 }
 
 // The promise of the one that forgets first counts only if a quorum is not to be had without it.
@@ -67,8 +63,7 @@ BOOST_FIXTURE_TEST_CASE(a_promise_that_becomes_shorter_is_followed, manager_of<1
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 9s, .renew = renewal::automatic});
     w[0].session = 900ms;
-    w.run_for(20s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(20s, won));
     auto const before = locks->stats().renewals;
     w.run_for(10s);
     BOOST_TEST(locks->stats().renewals - before >= 30u);
@@ -80,12 +75,10 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_promises_nothing_is_a_renewal_that_fai
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     for (auto const nothing : {0ms, -5ms}) {
         w[0].session = nothing;
-        w.run_for(1200ms);
-        BOOST_TEST(won.held.held());
+        BOOST_TEST(w.held_after(1200ms, won));
         BOOST_TEST(locks->stats().renewals_failed > 0u);
         w[0].session = std::chrono::milliseconds::max();
-        w.run_for(1s);
-        BOOST_TEST(won.held.held());
+        BOOST_TEST(w.held_after(1s, won));
     }
     auto const renewals = locks->stats().renewals + locks->stats().renewals_failed;
     BOOST_TEST(renewals < 60u);
@@ -96,8 +89,7 @@ BOOST_FIXTURE_TEST_CASE(a_short_extension_does_not_hurry_renewal, manager_of<3>)
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
     BOOST_TEST(!w.extend(won.held, 60ms));
     w.each([](auto& s) { s.refusal = errc::node_busy; });
-    w.run_for(14s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(14s, won));
     BOOST_TEST(locks->stats().renewals_failed <= 5u);
 }
 

@@ -1,8 +1,4 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;

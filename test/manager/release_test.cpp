@@ -1,11 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(releasing)
 
@@ -60,12 +56,10 @@ BOOST_FIXTURE_TEST_CASE(a_release_waits_for_as_long_as_an_extension_may_keep_the
     w[0].break_connections();
     w[0].reachable = false;
     w[0].request_delay = 100us;
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(6s);
+    w.release(won, 6s);
     BOOST_TEST(w.keys("lock:stock") == 1u);
     w[0].reachable = true;
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 0u);
+    BOOST_TEST(w.keys_after(1s) == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(destroying_a_lock_gives_it_back, manager_of<3>)
@@ -114,8 +108,7 @@ BOOST_FIXTURE_TEST_CASE(rule_6_a_release_gives_up_when_the_ttl_is_over, manager_
     w.run_for(1ms);
     w[2].reachable = false;
 
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(1900ms);
+    w.release(won, 1900ms);
     BOOST_TEST(locks->stats().cleaning == 1u);
     w.run_for(1s);
     BOOST_TEST(locks->stats().cleaning == 0u);
@@ -229,8 +222,7 @@ BOOST_AUTO_TEST_CASE(rule_6_not_there_is_believed_once_the_server_has_ended_the_
         w[2].connection = of_the_release;
         w[2].ended = ended;
 
-        BOOST_TEST(!w.release(won.held));
-        w.run_for(10ms);
+        w.release(won, 10ms);
         BOOST_TEST(locks->stats().cleaning == (ended == of_the_request ? 0u : 1u));
         w.run_for(1s);
 
@@ -273,8 +265,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_that_turns_out_to_have_refused_needs_no_release, 
     w[2].reply_delay = 5ms;  // its refusal comes after the lock has been given back
 
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(1s);
+    w.release(won, 1s);
 
     BOOST_TEST(locks->stats().cleaning == 0u);
 }
@@ -297,8 +288,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_broken_connection_delivers_late_is_looked_for_eve
     w[0].break_connections();
     w[0].request_delay = 100us;
     w.run_for(1ms);
-    w.release(won.held);
-    w.run_for(10ms);
+    w.release(won, 10ms);
     w[0].reachable = false;  // nobody can look until the ttl is over; the request arrives meanwhile
     w.run_for(3300ms);
     BOOST_TEST(w[0].find("lock:stock") != nullptr);

@@ -1,33 +1,9 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(renewing_and_losing)
-
-namespace {
-
-// What is told to who waits for the loss of a lock.
-struct loss {
-    loss(lock_world& w, lock& of, asio::cancellation_slot slot = {})
-    {
-        of.async_wait_lost(asio::bind_cancellation_slot(slot, [this, &w](error_code code) {
-            ++calls;
-            ec = code;
-            when = w.now;
-        }));
-    }
-
-    int calls = 0;
-    error_code ec;
-    clock::time_point when;
-};
-
-}  // namespace
 
 BOOST_FIXTURE_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted, manager_of<3>)
 {
@@ -40,16 +16,14 @@ BOOST_FIXTURE_TEST_CASE(rule_9_renewal_keeps_a_lock_for_as_long_as_it_is_wanted,
     auto const renewals = locks->stats().renewals;
     BOOST_TEST(renewals >= 3600u);  // about every second: a third of the ttl
     BOOST_TEST(renewals <= 4100u);
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(1h);
+    w.release(won, 1h);
     BOOST_TEST(locks->stats().renewals == renewals);
 }
 
 BOOST_FIXTURE_TEST_CASE(without_renewal_a_lock_runs_out, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
-    w.run_for(2s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(2s, won));
     BOOST_TEST(w[0].count(kind::extend) == 0u);
     BOOST_TEST((w.release(won.held) == errc::not_held));
 }
@@ -57,9 +31,8 @@ BOOST_FIXTURE_TEST_CASE(without_renewal_a_lock_runs_out, manager_of<3>)
 BOOST_FIXTURE_TEST_CASE(renewal_stops_at_max_hold, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .renew = renewal::automatic, .max_hold = 10s});
-    loss const l(w, won.held);
-    w.run_for(9500ms);
-    BOOST_TEST(won.held.held());
+    auto l = w.start_wait_lost(won.held);
+    BOOST_TEST(w.held_after(9500ms, won));
     BOOST_TEST((won.held.valid_until() <= w.now + 500ms));
     w.run_for(500ms);
     BOOST_TEST(l.calls == 1);
@@ -70,20 +43,18 @@ BOOST_FIXTURE_TEST_CASE(max_hold_bounds_what_is_extended_by_hand_too, manager_of
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s, .max_hold = 2s});
     auto const begun = w.now;
-    bool lost = false;
-    won.held.async_wait_lost([&](error_code) { lost = true; });
+    auto lost = w.start_wait_lost(won.held);
     BOOST_TEST(!w.extend(won.held, 30s));
     BOOST_TEST((won.held.valid_until() <= begun + 2s));
     w.run_for(1800ms);
-    BOOST_TEST(!lost);  // the margin is not that of thirty seconds
-    w.run_for(2s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!lost.ec.has_value());  // the margin is not that of thirty seconds
+    BOOST_TEST(!w.held_after(2s, won));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .max_hold = 100ms});
-    loss const l(w, won.held);
+    auto l = w.start_wait_lost(won.held);
     auto const begun = w.now;
     BOOST_TEST(won.held.held());
     w.run_for(1s);
@@ -95,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(a_max_hold_below_the_ttl_leaves_time_to_work, manager_of
 BOOST_FIXTURE_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_dropped, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic, .max_hold = 1050ms});
-    loss const l(w, won.held);
+    auto l = w.start_wait_lost(won.held);
     w.run_for(800ms);
     w.stall_for(300ms);  // the renewal was due, and then max_hold was over
     w.run_for(2s);
@@ -106,14 +77,13 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_that_max_hold_overtook_while_nobody_looked_is_
 BOOST_FIXTURE_TEST_CASE(acquire_with_the_longest_max_hold_is_renewed, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 300ms, .renew = renewal::automatic, .max_hold = std::chrono::hours(24) * 36'525});
-    w.run_for(5s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(5s, won));
 }
 
 BOOST_FIXTURE_TEST_CASE(rule_9_failing_is_not_losing, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
-    loss const l(w, won.held);
+    auto l = w.start_wait_lost(won.held);
     w.run_for(900ms);
 
     w.each([](auto& s) { s.reachable = false; });
@@ -130,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(rule_9_failing_is_not_losing, manager_of<3>)
 BOOST_FIXTURE_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_on_no_reply, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
-    loss const l(w, won.held);
+    auto l = w.start_wait_lost(won.held);
     w.each([](auto& s) { s.hung = true; });
     auto const valid_until = won.held.valid_until();
 
@@ -146,7 +116,7 @@ BOOST_FIXTURE_TEST_CASE(rule_9_the_loss_signal_comes_before_expiry_and_depends_o
 BOOST_FIXTURE_TEST_CASE(rule_9_refusals_of_a_majority_are_a_loss_at_once, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 30s, .renew = renewal::automatic});
-    loss const l(w, won.held);
+    auto l = w.start_wait_lost(won.held);
     w.run_for(1s);
     w[0].entries.clear();
     w[1].entries.clear();
@@ -166,12 +136,10 @@ BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
     w.run_for(1s);
     w[0].entries.clear();
     w[1].entries.clear();
-    w.run_for(11s);
-    BOOST_TEST(!won.held.held());
+    BOOST_TEST(!w.held_after(11s, won));
     BOOST_TEST(w.keys("lock:stock") == 1u);  // the user may still be at work
 
-    won.held = {};
-    w.run_for(1ms);
+    w.drop(won, 1ms);
 
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
@@ -179,14 +147,13 @@ BOOST_AUTO_TEST_CASE(a_lost_lock_is_released_only_when_its_user_lets_go)
 BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_ends_with_the_release, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock");
-    loss const a(w, won.held), b(w, won.held);
+    auto a = w.start_wait_lost(won.held), b = w.start_wait_lost(won.held);
 
-    w.release(won.held);
-    w.run_for(1ms);
+    w.release(won, 1ms);
 
     BOOST_TEST((a.ec == asio::error::operation_aborted));
     BOOST_TEST((b.ec == asio::error::operation_aborted));
-    loss const late(w, won.held);
+    auto late = w.start_wait_lost(won.held);
     w.run_for(1ms);
     BOOST_TEST((late.ec == asio::error::operation_aborted));
 }
@@ -195,7 +162,7 @@ BOOST_FIXTURE_TEST_CASE(waiting_for_a_loss_can_be_cancelled, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});
     asio::cancellation_signal cancel;
-    loss const cancelled(w, won.held, cancel.slot()), stays(w, won.held);
+    auto cancelled = w.start_wait_lost(won.held, cancel.slot()), stays = w.start_wait_lost(won.held);
     w.run_for(10ms);
 
     cancel.emit(asio::cancellation_type::total);
@@ -224,8 +191,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_in_flight_does_not_resurrect_a_released_lock, 
     w.each([](auto& s) { s.request_delay = 30ms; });
     w.run_for(101ms);  // a renewal is on its way
 
-    w.release(won.held);
-    w.run_for(1s);
+    w.release(won, 1s);
 
     BOOST_TEST(w.keys("lock:stock") == 0u);
     BOOST_TEST(!won.held.held());

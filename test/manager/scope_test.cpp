@@ -1,30 +1,12 @@
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include "support/failing_memory.hpp"
 #endif
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <deque>
-#include <memory>
 #include <new>
-#include <optional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 using cancel = asio::cancellation_type;
 
 BOOST_AUTO_TEST_SUITE(scopes)
@@ -36,6 +18,8 @@ using names = std::vector<std::string>;
 names names_of(lock const& l) { return {l.resources().begin(), l.resources().end()}; }
 
 struct scope_world : connected_to<3> {
+    using connected_to::connected_to;
+
     lock_scope scope{*locks};
     std::size_t const asked_before = w[0].requests.size();
 
@@ -43,22 +27,16 @@ struct scope_world : connected_to<3> {
 
     void start(outcome& o, lock_scope const& in, resource_set resources, acquire_options options = {}, asio::cancellation_slot slot = {})
     {
-        in.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, [&o, this](error_code ec, lock l) {
-            o.done = true;
-            ++o.calls;
-            o.ec = ec;
-            o.held = std::move(l);
-            o.when = w.now;
-        }));
+        in.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, w.into(o)));
+    }
+    outcome start(lock_scope const& in, resource_set resources, acquire_options options = {})
+    {
+        return outcome([&](auto& o) { start(o, in, std::move(resources), options); });
     }
 
     outcome acquire(lock_scope const& in, resource_set resources, acquire_options options = {})
     {
-        outcome o;
-        options.report = &o.report;
-        start(o, in, std::move(resources), options);
-        BOOST_TEST(w.run_to([&] { return o.done; }));
-        return o;
+        return w.outcome_of(options, [&](auto& o, auto how) { start(o, in, std::move(resources), how); });
     }
     outcome acquire(resource_set resources, acquire_options options = {}) { return acquire(scope, std::move(resources), options); }
 
@@ -72,7 +50,9 @@ struct scope_world : connected_to<3> {
     clock::time_point valid_until(std::chrono::milliseconds ttl) const { return w.now + ttl - ttl / 100 - 2ms; }
 };
 
-bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+struct fenced_scope_world : scope_world {
+    fenced_scope_world() : scope_world({.fencing = true}) {}
+};
 
 }  // namespace
 
@@ -91,8 +71,7 @@ BOOST_FIXTURE_TEST_CASE(who_asks_for_what_the_scope_holds_has_it_at_once, scope_
     BOOST_TEST(!w.release(inner.held));
     BOOST_TEST(outer.held.held());
     BOOST_TEST(keys("stock") == 3u);
-    BOOST_TEST(!w.release(outer.held));
-    w.run_for(1ms);
+    w.release(outer, 1ms);
     BOOST_TEST(keys("stock") == 0u);
     BOOST_TEST(locks->stats().acquired == 2u);  // one is of the world's warm-up
 }
@@ -100,22 +79,18 @@ BOOST_FIXTURE_TEST_CASE(who_asks_for_what_the_scope_holds_has_it_at_once, scope_
 BOOST_FIXTURE_TEST_CASE(a_body_may_ask_for_its_own_lock_again, scope_world)
 {
     int depth = 0;
-    std::optional<std::exception_ptr> over;
     auto const nested = [&, in = scope](lock&) -> asio::awaitable<int> {
         co_return co_await in.with_lock("stock", {.ttl = 5s, .wait = wait_forever}, [&](lock& l) -> asio::awaitable<int> {
             BOOST_TEST(l.held());
             co_return ++depth;
         });
     };
-    asio::co_spawn(w.context, scope.with_lock("stock", {.ttl = 10s}, nested), [&](std::exception_ptr e, int n) {
-        BOOST_TEST(n == 1);
-        over = e;
-    });
+    spawned first(w, scope.with_lock("stock", {.ttl = 10s}, nested));
     w.run_for(10ms);
-    BOOST_TEST((over && !*over));
+    BOOST_TEST((first.value == 1));
     BOOST_TEST(keys("stock") == 0u);
 
-    over.reset();
+    std::optional<std::exception_ptr> over;
     scope.with_lock("stock", nested, [&](std::exception_ptr e, int n) {
         BOOST_TEST(n == 2);
         over = e;
@@ -137,8 +112,7 @@ BOOST_FIXTURE_TEST_CASE(others_are_kept_out_another_scope_among_them, scope_worl
 BOOST_FIXTURE_TEST_CASE(the_scope_keeps_nothing, scope_world)
 {
     auto held = acquire("stock");
-    held.held = {};
-    w.run_for(1ms);
+    w.drop(held, 1ms);
     BOOST_TEST(keys("stock") == 0u);
 
     requests();
@@ -150,8 +124,7 @@ BOOST_FIXTURE_TEST_CASE(the_scope_keeps_nothing, scope_world)
     BOOST_TEST(requests() == 1u);
 
     scope = lock_scope(*locks);  // the last who knew of it
-    w.run_for(1s);
-    BOOST_TEST(held.held.held());
+    BOOST_TEST(w.held_after(1s, held));
     BOOST_TEST((acquire("stock").ec == errc::contended));
 }
 
@@ -172,8 +145,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_was_moved_or_shared_outside_still_counts, 
 BOOST_FIXTURE_TEST_CASE(what_was_lost_is_acquired_anew, scope_world)
 {
     auto held = acquire("stock", {.ttl = 1s});
-    w.run_for(1s);
-    BOOST_TEST(!held.held.held());
+    BOOST_TEST(!w.held_after(1s, held));
     auto again = acquire("stock", {.ttl = 1s});
     BOOST_TEST(!again.ec);
     BOOST_TEST(again.held.token() != held.held.token());
@@ -204,19 +176,16 @@ BOOST_FIXTURE_TEST_CASE(it_is_renewed_if_one_of_them_asked_for_that, scope_world
 {
     auto outer = acquire("stock", {.ttl = 1s});
     auto inner = acquire("stock", {.ttl = 2s, .renew = renewal::automatic});
-    w.run_for(1min);
-    BOOST_TEST(inner.held.held());
+    BOOST_TEST(w.held_after(1min, inner));
     BOOST_TEST((inner.held.remaining() > 1s));
 
     // Half is enough of what is renewed for as long anyway.
     requests();
     BOOST_TEST(!acquire("stock", {.ttl = 2s, .renew = renewal::automatic}).ec);
     BOOST_TEST(requests() == 0u);
-    inner.held = {};
-    w.run_for(1min);
+    w.drop(inner, 1min);
     BOOST_TEST(outer.held.held());
-    outer.held = {};
-    w.run_for(1ms);
+    w.drop(outer, 1ms);
     BOOST_TEST(keys("stock") == 0u);
 }
 
@@ -235,8 +204,7 @@ BOOST_FIXTURE_TEST_CASE(max_hold_is_that_of_who_acquired_it, scope_world)
     auto inner = acquire("stock", {.ttl = 10s, .renew = renewal::automatic});
     BOOST_TEST(!inner.ec);
     BOOST_TEST((inner.held.valid_until() <= end));
-    w.run_for(3s);
-    BOOST_TEST(!inner.held.held());
+    BOOST_TEST(!w.held_after(3s, inner));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_cannot_be_extended_is_not_handed_out, scope_world)
@@ -280,8 +248,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_overlaps_takes_the_rest, scope_world)
     auto part = acquire("d");
     BOOST_TEST(names_of(part.held) == names({"d"}));
     part.held = {};
-    b.held = {};
-    w.run_for(1ms);
+    w.drop(b, 1ms);
     BOOST_TEST(keys("b") == 3u);  // the set has it still
     BOOST_TEST(!w.release(all.held));
     BOOST_TEST(!all.held.held());
@@ -315,15 +282,14 @@ BOOST_FIXTURE_TEST_CASE(a_handle_on_several_locks_is_lost_when_one_is, scope_wor
     auto b = acquire("b", {.ttl = 1s});
     auto c = acquire("c", {.ttl = 10s});
     auto all = acquire({"b", "c"}, {.ttl = 900ms});
-    std::optional<error_code> told, again;
-    all.held.async_wait_lost([&](error_code ec) { told = ec; });
+    auto told = w.start_wait_lost(all.held);
     w.run_for(1s);
-    BOOST_TEST((told == errc::lost));
+    BOOST_TEST((told.ec == errc::lost));
     BOOST_TEST(!all.held.held());
     BOOST_TEST(c.held.held());
-    all.held.async_wait_lost([&](error_code ec) { again = ec; });
+    auto again = w.start_wait_lost(all.held);
     BOOST_TEST((w.extend(all.held, 5s) == errc::lost));
-    BOOST_TEST((again == errc::lost));
+    BOOST_TEST((again.ec == errc::lost));
     BOOST_TEST((w.release(all.held) == errc::not_held));
     BOOST_TEST(c.held.held());
 }
@@ -333,25 +299,20 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_the_loss_of_several_can_be_cancelled_and_h
     auto b = acquire("b");
     auto all = acquire({"b", "c"}, {.wait = 1s});
     asio::cancellation_signal stop;
-    std::optional<error_code> cancelled, released;
-    all.held.async_wait_lost(asio::bind_cancellation_slot(stop.slot(), [&](error_code ec) { cancelled = ec; }));
-    all.held.async_wait_lost([&](error_code ec) { released = ec; });
+    auto cancelled = w.start_wait_lost(all.held, stop.slot()), released = w.start_wait_lost(all.held);
     w.run_for(1ms);
     stop.emit(cancel::total);
     w.run_for(1ms);
-    BOOST_TEST((cancelled == error_code(asio::error::operation_aborted)));
-    BOOST_TEST(!released.has_value());
-    all.held = {};
-    w.run_for(1ms);
-    BOOST_TEST((released == error_code(asio::error::operation_aborted)));
+    BOOST_TEST((cancelled.ec == error_code(asio::error::operation_aborted)));
+    BOOST_TEST(!released.ec.has_value());
+    w.drop(all, 1ms);
+    BOOST_TEST((released.ec == error_code(asio::error::operation_aborted)));
     BOOST_TEST(b.held.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost, scope_world)
 {
     auto b = acquire("b", {.ttl = 1s});
-    std::exception_ptr failure;
-    bool over = false;
     auto const body = [&](lock& l) -> asio::awaitable<void> {
         co_await l.async_wait_lost(asio::use_awaitable);
     };
@@ -361,13 +322,9 @@ BOOST_FIXTURE_TEST_CASE(a_body_under_several_locks_is_cancelled_when_one_is_lost
         } catch (system_error const&) {
         }
     };
-    asio::co_spawn(w.context, scope.with_lock({"b", "c"}, {.ttl = 900ms, .renew = renewal::none}, forever), [&](std::exception_ptr e) {
-        failure = e;
-        over = true;
-    });
+    spawned ends(w, scope.with_lock({"b", "c"}, {.ttl = 900ms, .renew = renewal::none}, forever));
     w.run_for(2s);
-    BOOST_TEST(over);
-    BOOST_TEST((code_of(failure) == errc::lost));
+    BOOST_TEST((ends.code() == errc::lost));
     BOOST_TEST(keys("c") == 0u);
 }
 
@@ -379,31 +336,15 @@ BOOST_FIXTURE_TEST_CASE(a_part_of_a_set_is_a_handle_with_its_name, scope_world)
     BOOST_TEST(b.held.resource() == "b");
     BOOST_TEST(names_of(b.held) == names({"b"}));
     BOOST_TEST(b.held.token() == all.held.token());
-    all.held = {};
-    w.run_for(1ms);
+    w.drop(all, 1ms);
     BOOST_TEST(keys("a") == 3u);  // one lock is given back as a whole
     BOOST_TEST(b.held.held());
-    b.held = {};
-    w.run_for(1ms);
+    w.drop(b, 1ms);
     BOOST_TEST(keys("a") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(with_fencing_one_handle_has_one_token)
+BOOST_FIXTURE_TEST_CASE(with_fencing_one_handle_has_one_token, fenced_scope_world)
 {
-    lock_world w(3);
-    auto const locks = w.connected({.fencing = true});
-    lock_scope scope(*locks);
-    auto const acquire = [&](resource_set resources, acquire_options options = {}) {
-        lock_world::outcome o;
-        options.report = &o.report;
-        scope.async_acquire(std::move(resources), options, [&](error_code ec, lock l) {
-            o.ec = ec;
-            o.held = std::move(l);
-            o.done = true;
-        });
-        w.run_to([&] { return o.done; });
-        return o;
-    };
     auto bc = acquire({"b", "c"});
     auto b = acquire("b");
     BOOST_TEST(b.held.fencing_token() == bc.held.fencing_token());
@@ -445,18 +386,7 @@ BOOST_FIXTURE_TEST_CASE(who_would_wait_for_what_comes_before_is_refused, scope_w
 BOOST_FIXTURE_TEST_CASE(a_token_that_throws_is_told_the_way_out, scope_world)
 {
     auto b = acquire("b");
-    std::string message;
-    asio::co_spawn(
-        w.context,
-        [&]() -> asio::awaitable<void> {
-            try {
-                co_await scope.async_acquire("a", {.wait = 1s}, asio::use_awaitable);
-            } catch (lock_error const& e) {
-                message = e.what();
-            }
-        },
-        [](std::exception_ptr) {});
-    w.run_for(1ms);
+    auto const message = message_of(run(w, scope.async_acquire("a", {.wait = 1s}, asio::use_awaitable)).failure);
     BOOST_TEST(contains(message, "acquire both at once"));
 }
 
@@ -503,8 +433,7 @@ BOOST_FIXTURE_TEST_CASE(who_holds_something_does_not_stand_behind_a_set_that_wai
     BOOST_TEST(!b.ec);
     BOOST_TEST(!set.done);
     b.held = {};
-    a.held = {};
-    w.run_for(1s);
+    w.drop(a, 1s);
     BOOST_TEST(set.held.held());
 }
 
@@ -513,15 +442,13 @@ BOOST_FIXTURE_TEST_CASE(nor_behind_one_whose_owner_holds_less, scope_world)
     lock_scope other(*locks);
     auto a = acquire(other, "a", {.ttl = 60s});
     auto c = acquire("c", {.ttl = 60s});
-    outcome cd;
-    start(cd, other, {"c", "d"}, {.ttl = 10s, .wait = 1min});
+    auto cd = start(other, {"c", "d"}, {.ttl = 10s, .wait = 1min});
     w.run_for(1s);
     auto d = acquire("d", {.ttl = 60s, .wait = 10s});
     BOOST_TEST(!d.ec);
     BOOST_TEST(!cd.done);
     c.held = {};
-    d.held = {};
-    w.run_for(1s);
+    w.drop(d, 1s);
     BOOST_TEST(!cd.ec);
     BOOST_TEST(cd.held.held());
 }
@@ -530,10 +457,8 @@ BOOST_FIXTURE_TEST_CASE(who_holds_nothing_is_served_in_the_order_of_calls, scope
 {
     auto held = w.acquire(*locks, "b");
     auto set = w.start(*locks, {"a", "b"}, {.wait = 1min});
-    outcome b;
-    start(b, scope, "b", {.wait = 1min});
-    held.held = {};
-    w.run_for(1s);
+    auto b = start(scope, "b", {.wait = 1min});
+    w.drop(held, 1s);
     BOOST_TEST(set.held.held());
     BOOST_TEST(!b.done);
 }
@@ -547,20 +472,16 @@ BOOST_FIXTURE_TEST_CASE(a_set_that_was_passed_asks_anew_when_it_is_the_first_aga
     auto c = w.acquire(*other, "c", {.ttl = 60s});
     auto set = w.start(*locks, {"b", "c"}, {.ttl = 10s, .wait = 10min});
     w.run_for(100ms);
-    c.held = {};
-    w.run_for(100ms);
+    w.drop(c, 100ms);
 
     // While one that passes asks once, b goes to somebody else: that the set waits for it no node knows any more.
     w.each([](auto& s) { s.request_delay = s.reply_delay = 600us; });
-    outcome passing;
     b.held = {};
     auto again = w.start(*other, "b", {.ttl = 60s});
-    start(passing, scope, "b", {.ttl = 60s, .wait = 1ms});
-    w.run_for(1s);
-    BOOST_TEST(again.held.held());
+    auto passing = start(scope, "b", {.ttl = 60s, .wait = 1ms});
+    BOOST_TEST(w.held_after(1s, again));
     BOOST_TEST((passing.ec == errc::contended));
-    again.held = {};
-    w.run_for(100ms);
+    w.drop(again, 100ms);
     BOOST_TEST(set.held.held());
 }
 
@@ -579,14 +500,11 @@ BOOST_AUTO_TEST_CASE(acquire_upgradeable_with_the_right_passes_a_set)
     auto plain = w.start(*locks, "b", upgradeable);
     w.run_for(1s);
     scope.async_acquire("b", upgradeable, w.into(b));
-    w.run_for(1s);
-    BOOST_TEST(plain.held.held());
-    plain.held = {};
-    w.run_for(1s);
+    BOOST_TEST(w.held_after(1s, plain));
+    w.drop(plain, 1s);
     BOOST_TEST(b.held.held());
     b.held = {};
-    a.held = {};
-    w.run_for(1s);
+    w.drop(a, 1s);
     BOOST_TEST(set.held.held());
 }
 
@@ -619,18 +537,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_with_a_later_name_held_is_refused, up
     BOOST_TEST(requests() == 0u);
     BOOST_TEST((b.held.mode() == mode::upgradeable));
 
-    std::string message;
-    asio::co_spawn(
-        w.context,
-        [&]() -> asio::awaitable<void> {
-            try {
-                co_await b.held.async_upgrade(1min, asio::use_awaitable);
-            } catch (lock_error const& e) {
-                message = e.what();
-            }
-        },
-        [](std::exception_ptr) {});
-    w.run_for(1ms);
+    auto const message = message_of(run(w, b.held.async_upgrade(1min, asio::use_awaitable)).failure);
     BOOST_TEST(contains(message, "cannot upgrade \"b\""));
     BOOST_TEST(contains(message, "while the scope holds \"c\""));
 
@@ -639,8 +546,7 @@ BOOST_FIXTURE_TEST_CASE(upgrade_that_waits_with_a_later_name_held_is_refused, up
     upgraded.reset();
     upgrade();
     BOOST_TEST(!upgraded.has_value());
-    reader.held = {};
-    w.run_for(1s);
+    w.drop(reader, 1s);
     BOOST_TEST((upgraded == error_code()));
 }
 
@@ -773,35 +679,20 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
     BOOST_TEST(refused > 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_upgraded_is_not_had_exclusively_by_another_handle)
+BOOST_FIXTURE_TEST_CASE(what_was_upgraded_is_not_had_exclusively_by_another_handle, scope_world)
 {
-    lock_world w(3);
-    auto const locks = w.manager();
-    lock_scope scope(*locks);
-    lock one, two;
-    error_code ec;
-    bool done = false;
-    scope.async_acquire("stock", {.mode = mode::shared}, [&](error_code, lock l) { one = std::move(l); });
-    w.run_to([&] { return one.held(); });
-    BOOST_TEST(!w.upgrade(one));
-    scope.async_acquire("stock", {}, [&](error_code e, lock l) {
-        ec = e;
-        two = std::move(l);
-        done = true;
-    });
-    w.run_to([&] { return done; });
-    BOOST_TEST((ec == errc::invalid_argument));  // it may be downgraded
+    auto one = acquire("stock", {.mode = mode::shared});
+    BOOST_TEST(!w.upgrade(one.held));
+    BOOST_TEST((acquire("stock").ec == errc::invalid_argument));  // it may be downgraded
 }
 
 // Branches.
 
 BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acquires, scope_world)
 {
-    outcome first, second;
-    start(first, scope, "stock", {.ttl = 10s});
-    start(second, scope, "stock", {.ttl = 5s});
-    w.run_for(1ms);
-    BOOST_TEST(first.held.held());
+    auto first = start(scope, "stock", {.ttl = 10s});
+    auto second = start(scope, "stock", {.ttl = 5s});
+    BOOST_TEST(w.held_after(1ms, first));
     BOOST_TEST(second.held.token() == first.held.token());
     BOOST_TEST(requests() == 1u);
 }
@@ -809,33 +700,28 @@ BOOST_FIXTURE_TEST_CASE(two_branches_that_want_the_same_share_what_the_first_acq
 BOOST_FIXTURE_TEST_CASE(who_comes_second_tries_itself_when_the_first_has_failed, scope_world)
 {
     auto held = w.acquire(*locks, "stock");
-    outcome first, second;
-    start(first, scope, "stock", {.wait = 1s});
-    start(second, scope, "stock", {.wait = 1s});
+    auto first = start(scope, "stock", {.wait = 1s});
+    auto second = start(scope, "stock", {.wait = 1s});
     w.at(w.now + 1500ms, [&] { held.held = {}; });
     w.run_for(1200ms);
     BOOST_TEST((first.ec == errc::contended));
     BOOST_TEST(!second.done);  // its wait began when its turn came
-    w.run_for(1s);
-    BOOST_TEST(second.held.held());
+    BOOST_TEST(w.held_after(1s, second));
 }
 
 BOOST_FIXTURE_TEST_CASE(branches_ask_one_after_the_other_and_share_at_once, scope_world)
 {
     auto a = acquire("a", {.ttl = 60s});
     auto taken = w.acquire(*locks, "b", {.ttl = 60s});
-    outcome b, c, again, late;
-    start(b, scope, "b", {.ttl = 60s, .wait = 1min});
-    start(c, scope, "c", {.ttl = 60s});
-    start(again, scope, "b", {.ttl = 30s});
-    start(late, scope, "a", {.ttl = 30s});
-    w.run_for(1s);
-    BOOST_TEST(late.held.held());  // it asks for nothing
+    auto b = start(scope, "b", {.ttl = 60s, .wait = 1min});
+    auto c = start(scope, "c", {.ttl = 60s});
+    auto again = start(scope, "b", {.ttl = 30s});
+    auto late = start(scope, "a", {.ttl = 30s});
+    BOOST_TEST(w.held_after(1s, late));  // it asks for nothing
     BOOST_TEST(!b.done);
     BOOST_TEST(!c.done);  // or it would hold c while it waits for b
     BOOST_TEST(!again.done);
-    taken.held = {};
-    w.run_for(10ms);
+    w.drop(taken, 10ms);
     BOOST_TEST(b.held.held());
     BOOST_TEST(c.held.held());
     BOOST_TEST(again.held.token() == b.held.token());
@@ -851,8 +737,7 @@ struct cancelled_world : scope_world {
 
     void cancel_after(clock::duration d, cancel type)
     {
-        w.run_for(d);
-        BOOST_TEST(!o.done);
+        BOOST_TEST(!w.done_after(d, o));
         stop.emit(type);
     }
 
@@ -871,16 +756,14 @@ BOOST_FIXTURE_TEST_CASE(whose_turn_has_not_come_is_aborted_at_once, cancelled_wo
 {
     for (auto const type : {cancel::total, cancel::partial, cancel::terminal}) {
         auto taken = w.acquire(*locks, "a", {.ttl = 60s});
-        outcome first, last;
         o = {};
-        start(first, scope, "a", {.ttl = 10s, .wait = 1min});
+        auto first = start(scope, "a", {.ttl = 10s, .wait = 1min});
         start(o, scope, "b", {.ttl = 10s}, stop.slot());
-        start(last, scope, "c", {.ttl = 10s});
+        auto last = start(scope, "c", {.ttl = 10s});
         cancel_after(1s, type);
         expect_aborted();
         BOOST_TEST(!last.done);
-        taken.held = {};
-        w.run_for(1s);
+        w.drop(taken, 1s);
         BOOST_TEST(first.held.held());
         BOOST_TEST(last.held.held());
         BOOST_TEST(w[0].find("lock:b") == nullptr);
@@ -899,17 +782,15 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_before_it_begins_asks_nobody, cancelled
 BOOST_FIXTURE_TEST_CASE(who_acquires_the_rest_is_aborted_and_gives_back_what_it_had_of_it, cancelled_world)
 {
     auto b = acquire("b");
-    outcome next;
     start(o, scope, {"b", "c"}, {.wait = 1s}, stop.slot());
-    start(next, scope, "d", {});
+    auto next = start(scope, "d", {});
     cancel_after(100us, cancel::terminal);
     expect_aborted();
     w.run_for(1s);
     BOOST_TEST(keys("c") == 0u);
     BOOST_TEST(b.held.held());
     BOOST_TEST(next.held.held());
-    b.held = {};
-    w.run_for(1ms);
+    w.drop(b, 1ms);
     BOOST_TEST(keys("b") == 0u);
 }
 
@@ -920,8 +801,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_aborted_gives_back_what_nobody_else_has_any_more,
     auto taken = w.acquire(*locks, "c", {.ttl = 60s});
     start(o, scope, {"b", "c"}, {.ttl = 60s, .wait = 1min}, stop.slot());
     w.run_for(1s);
-    b.held = {};
-    w.run_for(1s);
+    w.drop(b, 1s);
     BOOST_TEST(keys("b") == 3u);
     stop.emit(cancel::partial);
     expect_aborted();
@@ -952,16 +832,14 @@ BOOST_FIXTURE_TEST_CASE(an_extension_that_is_cancelled_gives_back_the_handle, ca
     cancel_after(100us, cancel::terminal);
     expect_aborted();
     BOOST_TEST(outer.held.held());
-    outer.held = {};
-    w.run_for(1ms);
+    w.drop(outer, 1ms);
     BOOST_TEST(keys("stock") == 0u);
 
     outer = acquire("stock", {.ttl = 3s});
     o = {};
     start(o, scope, "stock", {.ttl = 10s}, stop.slot());
     cancel_after(100us, cancel::total);
-    w.run_for(1ms);
-    BOOST_TEST(o.held.held());
+    BOOST_TEST(w.held_after(1ms, o));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_pause_between_two_extensions_is_cancelled_at_once, cancelled_world)
@@ -1000,21 +878,19 @@ BOOST_FIXTURE_TEST_CASE(when_the_manager_ends_so_does_everybody_who_asks, scope_
 {
     auto held = acquire("a", {.ttl = 60s});
     auto taken = w.acquire(*locks, "b", {.ttl = 60s});
-    outcome waits, behind, extends, late;
-    start(waits, scope, "b", {.ttl = 60s, .wait = wait_forever});
-    start(behind, scope, "c", {.ttl = 60s, .wait = wait_forever});
+    auto waits = start(scope, "b", {.ttl = 60s, .wait = wait_forever});
+    auto behind = start(scope, "c", {.ttl = 60s, .wait = wait_forever});
     w.run_for(1s);
     locks.reset();
     w.run_for(1ms);
     BOOST_TEST((waits.ec == error_code(asio::error::operation_aborted)));
     BOOST_TEST((behind.ec == error_code(asio::error::operation_aborted)));
-    start(late, scope, "a", {.ttl = 1s});
+    auto late = start(scope, "a", {.ttl = 1s});
     w.run_for(1ms);
     BOOST_TEST((late.ec == error_code(asio::error::operation_aborted)));
     BOOST_TEST(held.held.held());
     held.held = {};
-    taken.held = {};
-    w.run_for(1s);
+    w.drop(taken, 1s);
     BOOST_TEST(keys("a") + keys("b") == 0u);
 }
 

@@ -1,25 +1,10 @@
 #include "core/fencing.hpp"
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
 #include <redlock/resource_set.hpp>
 
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <array>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(sets)
 
@@ -31,14 +16,7 @@ names names_of(resource_set const& s) { return {s.begin(), s.end()}; }
 names held_names(lock const& l) { return {l.resources().begin(), l.resources().end()}; }
 
 struct world_of_sets : connected_to<5> {
-    /// On how many servers the key holds the value.
-    std::size_t held_by(std::string const& name, std::string_view value)
-    {
-        return static_cast<std::size_t>(std::count_if(w.servers.begin(), w.servers.end(), [&](auto& s) {
-            auto const* const e = s->find("lock:" + name);
-            return e && e->value == value;
-        }));
-    }
+    std::size_t held_by(std::string const& name, std::string_view value) { return w.held_by("lock:" + name, value); }
 
     std::size_t keys(names const& all)
     {
@@ -53,21 +31,8 @@ struct world_of_sets : connected_to<5> {
     {
         for (auto const& name : all) {
             others.push_back(w.manager());
-            take(*others.back(), name, hold);
+            keep_taking(w, *others.back(), {name, hold, 300us}, [this](auto) { return ++taken > 0; });
         }
-    }
-
-    void take(lock_manager& m, std::string const& name, clock::duration hold)
-    {
-        m.async_acquire(name, {.ttl = 30s, .wait = 10min}, [this, &m, name, hold](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++taken;
-            w.at(w.now + hold, [this, &m, name, hold, held = std::make_shared<lock>(std::move(l))] {
-                held->async_release([](error_code) {});
-                w.at(w.now + 300us, [this, &m, name, hold] { take(m, name, hold); });
-            });
-        });
     }
 
     std::deque<std::unique_ptr<lock_manager>> others;
@@ -239,8 +204,7 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_sets_what_a_node_has_forgotten_of_a_set, world
     auto won = w.acquire(*locks, {"a", "b", "c"}, {.ttl = 1s, .renew = renewal::automatic});
     w[0].entries.erase("lock:b");
     w[1].entries.clear();
-    w.run_for(2s);
-    BOOST_TEST(won.held.held());
+    BOOST_TEST(w.held_after(2s, won));
     for (auto const* name : {"a", "b", "c"})
         BOOST_TEST(held_by(name, won.held.token()) == 5u);
     BOOST_TEST(locks->stats().healed == 2u);
@@ -260,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_set_has_one_token_which_grows_for_each_of_its_resources)
         for (auto const& name : s) {
             BOOST_TEST(token > last[name]);
             last[name] = token;
-            BOOST_TEST(std::count_if(w.servers.begin(), w.servers.end(), [&](auto& on) { return on->counters["lock:" + name] == token; }) >= 2);
+            BOOST_TEST(w.count([&](auto& on) { return on.counters["lock:" + name] == token; }) >= 2u);
         }
         w.release(won.held);
     };
@@ -287,11 +251,8 @@ BOOST_AUTO_TEST_CASE(counters_that_differ_come_to_one_number)
     auto won = w.acquire(*locks, {"a", "b"}, {.wait = 1s});
     BOOST_TEST_REQUIRE(!won.ec);
     BOOST_TEST(won.held.fencing_token() > ahead + 9);
-    auto const taken = [&](std::string const& key) {
-        return std::count_if(w.servers.begin(), w.servers.end(), [&](auto& s) { return s->counters[key] == won.held.fencing_token(); });
-    };
-    BOOST_TEST(taken("lock:a") >= 2);
-    BOOST_TEST(taken("lock:b") >= 2);
+    for (std::string const key : {"lock:a", "lock:b"})
+        BOOST_TEST(w.count([&](auto& s) { return s.counters[key] == won.held.fencing_token(); }) >= 2u);
 }
 
 // Waiting
@@ -312,8 +273,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_for_a_set_is_woken_when_the_last_of_it_is_free
     BOOST_TEST(w[0].count(kind::acquire) == asked);
     auto const released = w.now;
     w.release(c.held);
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
@@ -326,8 +286,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_follows_when_the_ttl_of_a_dead_holder_is_over, wor
     w.run_for(1s);
     w.each([](auto& s) { s.watchers.clear(); });
     auto const end = w[0].find("lock:b")->expires;
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - end < 200ms));
 }
 
@@ -343,8 +302,7 @@ BOOST_FIXTURE_TEST_CASE(a_big_set_is_not_starved_by_singles, world_of_sets)
         BOOST_TEST((won.report.elapsed < 2s), "a set waited for " << won.report.elapsed.count() << " us");
         for (auto const& name : all)
             BOOST_TEST(held_by(name, won.held.token()) >= 3u);
-        w.release(won.held);
-        w.run_for(100ms);
+        w.release(won, 100ms);
     }
     BOOST_TEST(taken > before + 50);  // and they go on
 }
@@ -355,20 +313,10 @@ BOOST_FIXTURE_TEST_CASE(sets_that_overlap_in_a_circle_all_come_to_their_end, wor
     others.push_back(w.manager());
     names const pairs[] = {{"a", "b"}, {"b", "c"}, {"a", "c"}};
     std::array<int, 3> done{};
-    std::function<void(std::size_t)> take_set = [&](std::size_t i) {
-        auto& m = i == 0 ? *locks : *others[i - 1];
-        m.async_acquire(pairs[i], {.ttl = 5s, .wait = 10min}, [&, i](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++done[i];
-            w.at(w.now + 3ms, [&, i, held = std::make_shared<lock>(std::move(l))] {
-                held->async_release([](error_code) {});
-                take_set(i);
-            });
-        });
-    };
-    for (std::size_t i = 0; i < 3; ++i)
-        take_set(i);
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto& by = i == 0 ? *locks : *others[i - 1];
+        keep_taking(w, by, {pairs[i], 3ms, 0ms, {.ttl = 5s, .wait = 10min}}, [&, i](auto) { return ++done[i] > 0; });
+    }
     w.run_for(30s);
     for (auto const n : done)
         BOOST_TEST(n > 300, "a pair was held " << n << " times");
@@ -395,8 +343,7 @@ BOOST_FIXTURE_TEST_CASE(within_a_process_sets_and_singles_have_their_places_in_o
     start("c", "c");
     w.run_for(1s);
     BOOST_TEST(order == names({"a", "c"}));  // they pass the sets, which wait for something else
-    w.release(held.held);
-    w.run_for(1s);
+    w.release(held, 1s);
     BOOST_TEST(order == names({"a", "c", "ab", "bc"}));
 }
 
@@ -411,13 +358,12 @@ BOOST_FIXTURE_TEST_CASE(a_lock_is_not_handed_over_to_a_set, world_of_sets)
     auto elsewhere = w.start(*third, "a", {.ttl = 1min, .wait = 1min});
     w.run_for(100ms);
     w.release(first.held);
-    w.run_to([&] { return second.done; });
+    w.end_of(second);
     BOOST_TEST(w[0].handovers.contains("lock:a"));
     w.run_for(100ms);
     auto const released = w.now;
     w.release(second.held);
-    w.run_to([&] { return elsewhere.done; });
-    BOOST_TEST(elsewhere.held.held());
+    BOOST_TEST(w.wins(elsewhere));
     BOOST_TEST((elsewhere.when - released < 20ms));
     BOOST_TEST(!set.done);
 }
@@ -441,6 +387,14 @@ struct growing : world_of_sets {
 
     bool grows() { return w.keys("lock:a") == 5; }
 
+    /// On the last node "c" is free, so the set gets more there than on the others, and gives that back.
+    scripted_server& more_on_the_last_node()
+    {
+        w[4].entries.erase("lock:c");
+        w[4].tell("lock:c");
+        return w[4];
+    }
+
     acquire_options options{.ttl = 3s, .wait = 10min};
     std::unique_ptr<lock_manager> other = w.manager({.max_ttl = 1h});
     lock_world::outcome c, waiter;
@@ -462,8 +416,7 @@ BOOST_FIXTURE_TEST_CASE(what_comes_before_the_first_that_is_taken_is_kept, growi
 
     auto const released = w.now;
     w.release(c.held);
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - released < 5ms));
     BOOST_TEST(waiter.held.token() == value);
     BOOST_TEST((waiter.held.remaining() > 2900ms));
@@ -502,8 +455,7 @@ BOOST_AUTO_TEST_CASE(who_has_waited_in_vain_gives_back_what_it_kept)
 // A node on which more was to be had than on the others gives back what is more.
 BOOST_FIXTURE_TEST_CASE(no_node_keeps_more_than_a_quorum_does, growing)
 {
-    w[4].entries.erase("lock:c");
-    w[4].tell("lock:c");
+    more_on_the_last_node();
     w.run_for(2s);
     auto const value = w[0].find("lock:a")->value;
     BOOST_TEST(w[4].find("lock:a")->value == value);
@@ -539,20 +491,16 @@ BOOST_FIXTURE_TEST_CASE(a_server_that_forgets_what_was_kept_is_asked_again, grow
         w[i].entries.erase("lock:a");
     auto thief = w.acquire(*other, "a", {.ttl = 1min});
     BOOST_TEST_REQUIRE(!thief.ec);
-    w.release(c.held);
-    w.run_for(30s);
+    w.release(c, 30s);
     BOOST_TEST(!waiter.done);  // nobody has both: what was kept does not count
     w.release(thief.held);
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
 }
 
 // What is given back in between: the request for it arrives when the whole set has been won, on another connection.
 BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_confirmed, growing)
 {
-    auto& late = w[4];
-    late.entries.erase("lock:c");  // so it has more than a quorum
-    late.tell("lock:c");
+    auto& late = more_on_the_last_node();
     w.run_to([&] { return late.find("lock:d") != nullptr; });
     late.request_delay = 1500ms;
     w.run_for(5ms);
@@ -568,23 +516,20 @@ BOOST_FIXTURE_TEST_CASE(a_node_counts_only_when_what_was_given_back_there_is_con
 
     auto thief = w.acquire(*other, "c");
     BOOST_TEST((thief.ec == errc::contended));
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST(held_by("c", waiter.held.token()) >= 3u);
 }
 
 // Who goes on with it does not know that this node's key goes once more.
 BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed_what_was_given_back, growing)
 {
-    auto& late = w[4];
-    late.entries.erase("lock:c");
-    late.tell("lock:c");
+    auto& late = more_on_the_last_node();
     w.run_to([&] { return late.find("lock:d") != nullptr; });
     late.request_delay = 1500ms;
     w.run_for(5ms);
     late.request_delay = 100us;
     c.held.async_release([](error_code) {});
-    w.run_to([&] { return waiter.done; });
+    w.end_of(waiter);
     BOOST_TEST_REQUIRE(waiter.held.held());
 
     error_code ec;
@@ -599,9 +544,7 @@ BOOST_FIXTURE_TEST_CASE(what_grew_is_not_detached_before_each_node_has_confirmed
 // The server has forgotten its scripts, and refuses what is given back; before that goes again the next round asks for it.
 BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_the_next_round, growing)
 {
-    auto& forgetful = w[4];
-    forgetful.entries.erase("lock:c");
-    forgetful.tell("lock:c");
+    auto& forgetful = more_on_the_last_node();
     w.run_to([&] { return forgetful.find("lock:d") != nullptr; });
     w.run_for(200us);
     forgetful.sends_again = true;
@@ -612,9 +555,8 @@ BOOST_FIXTURE_TEST_CASE(what_is_given_back_and_refused_does_not_go_again_behind_
     for (std::size_t i = 0; i < 2; ++i)
         w[i].reachable = false;
     c.held.async_release([](error_code) {});
-    w.run_to([&] { return waiter.done; });
-    w.run_for(10ms);
-    BOOST_TEST(waiter.held.held());
+    w.end_of(waiter);
+    BOOST_TEST(w.held_after(10ms, waiter));
     BOOST_TEST(held_by("c", waiter.held.token()) == 3u);
 }
 
@@ -625,13 +567,11 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_stays_while_the_same_process_holds_one_of_t
     auto const value = w[0].find("lock:a")->value;
     w.run_for(10s);
     BOOST_TEST(held_by("a", value) == 5u);
-    w.release(c.held);
-    w.run_for(1s);
+    w.release(c, 1s);
     BOOST_TEST(!waiter.done);
     auto const released = w.now;
     w.release(d.held);
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
@@ -657,17 +597,14 @@ BOOST_FIXTURE_TEST_CASE(who_wants_one_passes_a_set_that_waits_for_others, queue_
 {
     auto& set = start({"a", "b", "c"});
     auto &b = start("b"), &again = start("b"), &c = start("c"), &behind = start("a");
-    w.run_for(1s);
-    BOOST_TEST(b.held.held());
+    BOOST_TEST(w.held_after(1s, b));
     BOOST_TEST(c.held.held());
     BOOST_TEST(!again.done);
-    b.held = {};
-    w.run_for(1s);
+    w.drop(b, 1s);
     BOOST_TEST(again.held.held());
     again.held = {};
     c.held = {};
-    a.held = {};
-    w.run_for(1s);
+    w.drop(a, 1s);
     BOOST_TEST(set.held.held());
     BOOST_TEST(!behind.done);  // for its resource the set waited itself
 }
@@ -677,10 +614,8 @@ BOOST_FIXTURE_TEST_CASE(who_stood_behind_a_set_already_passes_it_when_it_begins_
     auto b = w.acquire(*locks, "b", {.ttl = 60s});
     auto& set = start({"a", "b"});
     auto& next = start("b");
-    w.run_for(1s);
-    BOOST_TEST(!next.done);
-    b.held = {};
-    w.run_for(1s);
+    BOOST_TEST(!w.done_after(1s, next));
+    w.drop(b, 1s);
     BOOST_TEST(next.held.held());
     BOOST_TEST(!set.done);
 }
@@ -709,8 +644,6 @@ namespace {
 struct set_and_a_foreign_lock : queue_of_sets {
     std::unique_ptr<lock_manager> other = w.connected();
     lock_world::outcome m = w.acquire(*other, "m", {.ttl = 60s});
-    bool stopped = false;
-    std::size_t taken = 0;
 
     /// Until the set that waits has been denied so often that it keeps what it can get.
     void deny_until_kept(std::string const& first)
@@ -723,21 +656,6 @@ struct set_and_a_foreign_lock : queue_of_sets {
         BOOST_TEST_REQUIRE(w.keys("lock:" + first) == 3u);
     }
 
-    /// Acquires it as often as it can.
-    void keep_taking(std::string const& name, clock::duration hold)
-    {
-        if (stopped)
-            return;
-        locks->async_acquire(name, {.ttl = 30s, .wait = 10min}, [this, name, hold](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++taken;
-            w.at(w.now + hold, [this, name, hold, held = std::make_shared<lock>(std::move(l))] {
-                *held = {};
-                keep_taking(name, hold);
-            });
-        });
-    }
 };
 
 }  // namespace
@@ -751,26 +669,20 @@ BOOST_FIXTURE_TEST_CASE(acquire_passes_a_set_that_waits_for_another_manager, set
             deny_until_kept("l");
         auto const called = w.now;
         auto& n = start("n");
-        w.run_to([&] { return n.done; });
-        BOOST_TEST(n.held.held());
+        BOOST_TEST(w.wins(n));
         BOOST_TEST((n.when - called < 10ms));
         auto& next = start("n");
         auto& behind = start("m");
-        w.run_for(1s);
-        BOOST_TEST(!next.done);
-        n.held = {};
-        w.run_for(10ms);
+        BOOST_TEST(!w.done_after(1s, next));
+        w.drop(n, 10ms);
         BOOST_TEST(next.held.held());
         next.held = {};
-        m.held = {};
-        w.run_for(10ms);
+        w.drop(m, 10ms);
         BOOST_TEST(set.held.held());
         BOOST_TEST(!behind.done);
-        set.held = {};
-        w.run_for(10ms);
+        w.drop(set, 10ms);
         BOOST_TEST(behind.held.held());
-        behind.held = {};
-        w.run_for(10ms);
+        w.drop(behind, 10ms);
         m = w.acquire(*other, "m", {.ttl = 60s});
     }
 }
@@ -779,13 +691,10 @@ BOOST_FIXTURE_TEST_CASE(acquire_shared_passes_a_set_that_waits_for_another_manag
 {
     auto& set = start({"m", "n"});
     w.run_for(10ms);
-    lock_world::outcome reader;
-    w.start_acquire(reader, *locks, "n", {.ttl = 60s, .wait = 10min, .mode = mode::shared});
-    w.run_for(10ms);
-    BOOST_TEST(reader.held.held());
+    auto reader = w.start(*locks, "n", {.ttl = 60s, .wait = 10min, .mode = mode::shared});
+    BOOST_TEST(w.held_after(10ms, reader));
     reader.held = {};
-    m.held = {};
-    w.run_for(10ms);
+    w.drop(m, 10ms);
     BOOST_TEST(set.held.held());
 }
 
@@ -795,36 +704,34 @@ BOOST_FIXTURE_TEST_CASE(acquire_of_what_a_waiting_set_keeps_does_not_pass, set_a
     auto& set = start({"l", "m", "n"});
     deny_until_kept("l");
     auto& l = start("l");
-    w.run_for(1s);
-    BOOST_TEST(!l.done);
-    m.held = {};
-    w.run_for(10ms);
+    BOOST_TEST(!w.done_after(1s, l));
+    w.drop(m, 10ms);
     BOOST_TEST(set.held.held());
-    set.held = {};
-    w.run_for(10ms);
+    w.drop(set, 10ms);
     BOOST_TEST(l.held.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_set_succeeds_after_max_handovers_have_passed, set_and_a_foreign_lock)
 {
     for (bool const keeps : {false, true}) {
-        stopped = false;
-        taken = 0;
+        bool stopped = false;
+        std::size_t taken = 0;
         auto& set = start({"l", "m", "n", "o"});
         w.run_for(10ms);
         if (keeps)
             deny_until_kept("l");
         for (auto const* name : {"n", "o", "n"})
-            keep_taking(name, 1ms);
+            keep_taking(w, *locks, {name, 1ms}, [&](auto) {
+                taken += !stopped;
+                return !stopped;
+            });
         w.run_for(1s);
         BOOST_TEST(taken == config().max_handovers);
         m.held = {};
-        w.run_to([&] { return set.done; });
-        BOOST_TEST(set.held.held());
+        BOOST_TEST(w.wins(set));
         BOOST_TEST(taken == config().max_handovers);
         stopped = true;
-        set.held = {};
-        w.run_for(1s);
+        w.drop(set, 1s);
         m = w.acquire(*other, "m", {.ttl = 60s});
     }
 }
@@ -835,15 +742,12 @@ BOOST_FIXTURE_TEST_CASE(acquire_passes_several_sets_that_wait, set_and_a_foreign
     auto& second = start({"m", "n", "o"});
     w.run_for(10ms);
     auto& n = start("n");
-    w.run_for(10ms);
-    BOOST_TEST(n.held.held());
+    BOOST_TEST(w.held_after(10ms, n));
     n.held = {};
-    m.held = {};
-    w.run_for(10ms);
+    w.drop(m, 10ms);
     BOOST_TEST(set.held.held());
     BOOST_TEST(!second.done);
-    set.held = {};
-    w.run_for(10ms);
+    w.drop(set, 10ms);
     BOOST_TEST(second.held.held());
 }
 
@@ -852,8 +756,7 @@ BOOST_FIXTURE_TEST_CASE(a_set_does_not_pass_another_one, queue_of_sets)
     start({"a", "b"});
     auto& set = start({"b", "c"});
     auto& c = start("c");
-    w.run_for(1s);
-    BOOST_TEST(!set.done);
+    BOOST_TEST(!w.done_after(1s, set));
     BOOST_TEST(c.held.held());
 }
 

@@ -1,21 +1,7 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <atomic>
-#include <optional>
-#include <thread>
-#include <vector>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(sharing_a_handle)
 
@@ -25,12 +11,6 @@ struct shared_lock : manager_of<3> {
     lock_world::outcome won = w.acquire(*locks, "stock", {.ttl = 3s});
     lock one = std::move(won.held);
     lock other = one.share();
-
-    // What is told to who waits for the loss.
-    void watch(lock& l, std::optional<error_code>& told)
-    {
-        l.async_wait_lost([&told](error_code ec) { told = ec; });
-    }
 };
 
 }  // namespace
@@ -57,8 +37,7 @@ BOOST_FIXTURE_TEST_CASE(the_last_one_gives_the_lock_back, shared_lock)
     BOOST_TEST(!w.release(one));
     BOOST_TEST(!one.held());
     BOOST_TEST(other.held());
-    w.run_for(1s);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
+    BOOST_TEST(w.keys_after(1s) == 3u);
     BOOST_TEST(w[0].count(kind::release) == 0u);
 
     BOOST_TEST(!w.release(other));
@@ -108,12 +87,11 @@ BOOST_FIXTURE_TEST_CASE(an_extension_under_way_ends_with_its_handle, shared_lock
 {
     for (auto const released_after : {0us, 50us, 150us}) {
         auto mine = other.share();
-        std::optional<error_code> extended;
-        mine.async_extend(10s, [&](error_code ec) { extended = ec; });
+        auto extended = w.start_extend(mine, 10s);
         w.run_for(released_after);
         mine = {};
         w.run_for(1ms);
-        BOOST_TEST((extended == errc::not_held));
+        BOOST_TEST((extended.ec == errc::not_held));
     }
     BOOST_TEST((other.remaining() > 9s));
     BOOST_TEST(!w.extend(other, 20s));
@@ -121,12 +99,10 @@ BOOST_FIXTURE_TEST_CASE(an_extension_under_way_ends_with_its_handle, shared_lock
 
 BOOST_FIXTURE_TEST_CASE(a_loss_is_told_to_all, shared_lock)
 {
-    std::optional<error_code> first, second;
-    watch(one, first);
-    watch(other, second);
+    auto first = w.start_wait_lost(one), second = w.start_wait_lost(other);
     w.run_for(3s);
-    BOOST_TEST((first == errc::lost));
-    BOOST_TEST((second == errc::lost));
+    BOOST_TEST((first.ec == errc::lost));
+    BOOST_TEST((second.ec == errc::lost));
     // There is nothing to give back, and both hear it.
     BOOST_TEST(!one.share().held());
     BOOST_TEST((w.release(one) == errc::not_held));
@@ -135,21 +111,18 @@ BOOST_FIXTURE_TEST_CASE(a_loss_is_told_to_all, shared_lock)
 
 BOOST_FIXTURE_TEST_CASE(who_waits_by_one_that_is_given_back_is_told_of_that, shared_lock)
 {
-    std::optional<error_code> first, again, second, late;
-    watch(one, first);
-    watch(other, second);
-    watch(one, again);
+    auto first = w.start_wait_lost(one), second = w.start_wait_lost(other), again = w.start_wait_lost(one);
     BOOST_TEST(!w.release(one));
     w.run_for(1ms);
-    BOOST_TEST((first == error_code(asio::error::operation_aborted)));
-    BOOST_TEST((again == error_code(asio::error::operation_aborted)));
-    BOOST_TEST(!second.has_value());
-    watch(one, late);
+    BOOST_TEST((first.ec == asio::error::operation_aborted));
+    BOOST_TEST((again.ec == asio::error::operation_aborted));
+    BOOST_TEST(!second.ec.has_value());
+    auto late = w.start_wait_lost(one);
     w.run_for(1ms);
-    BOOST_TEST((late == error_code(asio::error::operation_aborted)));
+    BOOST_TEST((late.ec == asio::error::operation_aborted));
     other = {};
     w.run_for(1ms);
-    BOOST_TEST((second == error_code(asio::error::operation_aborted)));
+    BOOST_TEST((second.ec == asio::error::operation_aborted));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_is_told_that_a_handle_is_given_back_may_end_the_other_waits, shared_lock)
@@ -173,8 +146,7 @@ BOOST_FIXTURE_TEST_CASE(renewal_goes_on_until_the_last, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
     auto other = won.held.share();
-    won.held = {};
-    w.run_for(1min);
+    w.drop(won, 1min);
     BOOST_TEST(other.held());
     other = {};
     BOOST_TEST(w.keys_after(1ms) == 0u);
@@ -183,19 +155,11 @@ BOOST_FIXTURE_TEST_CASE(renewal_goes_on_until_the_last, manager_of<3>)
 BOOST_FIXTURE_TEST_CASE(a_body_may_leave_a_part_of_its_work_to_another_handle, manager_of<3>)
 {
     lock kept;
-    std::exception_ptr failure;
-    bool over = false;
     auto const body = [&](lock& l) -> asio::awaitable<void> {
         kept = l.share();
         co_return;
     };
-    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s}, body), [&](std::exception_ptr e) {
-        failure = e;
-        over = true;
-    });
-    w.run_for(10ms);
-    BOOST_TEST(over);
-    BOOST_TEST(!failure);
+    BOOST_TEST(run(w, locks->with_lock("stock", {.ttl = 3s}, body)).succeeded());
     BOOST_TEST(kept.held());
     BOOST_TEST(w.keys("lock:stock") == 3u);
     BOOST_TEST(!w.release(kept));
@@ -213,10 +177,9 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_is_left_of_a_body_runs_out_at_the_managers
     asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, body), asio::detached);
     w.run_for(10s);
     BOOST_TEST(kept.held());
-    bool over = false;
-    locks->async_shutdown([&](error_code) { over = true; });
+    auto stopped = w.start_shutdown(*locks);
     w.run_for(4s);
-    BOOST_TEST(over);
+    BOOST_TEST(stopped.ec.has_value());
     BOOST_TEST(!kept.held());
 }
 

@@ -1,52 +1,22 @@
 // Locks that are shared: any number of readers, or one writer.
 
-#include "support/virtual_work.hpp"
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <deque>
-#include <memory>
-#include <random>
-#include <vector>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(shared_locks)
 
 namespace {
 
-struct readers_and_writers : manager_of<3> {
-    std::unique_ptr<lock_manager> second = w.manager(), third = w.manager();
+struct readers_and_writers : readers {
+    using readers::readers;
 
-    lock_world::outcome read(lock_manager& by, acquire_options o = {})
-    {
-        o.mode = mode::shared;
-        return w.acquire(by, "stock", o);
-    }
-
-    lock_world::outcome write(lock_manager& by, acquire_options o = {}) { return w.acquire(by, "stock", o); }
-
-    void start(lock_world::outcome& o, lock_manager& by, mode m, std::chrono::milliseconds wait = 1min)
-    {
-        w.start_acquire(o, by, "stock", {.wait = wait, .mode = m});
-    }
-
-    std::size_t readers(std::size_t server = 0) { return w[server].readers["lock:stock"].size(); }
+    std::size_t readers_on(std::size_t server = 0) { return w[server].readers["lock:stock"].size(); }
 };
 
-struct fenced_readers : readers_and_writers {
-    fenced_readers()
-    {
-        locks = w.manager({.fencing = true});
-        second = w.manager({.fencing = true});
-        third = w.manager({.fencing = true});
-    }
+struct fenced_readers_and_writers : readers_and_writers {
+    fenced_readers_and_writers() : readers_and_writers({.fencing = true}) {}
 };
 
 }  // namespace
@@ -61,7 +31,7 @@ BOOST_FIXTURE_TEST_CASE(any_number_of_readers_have_it_at_once, readers_and_write
     }
     BOOST_TEST(one.held.token() != two.held.token());
     w.run_for(1ms);
-    BOOST_TEST(readers() == 2u);
+    BOOST_TEST(readers_on() == 2u);
     BOOST_TEST(locks->stats().held == 1u);
     BOOST_TEST((lock().mode() == mode::exclusive));
 }
@@ -73,8 +43,7 @@ BOOST_FIXTURE_TEST_CASE(readers_keep_a_writer_out_until_the_last_has_gone, reade
     BOOST_TEST(!w.release(one.held));
     BOOST_TEST((write(*third).ec == errc::contended));
     BOOST_TEST(two.held.held());
-    BOOST_TEST(!w.release(two.held));
-    w.run_for(1ms);
+    w.release(two, 1ms);
     BOOST_TEST(w.keys("lock:stock") == 0u);
     auto const alone = write(*third);
     BOOST_TEST(alone.held.held());
@@ -93,8 +62,7 @@ BOOST_FIXTURE_TEST_CASE(a_writer_keeps_readers_out, readers_and_writers)
 BOOST_FIXTURE_TEST_CASE(who_leaves_first_takes_nothing_from_the_others, readers_and_writers)
 {
     auto one = read(*locks, {.ttl = 10s}), two = read(*second, {.ttl = 2s});
-    BOOST_TEST(!w.release(two.held));
-    w.run_for(5s);
+    w.release(two, 5s);
     BOOST_TEST(one.held.held());
     BOOST_TEST((write(*third).ec == errc::contended));
     BOOST_TEST(w.keys("lock:stock") == 3u);
@@ -104,8 +72,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_dies_is_in_the_way_until_its_ttl_is_over_a
 {
     auto dies = read(*locks, {.ttl = 2s});
     auto stays = read(*second, {.ttl = 20s});
-    w.run_for(3s);
-    BOOST_TEST(!dies.held.held());
+    BOOST_TEST(!w.held_after(3s, dies));
     BOOST_TEST(!w.release(stays.held));
     BOOST_TEST(write(*third).held.held());
 }
@@ -115,11 +82,10 @@ BOOST_FIXTURE_TEST_CASE(readers_are_renewed_each_by_itself, readers_and_writers)
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
     auto two = read(*second, {.ttl = 5s, .renew = renewal::automatic});
     auto brief = read(*third, {.ttl = 1s});
-    w.run_for(10min);
-    BOOST_TEST(one.held.held());
+    BOOST_TEST(w.held_after(10min, one));
     BOOST_TEST(two.held.held());
     BOOST_TEST(!brief.held.held());
-    BOOST_TEST(readers() == 2u);
+    BOOST_TEST(readers_on() == 2u);
     BOOST_TEST((write(*third).ec == errc::contended));
     BOOST_TEST(!w.release(one.held));
     BOOST_TEST(!w.release(two.held));
@@ -131,8 +97,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_never_shortens_what_others_have, readers_an
     auto longer = read(*locks, {.ttl = 30s});
     auto shorter = read(*second, {.ttl = 1s});
     BOOST_TEST(!w.extend(shorter.held, 2s));
-    w.run_for(10s);
-    BOOST_TEST(longer.held.held());
+    BOOST_TEST(w.held_after(10s, longer));
     BOOST_TEST((write(*third).ec == errc::contended));
 }
 
@@ -151,10 +116,9 @@ BOOST_FIXTURE_TEST_CASE(a_renewal_enters_a_reader_again_where_it_was_forgotten, 
     auto one = read(*locks, {.ttl = 2s, .renew = renewal::automatic});
     w.run_for(1ms);
     w[0].entries.clear();
-    w.run_for(5s);
-    BOOST_TEST(one.held.held());
+    BOOST_TEST(w.held_after(5s, one));
     BOOST_TEST(w.keys("lock:stock") == 3u);
-    BOOST_TEST(readers() == 1u);
+    BOOST_TEST(readers_on() == 1u);
     BOOST_TEST(locks->stats().healed == 1u);
     BOOST_TEST(!w.release(one.held));
     BOOST_TEST(w.keys_after(1ms) == 0u);
@@ -178,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(an_attempt_that_fails_leaves_no_reader_behind, readers_a
     BOOST_TEST((read(*locks).ec == errc::contended));
     w.run_for(1ms);
     BOOST_TEST(w[2].find("lock:stock") == nullptr);
-    BOOST_TEST(readers(2) == 0u);
+    BOOST_TEST(readers_on(2) == 0u);
 }
 
 // Readers of one manager have one place on the nodes.
@@ -195,10 +159,9 @@ BOOST_FIXTURE_TEST_CASE(who_comes_while_its_manager_shares_the_lock_joins_withou
     BOOST_TEST(locks->stats().joined == 2u);
     BOOST_TEST(locks->stats().acquired == 1u);
     BOOST_TEST(!w.release(one.held));
-    BOOST_TEST(!w.release(three.held));
-    w.run_for(1ms);
+    w.release(three, 1ms);
     BOOST_TEST(two.held.held());
-    BOOST_TEST(readers() == 1u);
+    BOOST_TEST(readers_on() == 1u);
     BOOST_TEST(!w.release(two.held));
     BOOST_TEST(w.keys_after(1ms) == 0u);
 }
@@ -217,12 +180,9 @@ BOOST_FIXTURE_TEST_CASE(all_who_waited_for_it_together_join, connected_to<3>)
 {
     auto manager = w.manager({.max_handovers = 3});
     auto alone = w.acquire(*manager, "stock");
-    std::deque<lock_world::outcome> readers(9);
-    for (auto& r : readers)
-        w.start_acquire(r, *manager, "stock", {.wait = 1min, .mode = mode::shared});
+    auto readers = w.start_many(9, *manager, "stock", {.wait = 1min, .mode = mode::shared});
     w.run_for(1s);
-    BOOST_TEST(!w.release(alone.held));
-    w.run_for(1s);
+    w.release(alone, 1s);
     BOOST_TEST(manager->stats().joined == 8u);
     for (int i = 0; i < 4; ++i)
         readers.push_back(w.acquire(*manager, "stock", {.mode = mode::shared}));
@@ -261,15 +221,12 @@ BOOST_FIXTURE_TEST_CASE(whoever_of_its_manager_reads_may_be_joined, readers_and_
 
     // The end of one is not that of the others: who wants it alone waits for all, and asks nobody meanwhile.
     joined.clear();
-    long_one.held = {};
-    w.run_for(1ms);
+    w.drop(long_one, 1ms);
     auto writer = w.start(*locks, "stock", {.wait = 1min});
     auto const asked = w[0].count(kind::acquire);
-    one.held = {};
-    w.run_for(1s);
+    w.drop(one, 1s);
     BOOST_TEST(w[0].count(kind::acquire) == asked);
-    renewed.held = {};
-    w.run_for(1ms);
+    w.drop(renewed, 1ms);
     BOOST_TEST(writer.held.held());
 }
 
@@ -278,51 +235,29 @@ BOOST_FIXTURE_TEST_CASE(nobody_joins_an_earlier_one_either_when_a_writer_is_know
 {
     w.acquire(*second, "warm-up");
     auto alone = write(*third, {.ttl = 30s});
-    lock_world::outcome early, longer, longest, last, writer;
-    w.start_acquire(early, *locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::shared});
-    w.start_acquire(longer, *locks, "stock", {.ttl = 30s, .wait = 1min, .mode = mode::shared});
-    w.start_acquire(longest, *locks, "stock", {.ttl = 60s, .wait = 1min, .mode = mode::shared});
-    w.start_acquire(last, *locks, "stock", {.ttl = 10s, .wait = 1min, .renew = renewal::automatic, .mode = mode::shared});
+    auto early = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .mode = mode::shared});
+    auto longer = w.start(*locks, "stock", {.ttl = 30s, .wait = 1min, .mode = mode::shared});
+    auto longest = w.start(*locks, "stock", {.ttl = 60s, .wait = 1min, .mode = mode::shared});
+    auto last = w.start(*locks, "stock", {.ttl = 10s, .wait = 1min, .renew = renewal::automatic, .mode = mode::shared});
     w.run_for(1s);
     alone.held = {};
-    w.run_to([&] { return early.done; });
-    start(writer, *second, mode::exclusive);
-    w.run_to([&] { return last.done; });
-    BOOST_TEST(last.held.held());
+    w.end_of(early);
+    auto writer = start(*second, mode::exclusive);
+    BOOST_TEST(w.wins(last));
     w.run_for(1ms);
     BOOST_TEST((read(*locks, {.ttl = 10s}).ec == errc::contended));
     BOOST_TEST(locks->stats().joined == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(nobody_joins_past_a_writer_of_the_same_manager, readers_and_writers)
-{
-    auto one = read(*locks, {.ttl = 30s});
-    lock_world::outcome writer, late;
-    start(writer, *locks, mode::exclusive);
-    w.run_for(10ms);
-    BOOST_TEST((read(*locks).ec == errc::contended));
-    start(late, *locks, mode::shared);
-    w.run_for(1s);
-    BOOST_TEST(!late.done);
-    BOOST_TEST(!w.release(one.held));
-    w.run_for(1s);
-    BOOST_TEST(writer.held.held());
-    BOOST_TEST(!late.done);
-    BOOST_TEST(!w.release(writer.held));
-    w.run_for(1s);
-    BOOST_TEST(late.held.held());
-}
-
 BOOST_FIXTURE_TEST_CASE(nobody_joins_one_who_was_let_in_before_a_writer, readers_and_writers)
 {
     auto alone = write(*third, {.ttl = 30s});
-    lock_world::outcome reader, writer;
-    start(reader, *locks, mode::shared);
+    auto reader = start(*locks, mode::shared);
     w.run_for(100ms);
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(1s);
     BOOST_TEST(!w.release(alone.held));
-    w.run_to([&] { return reader.done; });
+    w.end_of(reader);
     if (!writer.done) {
         auto const next = read(*locks, {.wait = 0ms});
         BOOST_TEST((next.ec == errc::contended));
@@ -340,35 +275,27 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_has_ended_keeps_nothing_at_the_ma
         ran = l.token() == plain.held.token();
         co_return;
     };
-    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body), asio::detached);
+    spawned joins(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body));
     w.run_for(10s);
     BOOST_TEST(ran);
     BOOST_TEST(plain.held.held());
-    bool over = false;
-    locks->async_shutdown([&](error_code) { over = true; });
+    auto stopped = w.start_shutdown(*locks);
     w.run_for(4s);
-    BOOST_TEST(over);
+    BOOST_TEST(stopped.ec.has_value());
     BOOST_TEST(!plain.held.held());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_managers_end, readers_and_writers)
 {
     auto plain = read(*locks, {.ttl = 3s, .renew = renewal::automatic});
-    bool ended = false;
-    std::exception_ptr failure;
-    auto const body = [&](lock&) -> asio::awaitable<void> {
-        co_await stubborn_work(w, 20s);
-        ended = true;
-    };
-    asio::co_spawn(w.context, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body), [&](std::exception_ptr e) { failure = e; });
+    auto const body = [&](lock&) { return stubborn_work(w, 20s); };
+    spawned joins(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic, .mode = mode::shared}, body));
     w.run_for(1s);
     plain.held = {};
     locks->async_shutdown([](error_code) {});
-    w.run_for(15s);
-    BOOST_TEST(!ended);
+    BOOST_TEST(!w.done_after(15s, joins));
     BOOST_TEST((write(*second).ec == errc::contended));
-    w.run_for(10s);
-    BOOST_TEST(ended);
+    BOOST_TEST(w.done_after(10s, joins));
     BOOST_TEST(write(*second).held.held());
 }
 
@@ -376,20 +303,15 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_joined_and_goes_on_is_renewed_at_the_manager
 BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_together, readers_and_writers)
 {
     auto alone = write(*third, {.ttl = 30s});
-    std::deque<lock_world::outcome> readers(5);
-    for (auto& r : readers)
-        start(r, *locks, mode::shared);
+    auto readers = w.start_many(5, *locks, "stock", {.wait = 1min, .mode = mode::shared});
     w.run_for(1s);
-    lock_world::outcome writer;
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(1s);
-    BOOST_TEST(!w.release(alone.held));
-    w.run_for(1s);
+    w.release(alone, 1s);
     auto const done = static_cast<std::size_t>(std::count_if(readers.begin(), readers.end(), [](auto& r) { return r.done; }));
     BOOST_TEST((writer.done ? done == 0 : done == readers.size()), done);
     if (writer.done) {
-        BOOST_TEST(!w.release(writer.held));
-        w.run_for(1s);
+        w.release(writer, 1s);
         BOOST_TEST(std::all_of(readers.begin(), readers.end(), [](auto& r) { return r.held.held(); }));
     }
     BOOST_TEST(locks->stats().joined == readers.size() - 1);
@@ -399,39 +321,37 @@ BOOST_FIXTURE_TEST_CASE(readers_of_one_manager_that_waited_for_a_writer_come_tog
 
 BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, readers_and_writers)
 {
-    auto reader = read(*locks, {.ttl = 30s});
-    lock_world::outcome writer, late;
-    start(writer, *second, mode::exclusive);
-    w.run_for(100ms);
-    start(late, *third, mode::shared);
-    w.run_for(5s);
-    BOOST_TEST(!writer.done);
-    BOOST_TEST(!late.done);
     auto const fourth = w.manager();
-    BOOST_TEST((read(*fourth).ec == errc::contended));
+    using managers = std::array<lock_manager*, 3>;
+    for (auto [of_writer, of_late, of_another] : {managers{second.get(), third.get(), fourth.get()}, managers{locks.get(), locks.get(), locks.get()}}) {
+        auto reader = read(*locks, {.ttl = 30s});
+        auto writer = start(*of_writer, mode::exclusive);
+        w.run_for(100ms);
+        auto late = start(*of_late, mode::shared);
+        BOOST_TEST(!w.done_after(5s, writer));
+        BOOST_TEST(!late.done);
+        BOOST_TEST((read(*of_another).ec == errc::contended));
 
-    BOOST_TEST(!w.release(reader.held));
-    w.run_for(500ms);
-    BOOST_TEST(writer.held.held());
-    BOOST_TEST(!late.done);
-    BOOST_TEST(!w.release(writer.held));
-    w.run_for(500ms);
-    BOOST_TEST(late.held.held());
+        w.release(reader, 500ms);
+        BOOST_TEST(writer.held.held());
+        BOOST_TEST(!late.done);
+        w.release(writer, 500ms);
+        BOOST_TEST(late.held.held());
+        w.release(late, 10ms);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_one, readers_and_writers)
 {
     auto outer = read(*locks, {.ttl = 30s});
-    lock_world::outcome writer;
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(100ms);
 
     auto nested = read(*third, {.ttl = 30s, .passes_writers = true});
     BOOST_TEST(nested.held.held());
     BOOST_TEST(!writer.done);
     BOOST_TEST(!w.release(nested.held));
-    BOOST_TEST(!w.release(outer.held));
-    w.run_for(1s);
+    w.release(outer, 1s);
     BOOST_TEST(writer.held.held());
     BOOST_TEST((read(*third, {.passes_writers = true}).ec == errc::contended));  // it does not pass the holder
 }
@@ -440,8 +360,7 @@ BOOST_FIXTURE_TEST_CASE(acquire_that_passes_writers_is_granted_beside_a_waiting_
 BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once, readers_and_writers)
 {
     auto outer = read(*locks, {.ttl = 30s});
-    lock_world::outcome writer;
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(100ms);
 
     auto nested = w.acquire(*third, "stock", {.ttl = 30s, .mode = mode::upgradeable, .passes_writers = true});
@@ -454,18 +373,15 @@ BOOST_FIXTURE_TEST_CASE(acquire_upgradeable_that_passes_writers_is_granted_once,
 BOOST_FIXTURE_TEST_CASE(who_has_waited_for_a_writer_passes_the_next_one, readers_and_writers)
 {
     auto first = write(*locks, {.ttl = 30s});
-    lock_world::outcome reader, next;
-    start(reader, *second, mode::shared);
+    auto reader = start(*second, mode::shared);
     w.run_for(100ms);
-    start(next, *third, mode::exclusive);
+    auto next = start(*third, mode::exclusive);
     w.run_for(1s);
-    BOOST_TEST(!w.release(first.held));
-    w.run_for(1s);
+    w.release(first, 1s);
     // Whoever is first of the two, the other comes right after.
     BOOST_TEST((reader.done || next.done));
     auto& winner = reader.done ? reader : next;
-    BOOST_TEST(!w.release(winner.held));
-    w.run_for(1s);
+    w.release(winner, 1s);
     BOOST_TEST(reader.done);
     BOOST_TEST(next.done);
 }
@@ -491,8 +407,7 @@ struct waiting_in_one_manager : connected_to<3> {
 
     void leave(lock_world::outcome& o)
     {
-        BOOST_TEST(!w.release(o.held));
-        w.run_for(10ms);
+        w.release(o, 10ms);
     }
 
     /// Those who have it now, by the order of their calls.
@@ -597,11 +512,10 @@ BOOST_FIXTURE_TEST_CASE(phases_take_no_set_out_of_its_order, waiting_in_one_mana
 {
     auto other = w.acquire(*locks, "tea", {.ttl = 50s});
     auto& r1 = reader();
-    lock_world::outcome both, tea, again;
-    w.start_acquire(both, *locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
+    auto both = w.start(*locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
     auto& w1 = writer();
-    w.start_acquire(tea, *locks, "tea", {.ttl = 50s, .wait = 1min});
-    w.start_acquire(again, *locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
+    auto tea = w.start(*locks, "tea", {.ttl = 50s, .wait = 1min});
+    auto again = w.start(*locks, {"stock", "tea"}, {.ttl = 50s, .wait = 1min});
     auto& r2 = reader();
     leave(first);
     BOOST_TEST((r1.held.held() && r2.held.held()));
@@ -623,11 +537,8 @@ BOOST_AUTO_TEST_CASE(a_reader_of_another_manager_waits_for_no_more_writers_than_
     lock_world w{3};
     auto const many = w.connected({.max_handovers = 2}), one = w.connected();
     auto alone = w.acquire(*many, "stock", {.ttl = 50s, .wait = 1s});
-    lock_world::outcome reader;
-    w.start_acquire(reader, *one, "stock", {.ttl = 50s, .wait = 1min, .mode = mode::shared});
-    std::deque<lock_world::outcome> writers(8);
-    for (auto& o : writers)
-        w.start_acquire(o, *many, "stock", {.ttl = 50s, .wait = 1min});
+    auto reader = w.start(*one, "stock", {.ttl = 50s, .wait = 1min, .mode = mode::shared});
+    auto writers = w.start_many(8, *many, "stock", {.ttl = 50s, .wait = 1min});
     w.run_for(100ms);
     BOOST_TEST(!w.release(alone.held));
     std::size_t before = 0;
@@ -642,61 +553,32 @@ BOOST_AUTO_TEST_CASE(a_reader_of_another_manager_waits_for_no_more_writers_than_
     BOOST_TEST(before <= 4u);
 }
 
-namespace {
-
-// Comes back again and again.
-struct regular {
-    regular(lock_world& world, lock_manager& by, mode m, std::chrono::milliseconds hold, clock::time_point end)
-        : w(world), locks(by), how(m), hold(hold), end(end)
-    {
-        come();
-    }
-
-    void come()
-    {
-        if (w.now >= end)
-            return;
-        asked = w.now;
-        locks.async_acquire("stock", {.ttl = 2s, .wait = wait_forever, .mode = how}, [this](error_code ec, lock l) {
-            if (ec)
-                return;
-            longest = std::max<clock::duration>(longest, w.now - asked);
-            ++times;
-            held = std::move(l);
-            w.at(w.now + hold, [this] {
-                held.async_release([](error_code) {});
-                w.at(w.now + 1ms, [this] { come(); });
-            });
-        });
-    }
-
-    lock_world& w;
-    lock_manager& locks;
-    mode how;
-    std::chrono::milliseconds hold;
-    clock::time_point end, asked{};
-    clock::duration longest{};
-    int times = 0;
-    lock held;
-};
-
-}  // namespace
-
 BOOST_FIXTURE_TEST_CASE(neither_readers_nor_writers_starve, manager_of<3>)
 {
-    std::vector<std::unique_ptr<lock_manager>> managers;
-    std::vector<std::unique_ptr<regular>> all;
+    struct regular {
+        mode how;
+        std::unique_ptr<lock_manager> by;
+        clock::duration longest{};
+        int times = 0;
+    };
+    std::deque<regular> all;
     auto const end = w.now + 60s;
     for (int i = 0; i < 8; ++i) {
-        managers.push_back(w.manager());
-        all.push_back(std::make_unique<regular>(w, *managers.back(), i < 6 ? mode::shared : mode::exclusive, 10ms, end));
+        all.push_back({i < 6 ? mode::shared : mode::exclusive, w.manager()});
+        auto& r = all.back();
+        visits const v{"stock", 10ms, 1ms, {.ttl = 2s, .wait = wait_forever, .mode = r.how}};
+        keep_taking(w, *r.by, v, [&, end](auto waited) {
+            r.longest = std::max(r.longest, waited);
+            ++r.times;
+            return w.now < end;
+        });
     }
     w.run_until(end);
     for (auto const& r : all) {
-        BOOST_TEST_CONTEXT((r->how == mode::shared ? "reader" : "writer"))
+        BOOST_TEST_CONTEXT((r.how == mode::shared ? "reader" : "writer"))
         {
-            BOOST_TEST(r->times > 300);
-            BOOST_TEST((r->longest < 1s), r->longest / 1ms);
+            BOOST_TEST(r.times > 300);
+            BOOST_TEST((r.longest < 1s), r.longest / 1ms);
         }
     }
     w.run_for(10s);
@@ -755,8 +637,7 @@ BOOST_FIXTURE_TEST_CASE(where_nineteen_of_twenty_only_read_twelve_times_as_many_
 BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for_a_bounded_time, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 2s});
-    lock_world::outcome writer;
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(100ms);
     for (auto& s : w.servers)
         BOOST_TEST_REQUIRE(s->wanted.contains("lock:stock"));
@@ -766,11 +647,9 @@ BOOST_FIXTURE_TEST_CASE(the_wish_of_a_writer_that_has_died_keeps_readers_out_for
     w.run_for(1ms);
     for (auto& s : w.servers)
         s->wanted["lock:stock"] = wishes;
-    lock_world::outcome late;
-    start(late, *third, mode::shared);
+    auto late = start(*third, mode::shared);
     auto const began = w.now;
-    w.run_to([&] { return late.done; });
-    BOOST_TEST(late.held.held());
+    BOOST_TEST(w.wins(late));
     BOOST_TEST((w.now - began < 4s));
 }
 
@@ -793,20 +672,17 @@ BOOST_FIXTURE_TEST_CASE(a_writer_that_gives_up_keeps_no_reader_out, readers_and_
 BOOST_FIXTURE_TEST_CASE(who_is_kept_out_by_a_wish_is_woken_when_that_goes, readers_and_writers)
 {
     auto reader = read(*locks, {.ttl = 1min});
-    lock_world::outcome writer, late;
-    start(writer, *second, mode::exclusive);
+    auto writer = start(*second, mode::exclusive);
     w.run_for(100ms);
-    start(late, *third, mode::shared);
-    w.run_for(1s);
-    BOOST_TEST(!late.done);
+    auto late = start(*third, mode::shared);
+    BOOST_TEST(!w.done_after(1s, late));
     second.reset();
     w.run_for(1s);
     for (auto& s : w.servers) {
         s->wanted.erase("lock:stock");
         s->tell(core::wanted_key("lock:stock"));
     }
-    w.run_for(100ms);
-    BOOST_TEST(late.held.held());
+    BOOST_TEST(w.held_after(100ms, late));
     BOOST_TEST(reader.held.held());
 }
 
@@ -850,7 +726,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_node_cannot_do_is_refused_before_anything_is_sent
 
 // Numbers of readers: not below those of writers before, below those of writers after, and the same in between.
 
-BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first, fenced_readers_and_writers)
 {
     auto before = write(*locks);
     auto const first = before.held.fencing_token();
@@ -864,7 +740,7 @@ BOOST_FIXTURE_TEST_CASE(readers_between_two_writers_have_the_number_of_the_first
     BOOST_TEST(after.held.fencing_token() > first);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fenced_readers_and_writers)
 {
     auto reader = read(*locks);
     auto const number = reader.held.fencing_token();
@@ -873,7 +749,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_comes_before_all_writers_has_a_number, fen
     BOOST_TEST(write(*second).held.fencing_token() > number);
 }
 
-BOOST_FIXTURE_TEST_CASE(counters_that_differ_are_made_equal_before_a_reader_has_it, fenced_readers)
+BOOST_FIXTURE_TEST_CASE(counters_that_differ_are_made_equal_before_a_reader_has_it, fenced_readers_and_writers)
 {
     w[0].counters["lock:stock"] = 7;
     w[1].counters["lock:stock"] = 5;

@@ -1,26 +1,11 @@
 // The end of a manager while locks are held: nobody else has one before its holder has let go of it.
 
-#include "support/virtual_work.hpp"
+#include "support/manager_test.hpp"
 #include "testbed/process.hpp"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
 #include <boost/version.hpp>
 
-#include <atomic>
 #include <barrier>
-#include <future>
-#include <optional>
-#include <thread>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -62,22 +47,19 @@ BOOST_AUTO_TEST_CASE(a_body_is_alone_until_it_has_ended)
         first.run(w, *locks, {}, 300ms);
         w.run_for(100ms);
         second.run(w, *others, {.wait = 10s}, 1ms);
-        std::optional<clock::time_point> shut_down;
+        std::optional<lock_world::call> stopped;
         if (destroyed)
             locks.reset();
         else
-            locks->async_shutdown([&](error_code ec) {
-                BOOST_TEST(!ec);
-                shut_down = w.now;
-            });
-        w.run_to([&] { return first.done && second.done && (destroyed || shut_down); });
+            stopped.emplace(w, asio::cancellation_slot(), [&](auto done) { locks->async_shutdown(std::move(done)); });
+        w.run_to([&] { return first.done && second.done && (destroyed || stopped->ec); });
 
         BOOST_TEST_REQUIRE((first.ended && second.begun));
         BOOST_TEST((*second.begun >= *first.ended));
         BOOST_TEST(first.still_held);
         BOOST_TEST(!first.failure);  // it was not interrupted, and alone
         if (!destroyed)
-            BOOST_TEST((*shut_down >= *first.ended));
+            BOOST_TEST((stopped->ec == error_code() && stopped->when >= *first.ended));
         BOOST_TEST(w.keys("lock:stock") == 0u);
     }
 }
@@ -118,21 +100,14 @@ BOOST_AUTO_TEST_CASE(a_shutdown_leaves_the_holder_the_time_in_which_to_stop)
         auto locks = w.manager(), others = w.manager();
         auto won = w.acquire(*locks, "stock", {.ttl = 4s});
         auto const until = won.held.valid_until();
-        bool lost = false, done = false;
-        won.held.async_wait_lost([&](error_code) { lost = true; });
-        w.run_to([&] { return lost_before ? lost : true; });
-        locks->async_shutdown([&](error_code ec) { done = !ec; });
-        lock next;
-        std::optional<clock::time_point> when;
-        others->async_acquire("stock", {.wait = 10s}, [&](error_code, lock l) {
-            when = w.now;
-            next = std::move(l);
-        });
-        w.run_to([&] { return when && done; });
-        BOOST_TEST((*when >= until));
-        BOOST_TEST((*when < until + 100ms));  // not only once the keys have expired by themselves
-        next = {};
-        w.shutdown(*others);
+        auto lost = w.start_wait_lost(won.held);
+        if (lost_before)
+            lost.end();
+        auto stopped = w.start_shutdown(*locks);
+        auto const next = w.acquire(*others, "stock", {.wait = 10s});
+        BOOST_TEST(!stopped.end());
+        BOOST_TEST((next.when >= until));
+        BOOST_TEST((next.when < until + 100ms));  // not only once the keys have expired by themselves
     }
 }
 
@@ -140,16 +115,13 @@ BOOST_FIXTURE_TEST_CASE(who_has_lost_a_lock_and_lets_go_of_it_is_not_waited_for_
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 60s});
     auto const until = won.held.valid_until();
-    bool lost = false, done = false;
-    won.held.async_wait_lost([&](error_code) { lost = true; });
-    w.run_to([&] { return lost; });
-    locks->async_shutdown([&](error_code ec) { done = !ec; });
+    w.start_wait_lost(won.held).end();
+    auto stopped = w.start_shutdown(*locks);
     w.run_for(1s);
-    BOOST_TEST(!done);
+    BOOST_TEST(!stopped.ec.has_value());
     BOOST_TEST(w.keys("lock:stock") == 3u);
-    won.held = {};
-    w.run_for(10ms);
-    BOOST_TEST(done);
+    w.drop(won, 10ms);
+    BOOST_TEST((stopped.ec == error_code()));
     BOOST_TEST((w.now < until));
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
@@ -176,19 +148,16 @@ BOOST_FIXTURE_TEST_CASE(who_calls_hears_of_the_shutdown_not_of_a_loss, manager_o
 BOOST_FIXTURE_TEST_CASE(a_handle_is_kept_until_it_is_gone, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .renew = renewal::automatic});
-    error_code told;
-    won.held.async_wait_lost([&](error_code ec) { told = ec; });
-    bool done = false;
-    locks->async_shutdown([&](error_code ec) { done = !ec; });
+    auto told = w.start_wait_lost(won.held);
+    auto stopped = w.start_shutdown(*locks);
     w.run_for(1s);
 
-    BOOST_TEST((told == asio::error::operation_aborted));
+    BOOST_TEST((told.ec == asio::error::operation_aborted));
     BOOST_TEST(won.held.held());
     BOOST_TEST(w.keys("lock:stock") == 3u);
-    BOOST_TEST(!done);
-    won.held = {};
-    w.run_for(1ms);
-    BOOST_TEST(done);
+    BOOST_TEST(!stopped.ec.has_value());
+    w.drop(won, 1ms);
+    BOOST_TEST((stopped.ec == error_code()));
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 
@@ -207,15 +176,12 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_stays_runs_out, manager_of<3>)
 BOOST_FIXTURE_TEST_CASE(who_is_told_of_the_end_can_extend_and_release, manager_of<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 2s});
-    bool done = false;
-    locks->async_shutdown([&](error_code ec) { done = !ec; });
+    auto stopped = w.start_shutdown(*locks);
     w.run_for(1s);
     BOOST_TEST(!w.extend(won.held, 5s));
-    w.run_for(4s);
-    BOOST_TEST(won.held.held());
-    BOOST_TEST(!w.release(won.held));
-    w.run_for(1ms);
-    BOOST_TEST(done);
+    BOOST_TEST(w.held_after(4s, won));
+    w.release(won, 1ms);
+    BOOST_TEST((stopped.ec == error_code()));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told_of_it, manager_of<3>)
@@ -223,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_for_a_loss_that_begins_after_the_shutdown_is_told
     auto won = w.acquire(*locks, "stock");
     locks->async_shutdown([](error_code) {});
     w.run_for(1ms);
-    BOOST_TEST((w.wait_for([&](auto done) { won.held.async_wait_lost(std::move(done)); }) == asio::error::operation_aborted));
+    BOOST_TEST((w.start_wait_lost(won.held).end() == asio::error::operation_aborted));
 }
 
 // The thread sanitizer and the address sanitizer look.

@@ -1,25 +1,9 @@
 // Any one of several resources: a semaphore of exclusive locks.
 
-#include "support/virtual_work.hpp"
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(any_of_several)
 
@@ -41,15 +25,49 @@ struct slots_on : lock_world {
 
     outcome any(lock_manager& by, std::size_t count = 3, acquire_options o = {}) { return acquire_any(by, slots("mailer", count), o); }
 
-    void start(outcome& o, lock_manager& by, std::size_t count = 3, acquire_options options = {.ttl = 60s, .wait = 10min}, asio::cancellation_slot slot = {})
+    /// Somebody has them all.
+    std::deque<outcome> take_all(lock_manager& by)
     {
-        start_acquire_any(o, by, slots("mailer", count), options, slot);
+        std::deque<outcome> held;
+        for (int i = 0; i < 3; ++i)
+            held.push_back(any(by, 3, {.ttl = 60s}));
+        return held;
+    }
+
+    static inline acquire_options const patient{.ttl = 60s, .wait = 10min};
+
+    outcome start(lock_manager& by, acquire_options options = patient, asio::cancellation_slot slot = {})
+    {
+        return outcome([&](auto& o) { start_acquire_any(o, by, slots("mailer", 3), options, slot); });
+    }
+
+    /// Takes one of @p count for five milliseconds, again and again, as long as @p won says so.
+    void keep_taking_any(lock_manager& by, std::size_t count, std::function<bool()> won)
+    {
+        by.async_acquire_any(slots("mailer", count), patient, [=, this, &by](error_code ec, lock l) {
+            if (ec || !won())
+                return;
+            at(now + 5ms, [=, this, &by, held = std::make_shared<lock>(std::move(l))] {
+                held->async_release([](error_code) {});
+                keep_taking_any(by, count, won);
+            });
+        });
     }
 
     /// Somebody else has slot @p number on server @p server.
     void take(std::size_t server, std::size_t number, clock::duration life = 1h)
     {
         (*this)[server].entries["lock:mailer:" + std::to_string(number)] = {"foreign", now + life};
+    }
+
+    /// Somebody else has slot n on server s where @p is holds of (s, n).
+    template <class Is>
+    void take_where(Is is)
+    {
+        for (std::size_t s = 0; s < Servers; ++s)
+            for (std::size_t n = 1; n <= 3; ++n)
+                if (is(s, n))
+                    take(s, n);
     }
 
     /// How many keys of slots there are, on all servers.
@@ -158,11 +176,9 @@ BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, 
     auto kept = any(*locks, 3, {.ttl = 2s, .renew = renewal::automatic}), brief = any(*locks, 3, {.ttl = 2s});
     auto const name = kept.held.resource();
     BOOST_TEST(!extend(brief.held, 10s));
-    run_for(5s);
-    BOOST_TEST(kept.held.held());
+    BOOST_TEST(held_after(5s, kept));
     BOOST_TEST(brief.held.held());
-    run_for(10s);
-    BOOST_TEST(kept.held.held());
+    BOOST_TEST(held_after(10s, kept));
     BOOST_TEST(!brief.held.held());
     (*this)[0].entries.erase("lock:" + name);
     run_for(2s);
@@ -175,8 +191,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, 
     each([&](auto& s) { s.entries.erase("lock:" + name); });
 
     auto again = any(*locks);
-    BOOST_TEST(!release(again.held));
-    run_for(1ms);
+    release(again, 1ms);
     BOOST_TEST(slot_keys() == 0u);
     BOOST_TEST((release(again.held) == errc::not_held));
 }
@@ -186,11 +201,7 @@ BOOST_FIXTURE_TEST_CASE(it_is_extended_renewed_lost_and_given_back_as_any_lock, 
 BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
 {
     for (std::size_t odd = 0; odd < 3; ++odd) {
-        for (std::size_t n = 1; n <= 3; ++n) {
-            for (std::size_t s = 0; s < 3; ++s)
-                if ((s == odd) == (n == 1))
-                    take(s, n);  // only one is free: another one at the odd server
-        }
+        take_where([&](auto s, auto n) { return (s == odd) == (n == 1); });
         // Slot 1 is free at two servers, slots 2 and 3 at the odd one.
         auto one = any(*locks);
         BOOST_TEST(one.held.resource() == "mailer:1");
@@ -200,8 +211,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
         BOOST_TEST((*this)[odd].find("lock:mailer:3") == nullptr);
         BOOST_TEST(one.held.held());
         BOOST_TEST((one.report.nodes[odd].vote != vote::granted));
-        BOOST_TEST(!release(one.held));
-        run_for(1ms);
+        release(one, 1ms);
         BOOST_TEST(keys("lock:mailer:1") == 1u);  // the foreign one
         each([](auto& s) { s.entries.clear(); });
     }
@@ -209,10 +219,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_minority_has_chosen_goes_back_at_once, three)
 
 BOOST_FIXTURE_TEST_CASE(different_slots_on_different_nodes_are_no_lock_and_go_back, three)
 {
-    for (std::size_t s = 0; s < 3; ++s)
-        for (std::size_t n = 1; n <= 3; ++n)
-            if (n != s + 1)
-                take(s, n);
+    take_where([](auto s, auto n) { return n != s + 1; });
     auto const none = any(*locks);
     BOOST_TEST((none.ec == errc::contended));
     run_for(1ms);
@@ -238,8 +245,7 @@ BOOST_FIXTURE_TEST_CASE(a_majority_for_one_slot_wins_wherever_the_first_answers_
 
 BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_another_slot_gets_it_back, three)
 {
-    take(2, 1), take(2, 2);
-    take(0, 3), take(1, 3);
+    take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
     (*this)[2].reply_delay = 20ms;
     auto const one = any(*locks);
     BOOST_REQUIRE(one.held.held());
@@ -257,16 +263,14 @@ BOOST_FIXTURE_TEST_CASE(a_late_node_that_has_chosen_the_same_slot_keeps_it_until
     run_for(50ms);
     BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
     BOOST_TEST((*this)[2].count(kind::release) == 0u);
-    BOOST_TEST(!release(one.held));
-    run_for(50ms);
+    release(one, 50ms);
     BOOST_TEST(slot_keys() == 0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_is_freed_of_whatever_it_has_chosen, three)
 {
     for (bool const carried_out : {true, false}) {
-        take(2, 1), take(2, 2);
-        take(0, 3), take(1, 3);
+        take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
         (*this)[2].mute = true;
         (*this)[2].request_delay = carried_out ? 100us : 5ms;
         auto one = any(*locks);
@@ -276,8 +280,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_is_freed_of_whatever_it_has
         run_for(5s);
         BOOST_TEST((*this)[2].find("lock:mailer:3") == nullptr);
         BOOST_TEST(one.held.held());
-        BOOST_TEST(!release(one.held));
-        run_for(30s);
+        release(one, 30s);
         BOOST_TEST(locks->stats().cleaning == 0u);
         BOOST_TEST((*this)[2].find("lock:mailer:1")->value == "foreign");
         each([](auto& s) { s.entries.clear(); });
@@ -292,8 +295,7 @@ BOOST_FIXTURE_TEST_CASE(a_node_whose_answer_got_lost_keeps_the_one_that_was_won,
     (*this)[2].break_connections();
     run_for(5s);
     BOOST_TEST(keys("lock:" + one.held.resource()) == 3u);
-    BOOST_TEST(!release(one.held));
-    run_for(30s);
+    release(one, 30s);
     BOOST_TEST(slot_keys() == 0u);
 }
 
@@ -310,8 +312,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_not_sent_when_it_is_decided_never_is, three)
 
 BOOST_FIXTURE_TEST_CASE(a_lost_round_is_cleaned_up_also_on_nodes_that_answer_later, three)
 {
-    for (std::size_t n = 1; n <= 3; ++n)
-        take(0, n), take(1, n);
+    take_where([](auto s, auto) { return s < 2; });
     (*this)[2].reply_delay = 20ms;
     BOOST_TEST((any(*locks).ec == errc::contended));
     BOOST_TEST(slot_keys() == 7u);
@@ -322,10 +323,7 @@ BOOST_FIXTURE_TEST_CASE(a_lost_round_is_cleaned_up_also_on_nodes_that_answer_lat
 
 BOOST_FIXTURE_TEST_CASE(a_lost_round_tells_who_has_granted, three)
 {
-    for (std::size_t s = 0; s < 3; ++s)
-        for (std::size_t n = 1; n <= 3; ++n)
-            if (s > 0 || n != 2)
-                take(s, n);
+    take_where([](auto s, auto n) { return s > 0 || n != 2; });
     auto const none = any(*locks);
     BOOST_TEST((none.ec == errc::contended));
     BOOST_TEST((none.report.nodes[0].vote == vote::granted));
@@ -345,18 +343,12 @@ BOOST_FIXTURE_TEST_CASE(what_is_free_on_a_minority_keeps_nobody_from_what_is_fre
             if (minority == majority)
                 continue;
             each([](auto& s) { s.entries.clear(); });
-            for (std::size_t n = 1; n <= 3; ++n) {
-                if (n != majority)
-                    take(1, n);
-                if (n != majority && n != minority)
-                    take(0, n);
-            }
+            take_where([&](auto s, auto n) { return n != majority && (s == 1 || (s == 0 && n != minority)); });
             for (auto* by : {locks.get(), second.get(), third.get()}) {
                 auto one = any(*by, 3, {.ttl = 30s, .wait = 5s});
                 BOOST_TEST(one.held.held());
                 BOOST_TEST(one.report.rounds <= 3u);
-                one.held = {};
-                run_for(10ms);
+                drop(one, 10ms);
             }
         }
     }
@@ -365,50 +357,37 @@ BOOST_FIXTURE_TEST_CASE(what_is_free_on_a_minority_keeps_nobody_from_what_is_fre
 // A node that has forgotten a slot would give it; the others that tell of it are not waited for.
 BOOST_FIXTURE_TEST_CASE(who_waits_remembers_what_a_node_has_chosen_in_a_lost_round, three)
 {
-    std::deque<outcome> held;
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto held = take_all(*second);
     auto const name = held.back().held.resource();
     (*this)[0].entries.erase("lock:" + name);
-    outcome waiter;
-    start(waiter, *locks);
-    run_for(1s);
-    BOOST_TEST(!waiter.done);
+    auto waiter = start(*locks);
+    BOOST_TEST(!done_after(1s, waiter));
     BOOST_TEST(asked() < 8u);  // it is told, and need not ask again and again
     (*this)[2].request_delay = 10s;  // there it is given back much later
     held.pop_back();
-    run_for(50ms);
-    BOOST_TEST(waiter.done);
+    BOOST_TEST(done_after(50ms, waiter));
     BOOST_TEST(waiter.held.resource() == name);
 }
 
 // A node that has given one of them tells nothing of the others.
 BOOST_FIXTURE_TEST_CASE(who_is_told_by_too_few_nodes_asks_now_and_then, three)
 {
-    std::deque<outcome> held;
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto held = take_all(*second);
     (*this)[0].entries.erase("lock:" + held.back().held.resource());
     (*this)[2].reachable = false;
-    outcome waiter;
-    start(waiter, *locks);
-    run_for(1s);
-    BOOST_TEST(!waiter.done);
+    auto waiter = start(*locks);
+    BOOST_TEST(!done_after(1s, waiter));
     auto const name = held.front().held.resource();
     held.pop_front();
-    run_for(2s);
-    BOOST_TEST(waiter.done);
+    BOOST_TEST(done_after(2s, waiter));
     BOOST_TEST(waiter.held.resource() == name);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_another_manager, three)
 {
     for (std::size_t which = 0; which < 3; ++which) {
-        std::deque<outcome> held;
-        for (int i = 0; i < 3; ++i)
-            held.push_back(any(*second, 3, {.ttl = 60s}));
-        outcome waiter;
-        start(waiter, *locks);
+        auto held = take_all(*second);
+        auto waiter = start(*locks);
         run_for(100ms);
         auto const before = asked();
         run_for(20s);
@@ -416,7 +395,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_anot
         auto const name = held[which].held.resource();
         auto const released = now;
         BOOST_TEST(!release(held[which].held));
-        run_to([&] { return waiter.done; });
+        end_of(waiter);
         BOOST_TEST(waiter.held.resource() == name);
         BOOST_TEST((waiter.when - released < 5ms));
         waiter.held = {};
@@ -428,18 +407,15 @@ BOOST_FIXTURE_TEST_CASE(who_waits_has_whichever_slot_is_given_back_first_by_anot
 
 BOOST_FIXTURE_TEST_CASE(who_waits_in_the_manager_that_has_all_takes_over_in_one_round_trip, three)
 {
-    std::deque<outcome> held;
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*locks, 3, {.ttl = 60s}));
-    outcome waiter;
+    auto held = take_all(*locks);
     auto const before = asked();
-    start(waiter, *locks);
+    auto waiter = start(*locks);
     run_for(1s);
     BOOST_TEST(asked() == before);  // it knows that all are taken
     auto const name = held[1].held.resource();
     auto const released = now;
     held[1].held = {};
-    run_to([&] { return waiter.done; });
+    end_of(waiter);
     BOOST_TEST(waiter.held.resource() == name);
     BOOST_TEST((waiter.when - released <= 200us));
     BOOST_TEST(asked() == before + 1);
@@ -450,13 +426,12 @@ BOOST_FIXTURE_TEST_CASE(a_slot_of_its_own_manager_is_taken_over_by_one_who_waits
 {
     auto own = any(*locks, 3, {.ttl = 60s});
     auto other = any(*second, 3, {.ttl = 60s}), another = any(*second, 3, {.ttl = 60s});
-    outcome waiter;
-    start(waiter, *locks);
+    auto waiter = start(*locks);
     run_for(1s);
     auto const name = own.held.resource();
     auto const released = now;
     own.held = {};
-    run_to([&] { return waiter.done; });
+    end_of(waiter);
     BOOST_TEST(waiter.held.resource() == name);
     BOOST_TEST((waiter.when - released <= 200us));
 }
@@ -472,25 +447,22 @@ BOOST_FIXTURE_TEST_CASE(who_has_one_does_not_wish_for_the_others_any_more, three
             n += (*this)[0].wanted["lock:" + name].first.size();
         return n;
     };
-    outcome one, two;
-    start(one, *locks);
-    start(two, *locks);
+    auto one = start(*locks);
+    auto two = start(*locks);
     run_for(1s);
     BOOST_TEST(wishes() == 2u);
     own.held = {};
-    run_to([&] { return one.done; });
+    end_of(one);
     run_for(1s);
     BOOST_TEST(wishes() == 2u);  // there is one who waits still
     another.held = {};
-    run_to([&] { return two.done; });
+    end_of(two);
     run_for(1s);
     BOOST_TEST(wishes() == 0u);
-    outcome third_one;
-    start(third_one, *locks);
+    auto third_one = start(*locks);
     run_for(1s);
     BOOST_TEST(wishes() == 1u);
-    one.held = {};
-    run_for(1s);
+    drop(one, 1s);
     BOOST_TEST(third_one.held.held());
     BOOST_TEST(wishes() == 0u);
 }
@@ -502,10 +474,9 @@ BOOST_FIXTURE_TEST_CASE(a_slot_whose_holder_has_died_is_taken_when_its_ttl_is_ov
         take(s, 2, 3s);
         take(s, 3, 5s);
     }
-    outcome waiter;
     auto const begun = now;
-    start(waiter, *locks);
-    run_to([&] { return waiter.done; });
+    auto waiter = start(*locks);
+    end_of(waiter);
     BOOST_TEST(waiter.held.resource() == "mailer:2");
     BOOST_TEST((waiter.when - begun < 3100ms));
 }
@@ -515,24 +486,21 @@ BOOST_FIXTURE_TEST_CASE(slots_that_are_free_on_different_nodes_wake_nobody, thre
     for (std::size_t s = 0; s < 3; ++s)
         for (std::size_t n = 1; n <= 3; ++n)
             take(s, n, n == s + 1 ? 2s : 30s);
-    outcome waiter;
-    start(waiter, *locks);
+    auto waiter = start(*locks);
     run_for(1s);
     auto const before = asked();
     run_for(25s);
     BOOST_TEST(asked() == before);
-    run_for(10s);
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(held_after(10s, waiter));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_those_who_wait_in_one_manager_one_asks_and_all_have_their_turn, three)
 {
-    std::deque<outcome> held, waiters(20);
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto held = take_all(*second);
     auto const before = asked();
+    std::deque<outcome> waiters(20);
     for (auto& o : waiters)
-        start(o, *locks);
+        start_acquire_any(o, *locks, slots("mailer", 3), {.ttl = 60s, .wait = 10min});
     run_for(1s);
     BOOST_TEST(asked() <= before + 3);
     for (auto& o : held)
@@ -548,14 +516,11 @@ BOOST_FIXTURE_TEST_CASE(of_those_who_wait_in_one_manager_one_asks_and_all_have_t
 
 BOOST_FIXTURE_TEST_CASE(who_waits_gives_up_in_time_and_hears_what_the_first_has_met, three)
 {
-    std::deque<outcome> held;
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*second, 3, {.ttl = 60s}));
+    auto held = take_all(*second);
     auto const begun = now;
-    outcome first, behind;
     attempt_report report;
-    start(first, *locks, 3, {.ttl = 10s, .wait = 10s});
-    start(behind, *locks, 3, {.ttl = 10s, .wait = 2s, .report = &report});
+    auto first = start(*locks, {.ttl = 10s, .wait = 10s});
+    auto behind = start(*locks, {.ttl = 10s, .wait = 2s, .report = &report});
     run_for(30s);
     BOOST_TEST((first.ec == errc::contended));
     BOOST_TEST((first.when - begun >= 10s && first.when - begun < 11s));
@@ -569,21 +534,17 @@ BOOST_FIXTURE_TEST_CASE(who_waits_gives_up_in_time_and_hears_what_the_first_has_
 BOOST_FIXTURE_TEST_CASE(who_is_about_to_get_one_keeps_nobody_from_another, three)
 {
     for (auto moment = 200us; moment < 800us; moment += 20us) {
-        std::deque<outcome> held;
-        for (int n = 0; n < 3; ++n)
-            held.push_back(any(*second, 3, {.ttl = 60s}));
-        outcome one, two, other;
-        start(one, *locks);
-        start(two, *locks);
+        auto held = take_all(*second);
+        auto one = start(*locks);
+        auto two = start(*locks);
         run_for(10ms);
         held.pop_front();
         run_to([&] { return one.done; });  // and it hands on to the other one
-        start(other, *third);
+        auto other = start(*third);
         run_for(20ms);
         held.pop_front();
         run_for(moment);  // who waits is told, and asks
-        one.held = {};
-        run_for(50ms);
+        drop(one, 50ms);
         BOOST_TEST(two.done);
         BOOST_TEST(other.done);
         held.clear();
@@ -596,20 +557,9 @@ BOOST_FIXTURE_TEST_CASE(who_is_about_to_get_one_keeps_nobody_from_another, three
 BOOST_FIXTURE_TEST_CASE(managers_that_all_wait_take_turns, three)
 {
     std::map<lock_manager*, int> won;
-    std::function<void(lock_manager&)> loop = [&](lock_manager& by) {
-        by.async_acquire_any(slots("mailer", 3), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++won[&by];
-            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
-                held->async_release([](error_code) {});
-                loop(by);
-            });
-        });
-    };
     for (int i = 0; i < 6; ++i)
         for (auto* by : {locks.get(), second.get(), third.get()})
-            loop(*by);
+            keep_taking_any(*by, 3, [&, by] { return ++won[by] > 0; });
     run_for(20s);
     auto const all = won[locks.get()] + won[second.get()] + won[third.get()];
     auto const rounds = locks->stats().rounds + second->stats().rounds + third->stats().rounds;
@@ -623,19 +573,8 @@ BOOST_FIXTURE_TEST_CASE(managers_that_all_wait_take_turns, three)
 BOOST_FIXTURE_TEST_CASE(slots_that_many_wait_for_are_hardly_ever_idle, five)
 {
     std::size_t won = 0;
-    std::function<void()> loop = [&] {
-        locks->async_acquire_any(slots("mailer", 8), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
-            if (ec)
-                return;
-            ++won;
-            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
-                held->async_release([](error_code) {});
-                loop();
-            });
-        });
-    };
     for (int i = 0; i < 32; ++i)
-        loop();
+        keep_taking_any(*locks, 8, [&] { return ++won > 0; });
     run_for(10s);
     BOOST_TEST(won > 15'000u);  // of 16,000
     BOOST_TEST((*this)[0].requests.size() < 2 * won + 100);  // as without anybody who waits
@@ -644,20 +583,9 @@ BOOST_FIXTURE_TEST_CASE(slots_that_many_wait_for_are_hardly_ever_idle, five)
 BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taking_one, three)
 {
     bool go_on = true;
-    std::function<void(lock_manager&)> loop = [&](lock_manager& by) {
-        by.async_acquire_any(slots("mailer", 3), {.ttl = 30s, .wait = 10min}, [&](error_code ec, lock l) {
-            if (ec)
-                return;
-            at(now + 5ms, [&, held = std::make_shared<lock>(std::move(l))] {
-                held->async_release([](error_code) {});
-                if (go_on)
-                    loop(by);
-            });
-        });
-    };
     for (int i = 0; i < 4; ++i)
         for (auto* by : {locks.get(), second.get()})
-            loop(*by);
+            keep_taking_any(*by, 3, [&] { return go_on; });
     for (auto* by : {locks.get(), third.get()}) {
         run_for(1s);
         auto alone = acquire(*by, slots("mailer", 3), {.ttl = 30s, .wait = 20s});
@@ -673,25 +601,19 @@ BOOST_FIXTURE_TEST_CASE(who_wants_all_of_them_has_them_although_others_keep_taki
 BOOST_FIXTURE_TEST_CASE(who_waits_for_one_slot_by_its_name_is_not_passed_in_its_manager_and_keeps_nobody_from_the_others, three)
 {
     auto held = acquire(*second, "mailer:2", {.ttl = 60s});
-    outcome by_name, one, two, three;
-    start_acquire(by_name, *locks, "mailer:2", {.ttl = 60s, .wait = 10min});
+    auto by_name = lock_world::start(*locks, "mailer:2", {.ttl = 60s, .wait = 10min});
     run_for(1s);
-    for (auto* o : {&one, &two})
-        start(*o, *locks);
-    run_for(1s);
-    BOOST_TEST(one.held.held());
+    auto one = start(*locks), two = start(*locks);
+    BOOST_TEST(held_after(1s, one));
     BOOST_TEST(two.held.held());
     auto const before = asked();
-    start(three, *locks);
-    run_for(1s);
-    BOOST_TEST(!three.done);
+    auto three = start(*locks);
+    BOOST_TEST(!done_after(1s, three));
     BOOST_TEST(asked() == before);
-    held.held = {};
-    run_for(1s);
+    drop(held, 1s);
     BOOST_TEST(by_name.held.held());
     BOOST_TEST(!three.done);
-    by_name.held = {};
-    run_for(1s);
+    drop(by_name, 1s);
     BOOST_TEST(three.held.resource() == "mailer:2");
 }
 
@@ -734,13 +656,10 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is,
 {
     for (auto const type : {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
         for (auto const after : {0us, 50us, 150us, 250us, 350us, 450us, 5000us}) {
-            std::deque<outcome> held;
-            for (int i = 0; i < 3; ++i)
-                held.push_back(any(*second, 3, {.ttl = 60s}));
+            auto held = take_all(*second);
             asio::cancellation_signal first, behind;
-            outcome one, two;
-            start(one, *locks, 3, {.ttl = 60s, .wait = 1min}, first.slot());
-            start(two, *locks, 3, {.ttl = 60s, .wait = 1min}, behind.slot());
+            auto one = start(*locks, {.ttl = 60s, .wait = 1min}, first.slot());
+            auto two = start(*locks, {.ttl = 60s, .wait = 1min}, behind.slot());
             run_for(5ms);
             held.front().held = {};  // the first one asks
             run_for(after);
@@ -765,30 +684,23 @@ BOOST_FIXTURE_TEST_CASE(who_is_cancelled_leaves_nothing_behind_whenever_that_is,
 
 BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_aborts_who_waits_and_frees_all_slots, three)
 {
-    std::deque<outcome> held;
-    for (int i = 0; i < 3; ++i)
-        held.push_back(any(*locks, 3, {.ttl = 60s}));
+    auto held = take_all(*locks);
     (*this)[2].reply_delay = 20ms;
-    outcome waiter;
-    start(waiter, *locks);
+    auto waiter = start(*locks);
     run_for(1s);
-    bool over = false;
-    error_code ec;
-    locks->async_shutdown([&](error_code e) { over = true, ec = e; });
+    auto stopped = start_shutdown(*locks);
     run_for(1s);
     BOOST_TEST((waiter.ec == asio::error::operation_aborted));
-    BOOST_TEST(!over);
+    BOOST_TEST(!stopped.ec.has_value());
     held.clear();
-    run_to([&] { return over; });
-    BOOST_TEST(!ec);
+    BOOST_TEST(!stopped.end());
     BOOST_TEST(slot_keys() == 0u);
 }
 
 // What a node that answers late has chosen in vain is given back before its manager ends.
 BOOST_FIXTURE_TEST_CASE(the_end_of_the_manager_waits_for_slots_that_go_back, three)
 {
-    take(2, 1), take(2, 2);
-    take(0, 3), take(1, 3);
+    take_where([](auto s, auto n) { return (s == 2) == (n < 3); });
     (*this)[2].reply_delay = 30ms;
     auto one = any(*locks);
     BOOST_REQUIRE(one.held.held());

@@ -1,16 +1,9 @@
 // The histograms of `stats()`; the counters are tested with what they count.
 
 #include "support/balance.hpp"
-#include "support/virtual_world.hpp"
+#include "support/manager_test.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <string>
-#include <string_view>
-#include <utility>
 
 using namespace redlock;
 using namespace redlock::test;
@@ -54,12 +47,11 @@ BOOST_FIXTURE_TEST_CASE(how_long_was_waited_for_others, connected_to<3>)
 {
     auto first = w.acquire(*locks, "stock");
     auto const before = locks->stats();
-    lock_world::outcome second;
-    w.start_acquire(second, *locks, "stock", {.wait = 1min});
+    auto second = w.start(*locks, "stock", {.wait = 1min});
 
     w.run_for(2s);
     w.release(first.held);
-    w.run_to([&] { return second.done; });
+    w.end_of(second);
 
     auto const after = locks->stats();
     BOOST_TEST(is_about(only(after.time_waited - before.time_waited), 2s));
@@ -75,8 +67,7 @@ BOOST_FIXTURE_TEST_CASE(how_long_it_took_to_fail, and_another<connected_to<3>>)
     BOOST_TEST(is_about(only(locks->stats().time_to_fail), 200us));
     auto const before = locks->stats();
     asio::cancellation_signal signal;
-    lock_world::outcome waits;
-    w.start_acquire(waits, *locks, "stock", {.wait = wait_forever}, signal.slot());
+    auto waits = w.start(*locks, "stock", {.wait = wait_forever}, signal.slot());
     w.run_for(3s);
     signal.emit(asio::cancellation_type::terminal);
     w.run_for(1ms);
@@ -107,12 +98,10 @@ BOOST_AUTO_TEST_CASE(how_far_away_each_node_is)
     w.run_for(1s);
     auto const before = locks->stats();
 
-    lock_world::outcome won;
-    w.start_acquire(won, *locks, "stock", {});
+    auto won = w.start(*locks, "stock", {});
     w.run_for(100ms);
     w[2].reachable = false;  // it answers, but says nothing
-    w.release(won.held);
-    w.run_for(100ms);
+    w.release(won, 100ms);
 
     auto const after = locks->stats();
     BOOST_TEST(is_about(only(after.nodes[0].round_trip - before.nodes[0].round_trip), 200us));
@@ -145,8 +134,7 @@ BOOST_FIXTURE_TEST_CASE(each_group_counts_by_itself_and_all_of_them_together, an
     auto lost = w.acquire(*locks, "b", {.ttl = 1s, .group = "checkout"});
     w.acquire(*locks, "taken", {.group = "report"});
     w.run_for(300ms);
-    w.release(kept.held);
-    w.run_for(1s);
+    w.release(kept, 1s);
     w.release(plain.held);
 
     auto const s = locks->stats();

@@ -1,13 +1,6 @@
 // Addresses of other kinds, and kinds that are mixed.
 
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <stdexcept>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;

@@ -1,36 +1,20 @@
 // Locks that outlive the process that acquired them.
 
-#include "support/virtual_world.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <atomic>
-#include <future>
-#include <optional>
-#include <thread>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 namespace {
 
 lock_world::outcome resume(lock_world& w, lock_manager& by, lock_ticket const& ticket, acquire_options options = {})
 {
-    lock_world::outcome o;
-    options.report = &o.report;
-    by.async_resume(ticket, options, w.into(o));
-    w.run_to([&] { return o.done; });
-    return o;
+    return w.outcome_of(options, [&](auto& o, auto how) { by.async_resume(ticket, how, w.into(o)); });
 }
 
 error_code release(lock_world& w, lock_manager& by, lock_ticket const& ticket)
 {
-    return w.wait_for([&](auto done) { by.async_release(ticket, std::move(done)); });
+    return lock_world::call(w, {}, [&](auto done) { by.async_release(ticket, std::move(done)); }).end();
 }
 
 // What one process has left, and another one that may go on with it.
@@ -139,8 +123,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_held_is_not_detached, detached_lock<3>)
     BOOST_TEST((refusal_of(detached.held) == errc::not_held));
 
     auto lost = w.acquire(*locks, "c", {.ttl = 1s});
-    w.run_for(960ms);
-    BOOST_TEST(w.keys("lock:c") == 3u);
+    BOOST_TEST(w.keys_after(960ms, "lock:c") == 3u);
     BOOST_TEST((refusal_of(lost.held) == errc::lost));
     lost.held = {};
     BOOST_TEST(w.keys_after(1ms, "lock:c") == 0u);  // it is given back as ever
@@ -185,22 +168,16 @@ BOOST_FIXTURE_TEST_CASE(what_may_be_upgraded_or_was_is_not_detached, detached_lo
 BOOST_FIXTURE_TEST_CASE(a_handle_of_a_scope_is_detached_unless_it_has_parts, detached_lock<3>)
 {
     lock_scope const scope(*locks);
-    lock_world::outcome a, b, both;
-    auto const acquire = [&](lock_world::outcome& o, resource_set names) {
-        scope.async_acquire(std::move(names), {}, w.into(o));
-        w.run_to([&] { return o.done; });
+    auto const acquire = [&](resource_set names) {
+        return w.outcome_of({}, [&](auto& o, auto how) { scope.async_acquire(names, how, w.into(o)); });
     };
-    acquire(a, "a");
-    acquire(b, "b");
-    acquire(both, {"a", "b"});
+    auto a = acquire("a"), b = acquire("b"), both = acquire({"a", "b"});
     BOOST_TEST((refusal_of(both.held) == errc::invalid_argument));
     both.held = {};
 
     BOOST_TEST((a.held.detach().resources == resource_set("a")));
 
-    lock_world::outcome again;
-    acquire(again, "a");  // the scope has it not any more
-    BOOST_TEST((again.ec == errc::contended));
+    BOOST_TEST((acquire("a").ec == errc::contended));  // the scope has it not any more
     BOOST_TEST(b.held.held());
 }
 
@@ -227,16 +204,14 @@ BOOST_FIXTURE_TEST_CASE(what_is_under_way_ends_as_for_a_lock_that_is_released, d
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 3s});
     auto const valid_until = won.held.valid_until();
-    std::optional<error_code> extended, waited;
-    won.held.async_wait_lost([&](error_code ec) { waited = ec; });
-    won.held.async_extend(10s, [&](error_code ec) { extended = ec; });
+    auto waited = w.start_wait_lost(won.held), extended = w.start_extend(won.held, 10s);
     w.run_for(150us);
 
     won.held.detach();
     w.run_for(1ms);
 
-    BOOST_TEST((waited == asio::error::operation_aborted));
-    BOOST_TEST((extended == errc::not_held));
+    BOOST_TEST((waited.ec == asio::error::operation_aborted));
+    BOOST_TEST((extended.ec == errc::not_held));
     BOOST_TEST((w.extend(won.held, 10s) == errc::not_held));
     BOOST_TEST((w.release(won.held) == errc::not_held));
     BOOST_TEST((won.held.valid_until() == valid_until));
@@ -283,18 +258,14 @@ BOOST_FIXTURE_TEST_CASE(what_was_not_sent_by_then_will_not_be, detached_lock<3>)
 BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_is_told_by_the_nodes, detached_lock<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 10s});
-    lock_world::outcome next;
-    w.start_acquire(next, *locks, "stock", {.wait = 1min});
+    auto next = w.start(*locks, "stock", {.wait = 1min});
     w.run_for(100ms);
 
     auto const ticket = won.held.detach();
-    w.run_for(1s);
-    BOOST_TEST(!next.done);
+    BOOST_TEST(!w.done_after(1s, next));
     auto resumed = resume(w, *other, ticket);
-    w.run_for(1s);
-    BOOST_TEST(!next.done);
-    BOOST_TEST(!w.release(resumed.held));
-    w.run_for(50ms);
+    BOOST_TEST(!w.done_after(1s, next));
+    w.release(resumed, 50ms);
     BOOST_TEST(next.held.held());
 }
 
@@ -409,13 +380,12 @@ BOOST_FIXTURE_TEST_CASE(it_is_lost_in_time, detached_lock<3>)
 {
     auto resumed = resume(w, *other, leave(), {.ttl = 2s, .renew = renewal::automatic, .max_hold = 5s});
     auto const begun = w.now;
-    error_code told;
-    resumed.held.async_wait_lost([&](error_code ec) { told = ec; });
+    auto told = w.start_wait_lost(resumed.held);
     w.run_until(begun + 4s);
     BOOST_TEST(resumed.held.held());
     w.run_until(begun + 5s);
     BOOST_TEST(!resumed.held.held());
-    BOOST_TEST((told == errc::lost));
+    BOOST_TEST((told.ec == errc::lost));
 }
 
 BOOST_FIXTURE_TEST_CASE(it_has_the_fencing_token_of_the_ticket, detached_lock<3>)
@@ -471,8 +441,7 @@ BOOST_FIXTURE_TEST_CASE(a_minority_that_has_it_not_does_no_harm, detached_lock<5
     w[1].entries.clear();
     auto resumed = resume(w, *other, ticket);
     BOOST_TEST(resumed.held.held());
-    w.run_for(1ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);  // nor is it set there: only renewals heal
+    BOOST_TEST(w.keys_after(1ms) == 3u);  // nor is it set there: only renewals heal
     BOOST_TEST(!w.release(resumed.held));
     for (auto& s : w.servers)  // each may have it: the first process may have asked for it late
         BOOST_TEST(s->count(kind::release) == 1u);
@@ -504,11 +473,9 @@ BOOST_FIXTURE_TEST_CASE(with_a_wait_it_is_tried_until_enough_answer, detached_lo
 
     lock_world::outcome patient;
     other->async_resume(ticket, {.wait = 1min}, w.into(patient));
-    w.run_for(1s);
-    BOOST_TEST(!patient.done);
+    BOOST_TEST(!w.done_after(1s, patient));
     w[0].reachable = true;
-    w.run_for(500ms);
-    BOOST_TEST(patient.held.held());
+    BOOST_TEST(w.held_after(500ms, patient));
     BOOST_TEST(w.keys("lock:stock") == 3u);
 }
 
@@ -594,17 +561,8 @@ BOOST_AUTO_TEST_CASE(what_a_node_cannot_do_is_refused)
 
 BOOST_FIXTURE_TEST_CASE(a_throwing_token_tells_why, detached_lock<3>)
 {
-    auto failure = asio::co_spawn(w.context, [&]() -> asio::awaitable<std::string> {
-        lock_ticket const ticket{.resources = "stock", .token = "t"};
-        try {
-            co_await other->async_resume(ticket);
-        } catch (lock_error const& e) {
-            co_return e.what();
-        }
-        co_return "no lock_error";
-    }, asio::use_future);
-    w.run_for(1s);
-    BOOST_TEST(failure.get() == "redlock: cannot resume \"stock\": the lock was lost");
+    auto const resumed = run(w, other->async_resume({.resources = "stock", .token = "t"}, asio::use_awaitable));
+    BOOST_TEST(message_of(resumed.failure) == "redlock: cannot resume \"stock\": the lock was lost");
 }
 
 BOOST_FIXTURE_TEST_CASE(what_clients_of_other_kinds_hold_can_be_gone_on_with, detached_lock<3>)
@@ -629,8 +587,7 @@ BOOST_FIXTURE_TEST_CASE(a_reader_goes_on_among_others, detached_lock<3>)
     w.run_for(5s);
     BOOST_TEST(w[0].readers["lock:stock"].size() == 2u);
     BOOST_TEST((w.acquire(*locks, "stock").ec == errc::contended));
-    BOOST_TEST(!w.release(resumed.held));
-    w.run_for(1ms);
+    w.release(resumed, 1ms);
     BOOST_TEST(w[0].readers["lock:stock"].size() == 1u);
     BOOST_TEST(beside.held.held());
     BOOST_TEST((resume(w, *other, ticket).ec == errc::lost));
@@ -665,8 +622,7 @@ BOOST_FIXTURE_TEST_CASE(its_release_is_seen_through_for_as_long_as_any_key_may_l
     auto resumed = resume(w, *other, ticket, {.ttl = 1s});
     w.run_for(1ms);
     w[2].reachable = false;
-    BOOST_TEST(!w.release(resumed.held));
-    w.run_for(30s);
+    w.release(resumed, 30s);
     BOOST_TEST(other->stats().cleaning == 1u);
     w[2].reachable = true;
     BOOST_TEST(w.keys_after(1s) == 0u);
@@ -680,8 +636,7 @@ BOOST_FIXTURE_TEST_CASE(two_who_resume_one_ticket_do_not_exclude_each_other, det
     BOOST_TEST(one.held.held());
     BOOST_TEST(two.held.held());
 
-    BOOST_TEST(!w.release(two.held));
-    w.run_for(2s);
+    w.release(two, 2s);
     BOOST_TEST(!one.held.held());  // noticed when it was renewed
 }
 
@@ -726,8 +681,7 @@ BOOST_AUTO_TEST_CASE(cancelling_it_leaves_the_ticket_good)
             asio::cancellation_signal cancel;
             lock_world::outcome o;
             f.other->async_resume(ticket, {.wait = 1min}, asio::bind_cancellation_slot(cancel.slot(), w.into(o)));
-            w.run_for(progress == when::between ? 2ms : 150us);
-            BOOST_TEST(!o.done);
+            BOOST_TEST(!w.done_after(progress == when::between ? 2ms : 150us, o));
 
             cancel.emit(how);
             w.context.restart();
@@ -848,8 +802,7 @@ BOOST_FIXTURE_TEST_CASE(without_a_majority_it_goes_on_in_the_background, detache
     w.acquire(*other, "warm-up");
     w[1].reachable = w[2].reachable = false;
     BOOST_TEST((release(w, *other, ticket) == errc::no_quorum));
-    w.run_for(30s);
-    BOOST_TEST(w.keys("lock:stock") == 2u);
+    BOOST_TEST(w.keys_after(30s) == 2u);
     w[1].reachable = w[2].reachable = true;
     BOOST_TEST(w.keys_after(1s) == 0u);
 }
@@ -867,12 +820,10 @@ BOOST_FIXTURE_TEST_CASE(a_reader_leaves_and_others_stay, detached_lock<3>)
 BOOST_FIXTURE_TEST_CASE(who_waits_in_the_same_manager_gets_it, detached_lock<3>)
 {
     auto const ticket = leave({.ttl = 30s});
-    lock_world::outcome next;
-    w.start_acquire(next, *other, "stock", {.wait = 1min});
+    auto next = w.start(*other, "stock", {.wait = 1min});
     w.run_for(100ms);
     BOOST_TEST(!release(w, *other, ticket));
-    w.run_for(10ms);
-    BOOST_TEST(next.held.held());
+    BOOST_TEST(w.held_after(10ms, next));
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_does_not_stop_it)

@@ -1,17 +1,9 @@
-#include "support/virtual_world.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/manager_test.hpp"
 
 #include <malloc.h>
 
-#include <algorithm>
-#include <deque>
-#include <functional>
-#include <numeric>
-
 using namespace redlock;
 using namespace redlock::test;
-using kind = node_command::kind;
 
 BOOST_AUTO_TEST_SUITE(waiting)
 
@@ -34,8 +26,7 @@ struct queue_at_a_lock {
     {
         auto const released = w.now;
         w.release(held.held);
-        w.run_to([&] { return waiter.done; });
-        BOOST_TEST(waiter.held.held());
+        BOOST_TEST(w.wins(waiter));
         return waiter.when - released;
     }
 
@@ -45,32 +36,17 @@ struct queue_at_a_lock {
     clock::time_point begun;
 };
 
-// Takes the lock again and again, for @p hold, until the world ends. @p won is told each time how long it took.
-void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, std::function<void(clock::duration)> won)
-{
-    locks.async_acquire(name, {.ttl = 30s, .wait = 10min}, [&w, &locks, name, hold, won, asked = w.now](error_code ec, lock l) {
-        if (ec == asio::error::operation_aborted)
-            return;
-        BOOST_TEST_REQUIRE((!ec));
-        won(w.now - asked);
-        w.at(w.now + hold, [&w, &locks, name, hold, won, held = std::make_shared<lock>(std::move(l))] {
-            held->async_release([](error_code) {});
-            loop(w, locks, name, hold, won);
-        });
-    });
-}
-
+// Takes the lock again and again, for @p hold, until the world ends.
 void loop(lock_world& w, lock_manager& locks, std::string const& name, clock::duration hold, int& count)
 {
-    loop(w, locks, name, hold, [&count](clock::duration) { ++count; });
+    keep_taking(w, locks, {name, hold}, [&count](auto) { return ++count > 0; });
 }
 
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(the_release_by_another_process_wakes, queue_at_a_lock)
 {
-    w.run_for(30s);
-    BOOST_TEST(!waiter.done);
+    BOOST_TEST(!w.done_after(30s, waiter));
     BOOST_TEST((release_to_win() < 5ms));
 }
 
@@ -79,20 +55,17 @@ BOOST_FIXTURE_TEST_CASE(the_late_release_of_a_lock_that_was_lost_wakes_those_of_
 {
     auto lost = w.acquire(*locks, "stock", {.ttl = 60s, .max_hold = 1s});
     auto waiter = w.start(*locks, "stock", {.wait = 10min});
-    w.run_for(5s);
-    BOOST_TEST(!lost.held.held());
+    BOOST_TEST(!w.held_after(5s, lost));
     BOOST_TEST(!waiter.done);
     BOOST_TEST((w.release(lost.held) == errc::not_held));
-    w.run_for(1s);
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.held_after(1s, waiter));
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_for_a_lock_that_nobody_touches_asks_twice)
 {
     queue_at_a_lock q(5, 3min);
     auto const before = q.asked();
-    q.w.run_for(1min);
-    BOOST_TEST(!q.waiter.done);
+    BOOST_TEST(!q.w.done_after(1min, q.waiter));
     BOOST_TEST(q.locks->stats().waiting == 1u);
     BOOST_TEST(q.asked() - before == 2u);
 }
@@ -117,8 +90,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_dies_is_followed_when_its_ttl_is_over)
         queue_at_a_lock q(5, ttl);
         for (auto& s : q.w.servers)
             s->watchers.clear();  // nobody tells of an end that came by itself
-        q.w.run_to([&] { return q.waiter.done; });
-        BOOST_TEST(q.waiter.held.held());
+        BOOST_TEST(q.w.wins(q.waiter));
         BOOST_TEST((q.waiter.when - q.begun <= ttl + 50ms));
     }
 }
@@ -129,8 +101,7 @@ BOOST_AUTO_TEST_CASE(what_is_never_told_is_found_out_when_the_ttl_is_over)
     q.w.run_for(1s);
     q.w.each([](auto& s) { s.watchers.clear(); });
     q.w.release(q.held.held);
-    q.w.run_to([&] { return q.waiter.done; });
-    BOOST_TEST(q.waiter.held.held());
+    BOOST_TEST(q.w.wins(q.waiter));
     BOOST_TEST((q.waiter.when - q.begun <= 20s + 50ms));
 }
 
@@ -188,13 +159,11 @@ BOOST_FIXTURE_TEST_CASE(fewer_than_a_quorum_wake_nobody, queue_at_a_lock)
         w[i].entries.erase("lock:stock");
         w[i].tell("lock:stock");
     }
-    w.run_for(10s);
-    BOOST_TEST(!waiter.done);
+    BOOST_TEST(!w.done_after(10s, waiter));
     BOOST_TEST(asked() == before);
     w[2].entries.erase("lock:stock");  // by whatever client
     w[2].tell("lock:stock");
-    w.run_for(10ms);
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.held_after(10ms, waiter));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_extension_wakes_for_one_round_only, queue_at_a_lock)
@@ -202,8 +171,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_wakes_for_one_round_only, queue_at_a_lock)
     w.run_for(1s);
     auto const before = asked();
     w.extend(held.held, 2min);
-    w.run_for(1min);
-    BOOST_TEST(!waiter.done);
+    BOOST_TEST(!w.done_after(1min, waiter));
     BOOST_TEST(asked() == before + 1);
 }
 
@@ -214,11 +182,11 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
         asio::cancellation_signal cancel;
         auto second = q.w.start(*q.locks, "stock", {.wait = 1min}, cancel.slot());
         q.w.release(q.held.held);
-        q.w.run_to([&] { return q.waiter.done; });
+        q.w.end_of(q.waiter);
         q.waiter.held.async_release([](error_code) {});
         q.w.run_for(after);
         cancel.emit(asio::cancellation_type::terminal);
-        q.w.run_to([&] { return second.done; });
+        q.w.end_of(second);
         BOOST_TEST((second.held.held() == !second.ec));
         second.held = {};
         BOOST_TEST(q.w.keys_after(1s) == 0u);
@@ -228,9 +196,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
 BOOST_FIXTURE_TEST_CASE(who_waits_when_the_manager_goes_is_told, and_another<manager_of<3>>)
 {
     auto held = w.acquire(*other, "stock", {.ttl = 60s});
-    std::deque<lock_world::outcome> waiters(10);
-    for (auto& o : waiters)
-        w.start_acquire(o, *locks, "stock", {.wait = wait_forever});
+    auto waiters = w.start_many(10, *locks, "stock", {.wait = wait_forever});
     w.run_for(1s);
     locks.reset();
     w.run_for(1s);
@@ -305,14 +271,12 @@ BOOST_FIXTURE_TEST_CASE(grants_that_come_when_the_round_is_lost_count_as_free, c
         w[i].entries["lock:stock"] = {"somebody's", w.now + 55s};
     w[3].request_delay = w[4].request_delay = 400us;
     auto waiter = w.start(*locks, "stock", {.wait = 10min});
-    w.run_for(20ms);
-    BOOST_TEST(!waiter.done);
+    BOOST_TEST(!w.done_after(20ms, waiter));
     for (std::size_t i = 0; i < 2; ++i) {  // the third is cut off from the holder
         w[i].entries.erase("lock:stock");
         w[i].tell("lock:stock");
     }
-    w.run_for(20ms);
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.held_after(20ms, waiter));
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_may_be_called_as_the_turn_of_another)
@@ -323,8 +287,7 @@ BOOST_AUTO_TEST_CASE(a_lock_may_be_called_as_the_turn_of_another)
         auto held = w.acquire(*other, name, {.ttl = 60s});
         auto waiter = w.start(*locks, name, {.wait = 10min});
         w.run_for(1s);
-        held.held = {};
-        w.run_for(10ms);
+        w.drop(held, 10ms);
         BOOST_TEST(waiter.held.held());
     }
 }
@@ -345,12 +308,13 @@ BOOST_AUTO_TEST_CASE(each_process_has_its_turn)
                 ++counts[i];
                 streak = std::exchange(last, i) == i ? streak + 1 : 1;
                 if (w.now < begun + 1s)
-                    return;  // it takes a while to learn of each other
+                    return true;  // it takes a while to learn of each other
                 longest = std::max(longest, streak);
                 longest_wait = std::max(longest_wait, waited);
+                return true;
             };
             for (int k = 0; k < 8; ++k)
-                loop(w, *managers[i], "stock", 1ms, won);
+                keep_taking(w, *managers[i], {"stock", 1ms}, won);
         }
         w.run_for(20s);
         auto const all = counts[0] + counts[1] + counts[2];
@@ -372,20 +336,17 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
         lock_world w(5);
         auto locks = w.manager(), other = w.manager({.max_handovers = 4});
         auto held = w.acquire(*other, "stock", {.ttl = 30s});
-        std::deque<lock_world::outcome> followers(4);
-        for (auto& f : followers)
-            w.start_acquire(f, *other, "stock", {.ttl = 30s, .wait = 1min});
+        auto followers = w.start_many(4, *other, "stock", {.ttl = 30s, .wait = 1min});
         auto waiter = w.start(*locks, "stock", {.wait = 1min});
         w.run_for(20ms);
         // The first hand-over is told: before it nobody knew of a turn.
         w.release(held.held);
-        w.run_to([&] { return followers[0].done; });
+        w.end_of(followers[0]);
         w.run_for(20ms);
         auto const asked = locks->stats().rounds;
         for (std::size_t i = 1; i < 4; ++i) {
             followers[i - 1].held = {};
-            w.run_to([&] { return followers[i].done; });
-            BOOST_TEST(followers[i].held.held());
+            BOOST_TEST(w.wins(followers[i]));
             w.run_for(20ms);
         }
         BOOST_TEST(locks->stats().rounds == asked);
@@ -395,8 +356,7 @@ BOOST_AUTO_TEST_CASE(who_waits_elsewhere_is_told_of_the_end_of_a_turn_and_not_of
         }
         auto const released = w.now;
         followers[3].held = {};
-        w.run_to([&] { return waiter.done; });
-        BOOST_TEST(waiter.held.held());
+        BOOST_TEST(w.wins(waiter));
         BOOST_TEST((waiter.when - released < (told ? 5ms : 1s + 5ms)));
     }
 }
@@ -417,7 +377,7 @@ BOOST_AUTO_TEST_CASE(who_gave_way_without_having_queued_knows_when_a_holder_that
     auto theirs = w.acquire(*other, "stock", {.ttl = 5s});
     BOOST_TEST(theirs.held.held());
     auto const begun = w.now;
-    w.run_to([&] { return waiter.done; });
+    w.end_of(waiter);
     BOOST_TEST((waiter.when - begun <= 5s + 50ms));
 }
 
@@ -431,8 +391,7 @@ BOOST_FIXTURE_TEST_CASE(a_turn_ends_with_its_queue, and_another<manager_of<3>>)
     w.run_for(20ms);
     auto const released = w.now;
     follower.held = {};
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - released < 5ms));
 }
 
@@ -461,9 +420,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_beside_hundreds_of_busy_resources_gets_a_turn,
     for (std::size_t i = 0; i < counts.size(); ++i)
         loop(w, *other, "r" + std::to_string(i), 5ms, counts[i]);
     w.run_for(10ms);
-    std::deque<lock_world::outcome> waiters(10);
-    for (std::size_t i = 0; i < waiters.size(); ++i)
-        w.start_acquire(waiters[i], *locks, "r" + std::to_string(i), {.wait = 1h});
+    auto waiters = w.start_numbered(10, *locks, {.wait = 1h});
     auto const all_hold = [&] { return std::all_of(waiters.begin(), waiters.end(), [](auto& o) { return o.held.held(); }); };
     for (int i = 0; i < 60 && !all_hold(); ++i)
         w.run_for(50ms);
@@ -497,8 +454,7 @@ BOOST_FIXTURE_TEST_CASE(a_shutdown_ends_the_turn, and_another<manager_of<3>>)
     w.run_for(10ms);
     auto const stopped = w.now;
     other->async_shutdown([](error_code) {});
-    w.run_to([&] { return waiter.done; });
-    BOOST_TEST(waiter.held.held());
+    BOOST_TEST(w.wins(waiter));
     BOOST_TEST((waiter.when - stopped < 40ms));  // whoever holds it is not interrupted
 }
 
@@ -520,15 +476,12 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_whose_ttl_is_too_short_does_not_stand_in_the_wa
     auto hopeless = w.start(*locks, "stock", {.ttl = 51ms, .wait = 20s});
     auto second = w.start(*locks, "stock", {.ttl = 5s, .wait = 20s});
     auto third = w.start(*locks, "stock", {.ttl = 5s, .wait = 20s});
-    w.run_to([&] { return second.done; });
-    BOOST_TEST(!second.ec);
+    BOOST_TEST(!w.end_of(second));
     BOOST_TEST(!hopeless.done);
     second.held = {};
-    w.run_to([&] { return third.done; });
-    BOOST_TEST(!third.ec);
+    BOOST_TEST(!w.end_of(third));
     third.held = {};
-    w.run_to([&] { return hopeless.done; });
-    BOOST_TEST((hopeless.ec == errc::validity_exhausted));
+    BOOST_TEST((w.end_of(hopeless) == errc::validity_exhausted));
     BOOST_TEST(locks->stats().waiting == 0u);
 }
 
@@ -537,7 +490,7 @@ BOOST_FIXTURE_TEST_CASE(a_round_that_came_too_late_is_given_back_once, connected
     w.each([](auto& s) { s.requests.clear(); });
     w.each([](auto& s) { s.reply_delay = 45ms; });
     auto hopeless = w.start(*locks, "stock", {.ttl = 51ms, .wait = 1s});
-    w.run_to([&] { return hopeless.done; });
+    w.end_of(hopeless);
     w.run_for(1s);
     BOOST_TEST(w[0].count(node_command::kind::acquire) > 1u);
     BOOST_TEST(w[0].count(node_command::kind::release) == w[0].count(node_command::kind::acquire));
@@ -563,14 +516,13 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_turns_is_forgotten_whatever_max_ttl_is)
         auto o = w.start(*locks, name, {.wait = 10s});
         w.run_for(20ms);
         mine.held = {};
-        w.run_to([&] { return o.done; });
+        w.end_of(o);
         lock_world::outcome back;  // and others want it, too
         w.start_acquire(back, *others, name, {.wait = 10s});
         w.run_for(20ms);
         o.held = {};
-        w.run_to([&] { return back.done; });
-        back.held = {};
-        w.run_for(2s);
+        w.end_of(back);
+        w.drop(back, 2s);
         for (auto& s : w.servers) {
             s->requests.clear();
             s->wanted.clear();

@@ -1,67 +1,15 @@
-#include "support/virtual_work.hpp"
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
-#include <boost/test/unit_test.hpp>
-
-#include <future>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "support/manager_test.hpp"
 
 using namespace redlock;
 using namespace redlock::test;
 
 BOOST_AUTO_TEST_SUITE(with_a_lock)
 
-namespace {
-
-template <class T>
-struct result {
-    bool done = false;
-    std::exception_ptr failure;
-    std::optional<T> value;
-
-    error_code code() const { return code_of(failure); }
-};
-
-template <class T>
-void spawn(virtual_world& w, asio::awaitable<T> a, result<T>& r, asio::cancellation_signal* cancel = nullptr)
-{
-    auto done = [&r](std::exception_ptr failure, T value) {
-        r.done = true;
-        r.failure = failure;
-        if (!failure)
-            r.value = std::move(value);
-    };
-    if (cancel)
-        asio::co_spawn(w.context, std::move(a), asio::bind_cancellation_slot(cancel->slot(), done));
-    else
-        asio::co_spawn(w.context, std::move(a), done);
-}
-
-// Runs it to its end.
-template <class T>
-result<T> outcome_of(virtual_world& w, asio::awaitable<T> a)
-{
-    result<T> r;
-    spawn(w, std::move(a), r);
-    w.run_to([&] { return r.done; });
-    return r;
-}
-
-}  // namespace
-
 BOOST_FIXTURE_TEST_CASE(the_body_runs_under_the_lock_and_its_value_is_returned, manager_of<3>)
 {
     std::size_t keys_inside = 0;
 
-    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<std::string> {
+    auto const r = run(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<std::string> {
         BOOST_TEST(held.held());
         keys_inside = w.keys("lock:stock");
         co_await work_for(w, 1s);
@@ -82,7 +30,6 @@ BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
     lock_world w(3);
     auto locks = w.manager();
     int seen = 0;
-    bool done = false;
     auto both = [&]() -> asio::awaitable<void> {
         co_await locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<void> {
             seen = 1;
@@ -93,17 +40,13 @@ BOOST_AUTO_TEST_CASE(a_result_needs_no_default_constructor_and_may_be_void)
         });
         seen += r.value;
     };
-    asio::co_spawn(w.context, both(), [&](std::exception_ptr e) {
-        BOOST_TEST(!e);
-        done = true;
-    });
-    w.run_to([&] { return done; });
+    BOOST_TEST(run(w, both()).succeeded());
     BOOST_TEST(seen == 42);
 }
 
 BOOST_FIXTURE_TEST_CASE(an_exception_releases_and_passes_through, manager_of<3>)
 {
-    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         co_await work_for(w, 1s);
         throw std::runtime_error("out of hair dryers");
     }));
@@ -116,7 +59,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
 {
     auto blocker = w.acquire(*locks, "stock");
     bool called = false;
-    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         called = true;
         co_return 1;
     }));
@@ -126,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(r.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("\"stock\"") != std::string::npos; });
 
-    auto const broken = outcome_of(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }));
+    auto const broken = run(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }));
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(broken.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
 }
@@ -134,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
 BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manager_of<3>)
 {
     clock::time_point valid_until, stopped;
-    auto const r = outcome_of(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {.ttl = 3s, .renew = renewal::automatic}, [&](lock& held) -> asio::awaitable<int> {
         w.each([](auto& s) { s.hung = true; });
         valid_until = held.valid_until();
         try {
@@ -153,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_cancels_the_body_before_the_validity_ends, manage
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded, manager_of<3>)
 {
-    auto const r = outcome_of(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {.ttl = 1s}, [&](lock&) -> asio::awaitable<int> {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
         co_await work_for(w, 5s);
         co_return 1;
@@ -163,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_finishes_after_the_loss_has_not_succeeded, m
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing, manager_of<3>)
 {
-    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
         co_await work_for(w, 10ms);
         w.each([](auto& s) { s.entries.clear(); });
         co_return 1;
@@ -173,13 +116,8 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_deleted_meanwhile_protected_nothing, man
 
 BOOST_FIXTURE_TEST_CASE(cancelling_from_outside_cancels_the_body_and_releases, manager_of<3>)
 {
-    result<int> r;
     asio::cancellation_signal cancel;
-    spawn(w, locks->with_lock("stock", {}, [&](lock&) -> asio::awaitable<int> {
-              co_await work_for(w, 1h);
-              co_return 1;
-          }),
-          r, &cancel);
+    spawned r(w, locks->with_lock("stock", {}, [&](lock&) { return work_for(w, 1h); }), cancel.slot());
     BOOST_TEST(w.keys_after(100ms) == 3u);
 
     cancel.emit(asio::cancellation_type::terminal);
@@ -195,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_before_the_operation_begins, manager_
     auto operation = locks->with_lock("stock", {}, [](lock&) -> asio::awaitable<int> { co_return 1; });
     locks.reset();
     w.run_for(1s);
-    auto const r = outcome_of(w, std::move(operation));
+    auto const r = run(w, std::move(operation));
     BOOST_TEST((r.code() == asio::error::operation_aborted));
 }
 
@@ -231,7 +169,7 @@ BOOST_AUTO_TEST_CASE(the_callers_executor_may_have_many_threads, *boost::unit_te
 
 BOOST_FIXTURE_TEST_CASE(the_manager_may_go_while_the_body_runs, manager_of<3>)
 {
-    auto const r = outcome_of(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
+    auto const r = run(w, locks->with_lock("stock", {}, [&](lock& held) -> asio::awaitable<int> {
         locks.reset();
         bool cancelled = false;
         try {
@@ -243,8 +181,7 @@ BOOST_FIXTURE_TEST_CASE(the_manager_may_go_while_the_body_runs, manager_of<3>)
         BOOST_TEST(held.held());  // it is kept until the body has ended
         co_return 1;
     }));
-    w.run_for(1ms);
-    BOOST_TEST(r.done);
+    BOOST_TEST(w.done_after(1ms, r));
     BOOST_TEST(w.keys("lock:stock") == 0u);
 }
 

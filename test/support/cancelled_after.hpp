@@ -17,8 +17,9 @@ template <class Handler>
 auto cancelled_after(boost::asio::any_io_executor executor, std::chrono::steady_clock::duration limit, Handler handler)
 {
     struct cancellation {
+        explicit cancellation(boost::asio::steady_timer t) : timer(std::move(t)) {}
         boost::asio::steady_timer timer;
-        boost::asio::cancellation_signal signal{};
+        boost::asio::cancellation_signal signal;
     };
     auto const c = std::make_shared<cancellation>(boost::asio::steady_timer(executor, limit));
     c->timer.async_wait([c](auto ec) {

@@ -9,6 +9,7 @@
 #include <redlock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <list>
@@ -23,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
@@ -441,10 +444,10 @@ private:
     bool closed_ = false;
 };
 
-/// Several scripted servers and managers that use them.
-class lock_world : public virtual_world {
+/// Several scripted servers, and managers that use them.
+class server_world : public virtual_world {
 public:
-    explicit lock_world(std::size_t count)
+    explicit server_world(std::size_t count)
     {
         for (std::size_t i = 0; i < count; ++i)
             servers.push_back(std::make_unique<scripted_server>(*this));
@@ -464,15 +467,6 @@ public:
         return std::make_unique<lock_manager>(detail::access::make_manager<lock_manager>(state));
     }
 
-    /// The same, connected to all servers: what is sent next does not wait for a connection.
-    std::unique_ptr<lock_manager> connected(config settings = {})
-    {
-        auto locks = manager(std::move(settings));
-        acquire(*locks, "warm-up");
-        run_for(1ms);
-        return locks;
-    }
-
     scripted_server& operator[](std::size_t i) { return *servers[i]; }
 
     template <class Change>
@@ -482,10 +476,17 @@ public:
             change(*s);
     }
 
+    /// On how many servers @p is holds.
+    template <class Is>
+    std::size_t count(Is is)
+    {
+        return static_cast<std::size_t>(std::count_if(servers.begin(), servers.end(), [&](auto& s) { return is(*s); }));
+    }
+
     /// How many servers have a live key for @p key.
     std::size_t keys(std::string const& key)
     {
-        return static_cast<std::size_t>(std::count_if(servers.begin(), servers.end(), [&](auto& s) { return s->find(key) != nullptr; }));
+        return count([&](auto& s) { return s.find(key) != nullptr; });
     }
 
     /// The same a while later.
@@ -495,11 +496,22 @@ public:
         return keys(key);
     }
 
+    /// On how many servers @p key is live and has @p value.
+    std::size_t held_by(std::string const& key, std::string_view value)
+    {
+        return count([&](auto& s) {
+            auto const* const e = s.find(key);
+            return e && e->value == value;
+        });
+    }
+
+    /// Of an acquisition.
     struct outcome {
         outcome() = default;
-        outcome(lock_world& w, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot)
+        template <class Begin>
+        explicit outcome(Begin begin)
         {
-            w.start_acquire(*this, locks, std::move(resources), options, slot);
+            begin(*this);
         }
 
         bool done = false;
@@ -510,40 +522,18 @@ public:
         attempt_report report;  ///< of who waited for the outcome
     };
 
-    /// Acquires and waits for the outcome.
-    outcome acquire(lock_manager& locks, resource_set resources, acquire_options options = {})
+    /// Waits for the outcome. @return whether it has the lock then
+    bool wins(outcome& o)
     {
-        outcome o;
-        options.report = &o.report;
-        start_acquire(o, locks, std::move(resources), options);
         run_to([&] { return o.done; });
-        return o;
+        return o.held.held();
     }
 
-    /// Does not wait for the outcome, which must live until then.
-    outcome start(lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    /// Waits for the outcome.
+    error_code end_of(outcome& o)
     {
-        return outcome(*this, locks, std::move(resources), options, slot);
-    }
-
-    void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
-    {
-        locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
-    }
-
-    /// The same with any one of @p resources.
-    outcome acquire_any(lock_manager& locks, resource_set resources, acquire_options options = {})
-    {
-        outcome o;
-        options.report = &o.report;
-        start_acquire_any(o, locks, std::move(resources), options);
         run_to([&] { return o.done; });
-        return o;
-    }
-
-    void start_acquire_any(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
-    {
-        locks.async_acquire_any(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
+        return o.ec;
     }
 
     std::function<void(error_code, lock)> into(outcome& o)
@@ -557,41 +547,172 @@ public:
         };
     }
 
-    error_code release(lock& l)
+    /// Whether it has the lock a while later.
+    bool held_after(clock::duration d, outcome const& o)
     {
-        return wait_for([&](auto done) { l.async_release(std::move(done)); });
+        run_for(d);
+        return o.held.held();
     }
 
-    error_code extend(lock& l, std::chrono::milliseconds ttl)
+    /// Whether an outcome or another operation is done a while later.
+    template <class Operation>
+    bool done_after(clock::duration d, Operation const& o)
     {
-        return wait_for([&](auto done) { l.async_extend(ttl, std::move(done)); });
-    }
-
-    error_code upgrade(lock& l, std::chrono::milliseconds wait = {})
-    {
-        return wait_for([&](auto done) { l.async_upgrade(wait, std::move(done)); });
-    }
-
-    error_code downgrade(lock& l)
-    {
-        return wait_for([&](auto done) { l.async_downgrade(std::move(done)); });
-    }
-
-    error_code shutdown(lock_manager& m)
-    {
-        return wait_for([&](auto done) { m.async_shutdown(std::move(done)); });
-    }
-
-    template <class Start>
-    error_code wait_for(Start start)
-    {
-        std::optional<error_code> result;
-        start([&](error_code ec) { result = ec; });
-        run_to([&] { return result.has_value(); });
-        return result.value_or(error_code());
+        run_for(d);
+        return o.done;
     }
 
     std::vector<std::unique_ptr<scripted_server>> servers;
+};
+
+/// The same, with what clients call: an acquisition has an outcome, another operation is a call.
+class lock_world : public server_world {
+public:
+    using server_world::server_world;
+
+    /// A manager that is connected to all servers: what is sent next does not wait for a connection.
+    std::unique_ptr<lock_manager> connected(config settings = {})
+    {
+        auto locks = manager(std::move(settings));
+        acquire(*locks, "warm-up");
+        run_for(1ms);
+        return locks;
+    }
+
+    /// Waits for the outcome of what @p begin begins with these options.
+    template <class Begin>
+    outcome outcome_of(acquire_options options, Begin begin)
+    {
+        outcome o;
+        options.report = &o.report;
+        begin(o, options);
+        run_to([&] { return o.done; });
+        return o;
+    }
+
+    /// Acquires and waits for the outcome.
+    outcome acquire(lock_manager& locks, resource_set resources, acquire_options options = {})
+    {
+        return outcome_of(options, [&](auto& o, auto how) { start_acquire(o, locks, std::move(resources), how); });
+    }
+
+    /// The same with any one of @p resources.
+    outcome acquire_any(lock_manager& locks, resource_set resources, acquire_options options = {})
+    {
+        return outcome_of(options, [&](auto& o, auto how) { start_acquire_any(o, locks, std::move(resources), how); });
+    }
+
+    /// Does not wait for the outcome, which must live until then.
+    outcome start(lock_manager& locks, resource_set resources, acquire_options options = {},
+                  asio::cancellation_slot slot = {})
+    {
+        return outcome([&](auto& o) { start_acquire(o, locks, std::move(resources), options, slot); });
+    }
+
+    /// The same @p count times.
+    std::deque<outcome> start_many(std::size_t count, lock_manager& locks, resource_set const& resources,
+                                   acquire_options options)
+    {
+        std::deque<outcome> all(count);
+        for (auto& o : all)
+            start_acquire(o, locks, resources, options);
+        return all;
+    }
+
+    /// Begins to acquire "r0", "r1" and so on.
+    std::deque<outcome> start_numbered(std::size_t count, lock_manager& locks, acquire_options options)
+    {
+        std::deque<outcome> all(count);
+        for (std::size_t i = 0; i < count; ++i)
+            start_acquire(all[i], locks, "r" + std::to_string(i), options);
+        return all;
+    }
+
+    void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    {
+        locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
+    }
+
+    void start_acquire_any(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    {
+        locks.async_acquire_any(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
+    }
+
+    /// A call under way on a lock or a manager: what its handler is told.
+    struct call {
+        template <class Start>
+        call(lock_world& world, asio::cancellation_slot slot, Start start) : w(world)
+        {
+            start(asio::bind_cancellation_slot(slot, [this](error_code code) {
+                ++calls;
+                ec = code;
+                when = w.now;
+            }));
+        }
+
+        /// Waits for its end.
+        error_code end()
+        {
+            w.run_to([&] { return ec.has_value(); });
+            return ec.value_or(error_code());
+        }
+
+        lock_world& w;
+        int calls = 0;
+        std::optional<error_code> ec;  ///< none until it has ended
+        clock::time_point when;
+    };
+
+    call start_release(lock& l, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { l.async_release(std::move(done)); }};
+    }
+
+    call start_extend(lock& l, std::chrono::milliseconds ttl, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { l.async_extend(ttl, std::move(done)); }};
+    }
+
+    call start_upgrade(lock& l, std::chrono::milliseconds wait = {}, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { l.async_upgrade(wait, std::move(done)); }};
+    }
+
+    call start_downgrade(lock& l, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { l.async_downgrade(std::move(done)); }};
+    }
+
+    call start_wait_lost(lock& l, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { l.async_wait_lost(std::move(done)); }};
+    }
+
+    call start_shutdown(lock_manager& m, asio::cancellation_slot slot = {})
+    {
+        return {*this, slot, [&](auto done) { m.async_shutdown(std::move(done)); }};
+    }
+
+    error_code release(lock& l) { return start_release(l).end(); }
+    error_code extend(lock& l, std::chrono::milliseconds ttl) { return start_extend(l, ttl).end(); }
+    error_code upgrade(lock& l, std::chrono::milliseconds wait = {}) { return start_upgrade(l, wait).end(); }
+    error_code downgrade(lock& l) { return start_downgrade(l).end(); }
+    error_code shutdown(lock_manager& m) { return start_shutdown(m).end(); }
+
+    /// Releases it, which must succeed, and lets happen what follows within @p d.
+    void release(outcome& o, clock::duration d)
+    {
+        if (auto const ec = release(o.held))
+            throw system_error(ec, "release");
+        run_for(d);
+    }
+
+    /// Destroys the handle, and lets happen what follows within @p d.
+    void drop(outcome& o, clock::duration d)
+    {
+        o.held = {};
+        run_for(d);
+    }
 };
 
 /// Why there is no manager with these settings.
@@ -609,20 +730,26 @@ inline std::string refusal(config settings)
 /// What most tests begin with: servers, and a manager that has not spoken to them yet.
 template <std::size_t Servers>
 struct manager_of {
+    explicit manager_of(config const& settings = {}) : locks(w.manager(settings)) {}
+
     lock_world w{Servers};
-    std::unique_ptr<lock_manager> locks = w.manager();
+    std::unique_ptr<lock_manager> locks;
 };
 
 /// The same, with connections to all of them.
 template <std::size_t Servers>
 struct connected_to {
+    explicit connected_to(config const& settings = {}) : locks(w.connected(settings)) {}
+
     lock_world w{Servers};
-    std::unique_ptr<lock_manager> locks = w.connected();
+    std::unique_ptr<lock_manager> locks;
 };
 
 /// With another manager, as of another process.
 template <class First>
 struct and_another : First {
+    using First::First;
+
     std::unique_ptr<lock_manager> other = this->w.manager();
 };
 
