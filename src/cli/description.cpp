@@ -2,6 +2,7 @@
 
 #include "cli/exit_status.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
