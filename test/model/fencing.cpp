@@ -103,10 +103,7 @@ public:
     unsigned nodes() const { return rules_.nodes; }
     unsigned attempts() const { return rules_.attempts; }
 
-    void begin(auto visit) const
-    {
-        visit(state{});
-    }
+    void begin(auto visit) const { visit(state{}); }
 
     void steps(state const&, auto visit) const
     {

@@ -98,6 +98,12 @@ private:
     unsigned width_ = 0;
 };
 
+/// What models of three nodes have in common.
+struct three_nodes {
+    static constexpr unsigned node_count = 3, majority = 2;
+    static constexpr unsigned nodes() { return node_count; }
+};
+
 /** Packs the states of @p Model. All states that differ only in the numbering of nodes and attempts become one.
 
     Nodes are alike: each sends and receives the same messages, and quorums only count them. Attempts are alike: what

@@ -39,9 +39,8 @@ struct progress_rules {
 
     - W: from each state there is a way to one in which the client that is looked at holds its set. Each is looked at in turn.
 */
-class progress {
+class progress : public three_nodes {
 public:
-    static constexpr unsigned node_count = 3, majority = 2;
     static constexpr char const* stuck = "W: a client can never get what it wants";
 
     /// Of a client at a node: to be asked; has answered; has keys to give back first.
@@ -66,7 +65,6 @@ public:
 
     explicit progress(progress_rules r) : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()) {}
 
-    unsigned nodes() const { return node_count; }
     unsigned attempts() const { return clients_; }
 
     void begin(auto visit) const { wanted_.look_at_each<state>(visit); }

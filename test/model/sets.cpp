@@ -54,10 +54,9 @@ struct sets_rules {
     - *What is left of a value that nobody wants* only keeps others out, also what a late request sets. So there are no tombstones
       here: they spare others a wait, and that they are missing makes no two holders.
 */
-class sets {
+class sets : public three_nodes {
 public:
     enum class phase : std::uint8_t { idle, asking, holding };
-    static constexpr unsigned node_count = 3, majority = 2;
 
     struct node {
         node_keys keys{};
@@ -85,7 +84,6 @@ public:
 
     explicit sets(sets_rules r) : rules_(std::move(r)), wanted_(rules_.sets), clients_(wanted_.clients()) {}
 
-    unsigned nodes() const { return node_count; }
     unsigned attempts() const { return clients_; }
 
     void begin(auto visit) const { visit(wanted_.begin<state>()); }
@@ -111,10 +109,45 @@ public:
 
     bool carry_out(state& s, step const& how) const
     {
-        bool const possible = may(s, how);
-        if (possible)
-            change(s, how);
-        return possible;
+        if (!may(s, how))
+            return false;
+        using kind = step::kind;
+        auto& me = s.clients[how.client];
+        auto& node = s.nodes[how.node];
+        switch (how.what) {
+        case kind::tick:
+            tick(s);
+            break;
+        case kind::crash:
+            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantines ? rules_.ttl : 0)};
+            break;
+        case kind::end:
+            end(s, how.client);
+            break;
+        case kind::lose:
+            lose(me);
+            break;
+        case kind::ask:
+            ask(s, how.client, how.node);
+            break;
+        case kind::late:
+            node.keys.grow(keys_of(me), how.client + 1u, rules_.ttl);
+            break;
+        case kind::trim:
+            node.keys.release(keys_of(me).subspan(how.from), how.client + 1u);
+            break;
+        case kind::renew:
+            me.renewal = static_cast<std::uint8_t>(rules_.ttl);
+            me.consented = {};
+            [[fallthrough]];
+        case kind::consent:
+            consent(s, how.client, how.node);
+            break;
+        case kind::touch:
+            extend(s, how.client, how.node);
+            break;
+        }
+        return true;
     }
 
     // Tidies up after a step, and names the property that it broke.
@@ -208,40 +241,6 @@ private:
             return rules_.renews && holds;
         }
         return false;
-    }
-
-    void change(state& s, step const& how) const
-    {
-        using kind = step::kind;
-        auto& me = s.clients[how.client];
-        auto& node = s.nodes[how.node];
-        switch (how.what) {
-        case kind::tick:
-            return tick(s);
-        case kind::crash:
-            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantines ? rules_.ttl : 0)};
-            return;
-        case kind::end:
-            return end(s, how.client);
-        case kind::lose:
-            return lose(me);
-        case kind::ask:
-            return ask(s, how.client, how.node);
-        case kind::late:
-            node.keys.grow(keys_of(me), how.client + 1u, rules_.ttl);
-            return;
-        case kind::trim:
-            return node.keys.release(keys_of(me).subspan(how.from), how.client + 1u);
-        case kind::renew:
-            me.renewal = static_cast<std::uint8_t>(rules_.ttl);
-            me.consented = {};
-            [[fallthrough]];
-        case kind::consent:
-            return consent(s, how.client, how.node);
-        case kind::touch:
-            extend(s, how.client, how.node);
-            return;
-        }
     }
 
     void tidy(state& s) const

@@ -16,6 +16,11 @@ namespace redlock::model {
 
 namespace {
 
+void raise(std::uint8_t& left, unsigned to)
+{
+    left = static_cast<std::uint8_t>(std::max<unsigned>(left, to));
+}
+
 /// What is explored, and which rule is left out.
 struct shared_rules {
     /// What each client is: `w` writes, `r` reads, `u` reads and may upgrade, `d` may downgrade then; behind it its ttl in ticks.
@@ -66,10 +71,9 @@ struct shared_rules {
     - *A server that comes back with older keys* is one that forgets, and is told again by late requests.
     - *Who waits, and who lets whom pass*, changes no key but the list of those who wait.
 */
-class shared {
+class shared : public three_nodes {
 public:
     enum class phase : std::uint8_t { idle, asking, reading, writing };
-    static constexpr unsigned node_count = 3, majority = 2;
 
     struct node {
         std::uint8_t lock = 0;  ///< @ref vacant, @ref word, or @ref exclusive
@@ -107,7 +111,6 @@ public:
 
     explicit shared(shared_rules r) : rules_(std::move(r)), clients_(static_cast<unsigned>(rules_.clients.size())) {}
 
-    unsigned nodes() const { return node_count; }
     unsigned attempts() const { return clients_; }
 
     void begin(auto visit) const
@@ -138,10 +141,59 @@ public:
 
     bool carry_out(state& s, step const& how) const
     {
-        bool const possible = may(s, how);
-        if (possible)
-            change(s, how);
-        return possible;
+        if (!may(s, how))
+            return false;
+        using kind = step::kind;
+        auto const c = how.client, n = how.node;
+        auto& me = s.clients[c];
+        auto& node = s.nodes[n];
+        switch (how.what) {
+        case kind::tick:
+            tick(s);
+            break;
+        case kind::crash:
+            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine)};
+            break;
+        case kind::end:
+            end(s, c);
+            break;
+        case kind::downgrade:
+            me.phase = rules_.reader_at_once ? phase::reading : phase::writing;
+            me.has_downgraded = true;
+            break;
+        case kind::ask:
+            ask(s, c, n);
+            break;
+        case kind::renew:
+            me.renewal = ttl(me.wants);
+            me.consented = {};
+            [[fallthrough]];
+        case kind::consent:
+            consent(s, c, n);
+            break;
+        case kind::upgrade:
+            me.upgrade = ttl(me.wants);
+            me.has_upgraded = true;
+            if (!rules_.counts_earlier)
+                me.upgraded = {};
+            [[fallthrough]];
+        case kind::consent_to_upgrade:
+            consent_to_upgrade(s, c, n);
+            break;
+        case kind::late_as_reader:
+            extend_as_reader(node, c, ttl(me.wants));
+            break;
+        case kind::late_as_writer:
+            extend_as_writer(node, c, ttl(me.wants));
+            break;
+        case kind::late_upgrade:
+            upgrade(node, c, ttl(me.wants));
+            break;
+        case kind::late_downgrade:
+            downgrade(node, c);
+            break;
+        }
+        return true;
     }
 
     // Tidies up after a step, and names the property that it broke.
@@ -261,54 +313,6 @@ private:
         return false;
     }
 
-    void change(state& s, step const& how) const
-    {
-        using kind = step::kind;
-        auto const c = how.client, n = how.node;
-        auto& me = s.clients[c];
-        auto& node = s.nodes[n];
-        switch (how.what) {
-        case kind::tick:
-            return tick(s);
-        case kind::crash:
-            node = {.quarantine = static_cast<std::uint8_t>(rules_.quarantine)};
-            return;
-        case kind::end:
-            return end(s, c);
-        case kind::downgrade:
-            me.phase = rules_.reader_at_once ? phase::reading : phase::writing;
-            me.has_downgraded = true;
-            return;
-        case kind::ask:
-            return ask(s, c, n);
-        case kind::renew:
-            me.renewal = ttl(me.wants);
-            me.consented = {};
-            [[fallthrough]];
-        case kind::consent:
-            return consent(s, c, n);
-        case kind::upgrade:
-            me.upgrade = ttl(me.wants);
-            me.has_upgraded = true;
-            if (!rules_.counts_earlier)
-                me.upgraded = {};
-            [[fallthrough]];
-        case kind::consent_to_upgrade:
-            return consent_to_upgrade(s, c, n);
-        case kind::late_as_reader:
-            extend_as_reader(node, c, ttl(me.wants));
-            return;
-        case kind::late_as_writer:
-            extend_as_writer(node, c, ttl(me.wants));
-            return;
-        case kind::late_upgrade:
-            upgrade(node, c, ttl(me.wants));
-            return;
-        case kind::late_downgrade:
-            return downgrade(node, c);
-        }
-    }
-
     void tidy(state& s) const
     {
         for (auto& node : s.nodes) {
@@ -331,8 +335,6 @@ private:
     }
 
     // The scripts: whether the answer counts.
-
-    static void raise(std::uint8_t& left, unsigned to) { left = static_cast<std::uint8_t>(std::max<unsigned>(left, to)); }
 
     bool share(node& at, unsigned c, std::uint8_t ttl) const
     {

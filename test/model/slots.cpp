@@ -39,9 +39,8 @@ struct slots_rules {
     - C: no more clients hold than there are locks.
     - W: from each state there is a way to one in which the client that is looked at holds one. Each is looked at in turn.
 */
-class slots {
+class slots : public three_nodes {
 public:
-    static constexpr unsigned node_count = 3, majority = 2;
     static constexpr char const* stuck = "W: a client can never get one of the locks";
 
     struct client {
@@ -64,7 +63,6 @@ public:
 
     explicit slots(slots_rules r) : rules_(std::move(r)) {}
 
-    unsigned nodes() const { return node_count; }
     unsigned attempts() const { return clients_; }
 
     void begin(auto visit) const { wanted_.look_at_each<state>(visit); }
