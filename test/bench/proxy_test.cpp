@@ -33,6 +33,15 @@ struct apart : proxy {
     pid_t const pid;
 };
 
+/// A client that has reached a server.
+struct conversation {
+    explicit conversation(std::chrono::microseconds rtt) : r({{l.port, rtt}}), client(r.port(0)), server(l.accept()) {}
+
+    listener l;
+    apart r;
+    plain_socket client, server;
+};
+
 /// Sends back what comes, on one connection, until that ends. A thread: made after the proxy.
 std::jthread echo(listener& l)
 {
@@ -106,45 +115,36 @@ BOOST_AUTO_TEST_CASE(a_round_trip_takes_the_time_that_was_set_for_its_node)
 
 BOOST_AUTO_TEST_CASE(a_delay_that_becomes_shorter_lets_nothing_overtake)
 {
-    listener l;
-    apart r({{l.port, 100ms}});
-    plain_socket client(r.port(0));
-    auto server = l.accept();
+    conversation c(100ms);
 
-    client.send("one ");
+    c.client.send("one ");
     std::this_thread::sleep_for(10ms);  // it has been read
-    r.set_rtt(0, 0us);
-    client.send("two");
+    c.r.set_rtt(0, 0us);
+    c.client.send("two");
 
-    BOOST_TEST(server.receive(7) == "one two");
+    BOOST_TEST(c.server.receive(7) == "one two");
 }
 
 BOOST_AUTO_TEST_CASE(a_half_closed_connection_still_carries_the_answer)
 {
-    listener l;
-    apart r({{l.port, 2ms}});
-    plain_socket client(r.port(0));
-    auto server = l.accept();
+    conversation c(2ms);
 
-    client.send("question");
-    client.end();
-    BOOST_TEST(server.receive(100) == "question");  // and the end
-    server.send("answer");
-    server.close();
+    c.client.send("question");
+    c.client.end();
+    BOOST_TEST(c.server.receive(100) == "question");  // and the end
+    c.server.send("answer");
+    c.server.close();
 
-    BOOST_TEST(client.receive(100) == "answer");
-    BOOST_TEST(client.error == 0);
+    BOOST_TEST(c.client.receive(100) == "answer");
+    BOOST_TEST(c.client.error == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_reset_is_passed_on_in_both_directions_after_the_bytes)
 {
     for (bool const by_client : {true, false}) {
-        listener l;
-        apart r({{l.port, 2ms}});
-        plain_socket client(r.port(0));
-        auto server = l.accept();
-        auto& from = by_client ? client : server;
-        auto& to = by_client ? server : client;
+        conversation c(2ms);
+        auto& from = by_client ? c.client : c.server;
+        auto& to = by_client ? c.server : c.client;
 
         from.send("last words");
         BOOST_TEST(to.receive(10) == "last words");
@@ -169,20 +169,17 @@ BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_a_reset)
 
 BOOST_AUTO_TEST_CASE(who_does_not_read_stops_the_sender_and_loses_nothing)
 {
-    listener l;
-    apart r({{l.port, 1ms}});
-    plain_socket client(r.port(0));
-    auto server = l.accept();
+    conversation c(1ms);
     auto const bytes = random_bytes(64 << 20, 1);  // more than the proxy and all the kernel's buffers hold
     std::size_t sent = 0;
-    pollfd room{client.get(), POLLOUT, 0};
+    pollfd room{c.client.get(), POLLOUT, 0};
     while (sent < bytes.size() && ::poll(&room, 1, 500) == 1) {  // half a second without room: it has been stopped
-        auto const n = ::send(client.get(), bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        auto const n = ::send(c.client.get(), bytes.data() + sent, bytes.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         sent += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
     }
 
     BOOST_TEST(sent < bytes.size());
-    BOOST_TEST((server.receive(sent) == bytes.substr(0, sent)));
+    BOOST_TEST((c.server.receive(sent) == bytes.substr(0, sent)));
 }
 
 BOOST_AUTO_TEST_CASE(hundreds_of_connections_at_once)
