@@ -39,8 +39,9 @@ std::shared_ptr<round> round_builder::plain(std::shared_ptr<grant> growing) cons
     auto const acquire = node_command::kind::acquire;
     if (growing)
         return make_recycled<round>(manager.quorum, acquire, std::move(growing), request_.options.ttl);
+    auto value = manager.make_token();
     auto keys = request_.wants_any() ? choices(manager.now()) : request_.keys();
-    return make_recycled<round>(manager.quorum, acquire, std::move(keys), manager.make_token(), request_.options.ttl,
+    return make_recycled<round>(manager.quorum, acquire, std::move(keys), std::move(value), request_.options.ttl,
                                 request_.mode_on_nodes());
 }
 
