@@ -9,7 +9,6 @@
 #include <redlock/store.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -85,8 +84,6 @@ public:
     std::chrono::milliseconds timeout() const noexcept { return database_.timeout; }
 
 private:
-    using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
-
     struct place {
         std::shared_ptr<session> link;
         std::optional<timer> retry{};

@@ -21,7 +21,7 @@
 
 namespace redlock::sql {
 
-namespace asio = boost::asio;
+using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
 /// A process or thread of the server that carries out what one connection asks for.
 struct backend {
@@ -163,7 +163,6 @@ protected:
 
 private:
     enum class state { down, connecting, greeting, up };
-    using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
 
     void take_down();
 

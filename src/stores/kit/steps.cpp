@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <utility>
+#include <iterator>
 
 namespace redlock::sql {
 
@@ -78,31 +78,42 @@ constexpr get released = [](auto& text, auto& c, auto& r) {
     r.ours = c.has_several_keys() ? count(text) : 0;
 };
 
+using condition = bool (*)(command const&);
+constexpr condition always = [](command const&) { return true; };
+constexpr condition shared = [](command const& c) { return c.is_shared(); };
+constexpr condition any_key = [](command const& c) { return c.any; };
+
 struct step {
+    command::kind what;
+    condition fits;  // the first step that fits
     std::string_view name;
     put parameters[8];  // behind the keys; up to a null
     get columns[7];
 };
 
 constexpr step steps[] = {
-    {"acquire", {value, ttl, proposal, contender, grows, follows, watch}, {granted, counter, wanted, which}},
-    {"acquire_any", {value, ttl, proposal, contender, follows, watch}, {granted, counter, wanted, which}},
-    {"share", {value, ttl, contender, passes, watch},
+    {command::kind::acquire, shared, "share", {value, ttl, contender, passes, watch},
      {granted, counter_if_asked, wanted, behind_writer, remaining, handed_on}},
-    {"raise", {proposal, shares}, {counter}},
-    {"extend", {value, ttl, heal}, {granted, healed}},
-    {"extend_shared", {value, ttl, heal, alone}, {granted, healed}},
-    {"release", {value, tombstone, ends}, {released}},
-    {"release_shared", {value, tombstone}, {granted}},
-    {"upgrade", {value, ttl, proposal, contender, watch}, {granted, counter, others, remaining}},
-    {"downgrade", {value}, {granted}},
-    {"withdraw", {contender}, {}},
-    {"inspect", {}, {whose, remaining}},
+    {command::kind::acquire, any_key, "acquire_any", {value, ttl, proposal, contender, follows, watch},
+     {granted, counter, wanted, which}},
+    {command::kind::acquire, always, "acquire", {value, ttl, proposal, contender, grows, follows, watch},
+     {granted, counter, wanted, which}},
+    {command::kind::raise, always, "raise", {proposal, shares}, {counter}},
+    {command::kind::extend, shared, "extend_shared", {value, ttl, heal, alone}, {granted, healed}},
+    {command::kind::extend, always, "extend", {value, ttl, heal}, {granted, healed}},
+    {command::kind::release, shared, "release_shared", {value, tombstone}, {granted}},
+    {command::kind::release, always, "release", {value, tombstone, ends}, {released}},
+    {command::kind::upgrade, always, "upgrade", {value, ttl, proposal, contender, watch},
+     {granted, counter, others, remaining}},
+    {command::kind::downgrade, always, "downgrade", {value}, {granted}},
+    {command::kind::withdraw, always, "withdraw", {contender}, {}},
+    {command::kind::inspect, always, "inspect", {}, {whose, remaining}},
 };
 
-step const& known(std::string_view name)
+step const& step_for(command const& c)
 {
-    return *std::ranges::find(steps, name, &step::name);
+    auto const last = std::end(steps) - 1;
+    return *std::find_if(steps, last, [&](step const& s) { return s.what == c.what && s.fits(c); });
 }
 
 }  // namespace
@@ -157,30 +168,13 @@ std::int64_t to_integer(std::string_view text)
 
 std::string_view step_of(command const& c) noexcept
 {
-    switch (c.what) {
-    case command::kind::acquire:
-        return c.is_shared() ? "share" : c.any ? "acquire_any" : "acquire";
-    case command::kind::raise:
-        return "raise";
-    case command::kind::extend:
-        return c.is_shared() ? "extend_shared" : "extend";
-    case command::kind::release:
-        return c.is_shared() ? "release_shared" : "release";
-    case command::kind::upgrade:
-        return "upgrade";
-    case command::kind::downgrade:
-        return "downgrade";
-    case command::kind::withdraw:
-        return "withdraw";
-    default:
-        return "inspect";
-    }
+    return step_for(c).name;
 }
 
 std::vector<parameter> parameters_of(command const& c, bool leaves_tombstone)
 {
     std::vector<parameter> all;
-    for (auto const* p = known(step_of(c)).parameters; *p; ++p)
+    for (auto const* p = step_for(c).parameters; *p; ++p)
         all.push_back((*p)(c, leaves_tombstone));
     return all;
 }
@@ -204,7 +198,7 @@ node_reply interpret(command const& c, rows const& all, taken_keys (*taken)(cell
         return {.error = errc::unexpected_reply, .text = fmt::format("a {} of ours did not answer with one row", step)};
     node_reply reply{.vote = vote::granted};
     std::size_t column = 0;
-    for (auto const* read = known(step_of(c)).columns; *read; ++read)
+    for (auto const* read = step_for(c).columns; *read; ++read)
         (*read)(cell(all, column++), c, reply);
     if (c.what != command::kind::acquire || c.is_shared() || !(c.contends() || c.any))
         return reply;

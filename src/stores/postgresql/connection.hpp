@@ -21,8 +21,6 @@
 
 namespace redlock::pg {
 
-namespace asio = boost::asio;
-
 /** A connection of libpq, without its waiting: first one text after the other, then a pipeline of questions. */
 class connection : public sql::client_session {
 public:

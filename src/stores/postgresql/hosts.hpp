@@ -7,7 +7,6 @@
 #include <redlock/node.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -17,8 +16,6 @@
 #include <vector>
 
 namespace redlock::pg {
-
-namespace asio = boost::asio;
 
 /// The answer of one host about itself.
 struct standing {
@@ -55,14 +52,12 @@ public:
     void abandon() { leave(&sql::session::abandon); }
 
 private:
-    using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, asio::any_io_executor>;
-
     struct host {
         found where;
         std::shared_ptr<sql::session> scout{};
         std::optional<standing> says{};
         node_reply trouble{};  ///< why it says nothing; no error: it has not been heard yet
-        std::optional<timer> retry{};
+        std::optional<sql::timer> retry{};
     };
 
     node_reply meet(sql::session&, sql::introduction const&) override { return {}; }
