@@ -336,22 +336,18 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_ran_for_long_before_it_failed_fails_for_the_
     BOOST_TEST((pauses[4] >= 2s && pauses[4] <= 4s));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_body_that_cancels_itself_has_failed, one_manager)
+BOOST_FIXTURE_TEST_CASE(elect_with_a_body_that_cancels_itself_or_releases_has_failed, one_manager)
 {
-    candidate one(w, *locks, {}, [](lock&) -> asio::awaitable<elected> {
+    candidate cancels(w, *locks, {}, [](lock&) -> asio::awaitable<elected> {
         throw system_error(asio::error::operation_aborted);
         co_return elected::done;
     });
-    BOOST_TEST((code_of(one.run_to(kind::failed).exception) == asio::error::operation_aborted));
-}
-
-BOOST_FIXTURE_TEST_CASE(a_body_that_releases_the_lock_has_failed, one_manager)
-{
-    candidate one(w, *locks, {}, [](lock& l) -> asio::awaitable<elected> {
+    BOOST_TEST((code_of(cancels.run_to(kind::failed).exception) == asio::error::operation_aborted));
+    candidate releases(w, *locks, {}, [](lock& l) -> asio::awaitable<elected> {
         co_await l.async_release();
         co_return elected::step_down;
     });
-    BOOST_TEST((code_of(one.run_to(kind::failed).exception) == errc::not_held));
+    BOOST_TEST((code_of(releases.run_to(kind::failed).exception) == errc::not_held));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_any_other, one_manager)
@@ -720,30 +716,21 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_takes_longer_than_that_gives_back_at_once, o
     BOOST_TEST(w.keys_after(10ms) == 0u);
 }
 
-BOOST_FIXTURE_TEST_CASE(those_that_wait_have_it_when_the_time_has_come, two_managers)
+BOOST_FIXTURE_TEST_CASE(elect_waits_until_at_least_is_over, two_managers)
 {
-    auto const began = w.now;
-    candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
-    one.run_to(kind::ended);
-    candidate two(w, *other, {}, for_ever(w));
-    two.run_to(kind::elected);
-    BOOST_TEST((w.now - began >= 10s));
-    BOOST_TEST((w.now - began <= 10s + 100ms));
+    for (auto* by : {other.get(), locks.get()}) {
+        auto const began = w.now;
+        candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
+        one.run_to(kind::ended);
+        candidate two(w, *by, {}, for_ever(w));
+        two.run_to(kind::elected);
+        BOOST_TEST((w.now - began >= 10s));
+        BOOST_TEST((w.now - began <= 10s + 100ms));
 
-    candidate third(w, *locks, {}, returns(elected::done));  // of the manager that had kept it
-    w.run_for(1s);
-    BOOST_TEST(third.story() == "standing");
-}
-
-BOOST_FIXTURE_TEST_CASE(those_of_the_same_process_have_it_then_too, one_manager)
-{
-    auto const began = w.now;
-    candidate one(w, *locks, {.at_least = 10s}, returns(elected::done));
-    one.run_to(kind::ended);
-    candidate two(w, *locks, {}, for_ever(w));
-    two.run_to(kind::elected);
-    BOOST_TEST((w.now - began >= 10s));
-    BOOST_TEST((w.now - began <= 10s + 100ms));
+        candidate third(w, *locks, {}, returns(elected::done));  // of the manager that had kept it
+        w.run_for(1s);
+        BOOST_TEST(third.story() == "standing");
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(who_has_not_done_it_keeps_nothing, one_manager)
@@ -788,29 +775,25 @@ BOOST_FIXTURE_TEST_CASE(what_is_kept_does_not_hold_up_the_end_of_the_manager_whi
     BOOST_TEST(w.keys("lock:stock") == 0u);  // by its ttl
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_done_while_the_manager_ends_is_kept_too, one_manager)
+BOOST_AUTO_TEST_CASE(elect_that_is_done_although_it_was_stopped_keeps_the_lock)
 {
-    auto const began = w.now;
-    candidate one(w, *locks, {.at_least = 8s}, works_stubbornly(w, 1s, elected::done));
-    one.run_to(kind::elected);
-    BOOST_TEST(!w.shutdown(*locks));
-    BOOST_TEST(one.ended);
-    BOOST_TEST(!one.failure);
-    BOOST_TEST((w.now - began <= 1s + 100ms));
-    w.run_until(began + 8s);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
-}
-
-BOOST_FIXTURE_TEST_CASE(what_is_done_although_it_was_cancelled_is_kept_too, one_manager)
-{
-    auto const began = w.now;
-    candidate one(w, *locks, {.at_least = 8s}, works_stubbornly(w, 1s, elected::done));
-    one.run_to(kind::elected);
-    one.cancel.emit(asio::cancellation_type::terminal);
-    one.run_to(kind::ended);
-    w.run_until(began + 8s - 1ms);
-    BOOST_TEST(w.keys("lock:stock") == 3u);
-    BOOST_TEST(w.keys_after(10ms) == 0u);
+    for (bool const cancelled : {false, true}) {
+        one_manager f;
+        auto const began = f.w.now;
+        candidate one(f.w, *f.locks, {.at_least = 8s}, works_stubbornly(f.w, 1s, elected::done));
+        one.run_to(kind::elected);
+        if (cancelled)
+            one.cancel.emit(asio::cancellation_type::terminal);
+        else
+            BOOST_TEST(!f.w.shutdown(*f.locks));
+        if (!one.ended)
+            one.run_to(kind::ended);
+        BOOST_TEST(!one.failure);
+        BOOST_TEST((f.w.now - began <= 1s + 100ms));
+        f.w.run_until(began + 8s - 1ms);
+        BOOST_TEST(f.w.keys("lock:stock") == 3u);
+        BOOST_TEST(f.w.keys_after(cancelled ? 10ms : 0ms) == (cancelled ? 0u : 3u));  // a manager that ends leaves it
+    }
 }
 
 // The observer

@@ -45,11 +45,6 @@ struct observed_with_fencing : observed<3> {
     observed_with_fencing() : observed({.fencing = true}) {}
 };
 
-std::string lines(std::vector<std::string> const& expected)
-{
-    return in_lines(expected);
-}
-
 }  // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
@@ -58,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
     w.run_for(300ms);
     w.release(won.held);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: ++? won after 200 us",
         "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
@@ -73,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of
 
     w.acquire(*observed, "stock");
 
-    BOOST_TEST(in_lines(told->read()) == lines({
+    BOOST_TEST(in_lines(told->read()) == in_lines({
         "1 begins: stock",
         "server-0 is up",
         "server-1 is up",
@@ -90,7 +85,7 @@ BOOST_FIXTURE_TEST_CASE(what_another_process_has, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: --? contended after 200 us",
         "2 not acquired: stock contended after 200 us, 1 rounds",
@@ -104,7 +99,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_away, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "server-1 is down: no connection to the node",
         "2 round 1: +xx no_quorum after 50000 us",
@@ -118,7 +113,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_are_too_slow_for_the_ttl, observed<3>)
 
     w.acquire(*locks, "stock", {.ttl = 55ms});
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: ++? validity_exhausted after 45100 us",
         "2 not acquired: stock validity_exhausted after 45100 us, 1 rounds",
@@ -132,7 +127,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_have_restarted, observed<3>)
 
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "server-0 is up",
         "server-0 is quarantined for 60000 ms",
@@ -153,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_until_cancelled, observed<3>)
 
     signal.emit(asio::cancellation_type::terminal);
 
-    BOOST_TEST(read() == lines({"3 not acquired: stock aborted after 500000 us, 0 rounds"}));
+    BOOST_TEST(read() == in_lines({"3 not acquired: stock aborted after 500000 us, 0 rounds"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
@@ -169,7 +164,7 @@ BOOST_FIXTURE_TEST_CASE(a_queue_in_the_process, observed<3>)
     w.release(second.held);
     w.end_of(third);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 released: stock after 10 ms, valid for 9887 ms",
         "2 handed over: stock",
         "3 round 1: ++? won after 200 us",
@@ -188,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(readers_that_share_one_lock, observed<3>)
     w.release(one.held);
     w.release(other.held);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: ++? won after 200 us",
         "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
@@ -205,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(several_resources_and_any_of_several, observed<3>)
     w.release(all.held);
     w.release(one.held);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: a+b",
         "2 round 1: ++? won after 200 us",
         "2 acquired: a+b after 200 us, waited 0 us, 1 rounds",
@@ -224,7 +219,7 @@ BOOST_FIXTURE_TEST_CASE(a_fencing_token_that_takes_a_second_round, observed_with
 
     auto const won = w.acquire(*locks, "stock");
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: ++? won after 200 us",
         "2 round 1 for a token: ++? won after 200 us",
@@ -241,7 +236,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed
     w.each([](auto& s) { s.reachable = false; });
     w.extend(won.held, 2s);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 extended, valid for 1977 ms",
         "server-0 is down: no connection to the node",
         "server-1 is down: no connection to the node",
@@ -280,7 +275,7 @@ BOOST_FIXTURE_TEST_CASE(a_loss_is_the_end_whoever_gives_it_back, observed<3>)
     w.run_for(2s);
     w.release(won.held);
 
-    BOOST_TEST(read() == lines({"2 lost: stock after 937 ms: its validity is about to end"}));
+    BOOST_TEST(read() == in_lines({"2 lost: stock after 937 ms: its validity is about to end"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
@@ -290,7 +285,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
 
     won.held = {};
 
-    BOOST_TEST(read() == lines({"2 released: stock after 0 ms, valid for 987 ms"}));
+    BOOST_TEST(read() == in_lines({"2 released: stock after 0 ms, valid for 987 ms"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
@@ -301,20 +296,18 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_on_in_another_process, observed<3>)
     auto const other = w.connected({.observer = told_other});
     told_other->read();
 
-    lock_world::outcome resumed, again;
-    other->async_resume(ticket, {.ttl = 1s}, w.into(resumed));
-    w.end_of(resumed);
+    auto const resume = [&](auto& o, auto how) { other->async_resume(ticket, how, w.into(o)); };
+    auto resumed = w.outcome_of({.ttl = 1s}, resume);
     w.release(resumed.held);
-    other->async_resume(ticket, {.ttl = 1s}, w.into(again));
-    w.end_of(again);
+    w.outcome_of({.ttl = 1s}, resume);
 
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 begins: stock",
         "2 round 1: ++? won after 200 us",
         "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
         "2 detached: stock after 0 ms, valid for 9897 ms",
     }));
-    BOOST_TEST(in_lines(told_other->read()) == lines({
+    BOOST_TEST(in_lines(told_other->read()) == in_lines({
         "2 begins: stock, resumes",
         "2 round 1: ++? won after 200 us",
         "2 acquired: stock after 200 us, waited 0 us, 1 rounds",
@@ -336,19 +329,19 @@ BOOST_FIXTURE_TEST_CASE(nodes_that_go_and_come_are_told_once, observed<3>)
         std::erase_if(all, [](auto& l) { return !l.starts_with("server"); });
         return in_lines(all);
     };
-    BOOST_TEST(of_nodes() == lines({}));
+    BOOST_TEST(of_nodes() == in_lines({}));
 
     w[2].reachable = false;
-    BOOST_TEST(of_nodes() == lines({"server-2 is down: no connection to the node"}));
+    BOOST_TEST(of_nodes() == in_lines({"server-2 is down: no connection to the node"}));
     w[2].reachable = true;
     w[2].break_connections();
-    BOOST_TEST(of_nodes() == lines({"server-2 is up"}));
+    BOOST_TEST(of_nodes() == in_lines({"server-2 is up"}));
     w[1].refusal = errc::node_loading;
-    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is starting up or shutting down"}));
+    BOOST_TEST(of_nodes() == in_lines({"server-1 refuses: the server is starting up or shutting down"}));
     w[1].refusal = errc::node_read_only;
-    BOOST_TEST(of_nodes() == lines({"server-1 refuses: the server is a replica, or read-only"}));
+    BOOST_TEST(of_nodes() == in_lines({"server-1 refuses: the server is a replica, or read-only"}));
     w[1].refusal = {};
-    BOOST_TEST(of_nodes() == lines({"server-1 is up"}));
+    BOOST_TEST(of_nodes() == in_lines({"server-1 is up"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(the_end_of_a_quarantine_is_told_when_it_comes, observed<3>)
@@ -358,12 +351,12 @@ BOOST_FIXTURE_TEST_CASE(the_end_of_a_quarantine_is_told_when_it_comes, observed<
     w.run_for(1s);
     auto all = told->read();
     std::erase_if(all, [](auto& l) { return !l.starts_with("server"); });
-    BOOST_TEST(in_lines(all) == lines({"server-0 is up", "server-0 is quarantined for 60000 ms"}));
+    BOOST_TEST(in_lines(all) == in_lines({"server-0 is up", "server-0 is quarantined for 60000 ms"}));
 
     w.run_for(58s);
-    BOOST_TEST(read() == lines({}));
+    BOOST_TEST(read() == in_lines({}));
     w.run_for(1s);
-    BOOST_TEST(read() == lines({"server-0 is trusted"}));
+    BOOST_TEST(read() == in_lines({"server-0 is trusted"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
@@ -375,7 +368,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_not_cleaned_up_at_once, observed<3>)
     w[2].break_connections();
 
     w.release(won, 10ms);
-    BOOST_TEST(read() == lines({
+    BOOST_TEST(read() == in_lines({
         "2 released: stock after 1000 ms, valid for 3947 ms",
         "server-2 is down: no connection to the node",
         "clean-up behind on server-2: no connection to the node, 3 pending",
@@ -392,7 +385,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_wrong_from_the_beginning_has_not_begun, observe
     auto const refused = w.acquire(*locks, "stock", {.ttl = 1ms});
 
     BOOST_TEST((refused.ec == errc::invalid_argument));
-    BOOST_TEST(read() == lines({}));
+    BOOST_TEST(read() == in_lines({}));
     BOOST_TEST(locks->stats().begun == 1u);
     BOOST_TEST(locks->stats().failed == 0u);
 }
@@ -403,21 +396,20 @@ BOOST_FIXTURE_TEST_CASE(the_shutdown_is_told_to_its_end_and_nothing_after_it, ob
     auto waits = w.start(*locks, "stock", {.wait = wait_forever});
     w.run_for(10ms);
     told->read();
-    bool closed = false;
-    locks->async_shutdown([&](error_code) { closed = true; });
+    auto closed = w.start_shutdown(*locks);
     w.run_for(10ms);
-    BOOST_TEST(!closed);
+    BOOST_TEST(!closed.ec.has_value());
 
     w.release(held.held);
-    w.run_to([&] { return closed; });
+    closed.end();
     auto const at_the_end = told->read();
     w.acquire(*locks, "stock");
 
-    BOOST_TEST(in_lines(at_the_end) == lines({
+    BOOST_TEST(in_lines(at_the_end) == in_lines({
         "3 not acquired: stock aborted after 10000 us, 0 rounds",
         "2 released: stock after 20 ms, valid for 9877 ms",
     }));
-    BOOST_TEST(read() == lines({}));
+    BOOST_TEST(read() == in_lines({}));
 }
 
 namespace {

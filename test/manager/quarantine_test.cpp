@@ -153,30 +153,24 @@ BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_amid_a_rolling_restart_is_refused,
     BOOST_TEST((w.acquire(*newcomer, "another").ec == errc::quarantined));
 }
 
-BOOST_FIXTURE_TEST_CASE(acquire_by_a_newcomer_waits_for_who_may_be_old, rolling_restart)
+BOOST_AUTO_TEST_CASE(acquire_by_a_newcomer_waits_for_who_may_be_old)
 {
-    w[2].connecting = true;
-    w.at(w.now + 20ms, [this] { w[2].connecting = false; });
-    auto const newcomer = w.manager();
-    BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
-    BOOST_TEST(held.held());
-}
-
-BOOST_FIXTURE_TEST_CASE(acquire_after_a_cancelled_first_one_waits_for_who_may_be_old, rolling_restart)
-{
-    w[2].connecting = true;
-    w.at(w.now + 20ms, [this] { w[2].connecting = false; });
-    auto const newcomer = w.manager();
-    error_code first;
-    asio::cancellation_signal cancel;
-    newcomer->async_acquire("another", {}, asio::bind_cancellation_slot(cancel.slot(), [&](error_code ec, lock) { first = ec; }));
-    w.run_for(5ms);
-    cancel.emit(asio::cancellation_type::terminal);
-    w.run_for(1ms);
-    BOOST_TEST((first == asio::error::operation_aborted));
-
-    BOOST_TEST((w.acquire(*newcomer, "stock").ec == errc::quarantined));
-    BOOST_TEST(held.held());
+    for (bool const after_a_cancelled_one : {false, true}) {
+        rolling_restart f;
+        f.w[2].connecting = true;
+        f.w.at(f.w.now + 20ms, [&] { f.w[2].connecting = false; });
+        auto const newcomer = f.w.manager();
+        if (after_a_cancelled_one) {
+            asio::cancellation_signal cancel;
+            auto const first = f.w.start(*newcomer, "another", {}, cancel.slot());
+            f.w.run_for(5ms);
+            cancel.emit(asio::cancellation_type::terminal);
+            f.w.run_for(1ms);
+            BOOST_TEST((first.ec == asio::error::operation_aborted));
+        }
+        BOOST_TEST((f.w.acquire(*newcomer, "stock").ec == errc::quarantined));
+        BOOST_TEST(f.held.held());
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(acquire_after_an_old_node_has_come_back_is_refused, rolling_restart)

@@ -21,7 +21,6 @@ struct scope_world : connected_to<3> {
     using connected_to::connected_to;
 
     lock_scope scope{*locks};
-    std::size_t const asked_before = w[0].requests.size();
 
     using outcome = lock_world::outcome;
 

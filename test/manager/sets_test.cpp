@@ -655,7 +655,6 @@ struct set_and_a_foreign_lock : queue_of_sets {
         }
         BOOST_TEST_REQUIRE(w.keys("lock:" + first) == 3u);
     }
-
 };
 
 }  // namespace

@@ -193,19 +193,6 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_as_it_wins_leaves_nothing)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(who_waits_when_the_manager_goes_is_told, and_another<manager_of<3>>)
-{
-    auto held = w.acquire(*other, "stock", {.ttl = 60s});
-    auto waiters = w.start_many(10, *locks, "stock", {.wait = wait_forever});
-    w.run_for(1s);
-    locks.reset();
-    w.run_for(1s);
-    for (auto& o : waiters) {
-        BOOST_TEST(o.calls == 1);
-        BOOST_TEST((o.ec == asio::error::operation_aborted));
-    }
-}
-
 BOOST_FIXTURE_TEST_CASE(thousands_of_resources_are_waited_for_at_once, and_another<manager_of<3>>)
 {
     std::deque<lock_world::outcome> held(3000), waiters(3000);

@@ -2,7 +2,6 @@
 
 // What the tests of the manager in virtual time have in common.
 
-#include "support/virtual_work.hpp"
 #include "support/virtual_world.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -47,17 +47,36 @@ using kind = node_command::kind;
 
 inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+/// A virtual pause that can be cancelled, as a user's I/O can.
+inline asio::awaitable<void> work_for(virtual_world& w, clock::duration d)
+{
+    asio::steady_timer never(w.context, asio::steady_timer::time_point::max());
+    auto const number = w.at(w.now + d, [&] { never.cancel(); });
+    co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
+    w.forget(number);
+    if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none)
+        throw system_error(asio::error::operation_aborted);
+}
+
+/// The same, but it takes no note of being cancelled.
+inline asio::awaitable<void> stubborn_work(virtual_world& w, clock::duration d)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await work_for(w, d);
+}
+
 /// A coroutine under way, and how it has ended.
 template <class T>
 struct spawned {
     spawned(virtual_world& w, asio::awaitable<T> a, asio::cancellation_slot slot = {})
     {
-        asio::co_spawn(w.context, std::move(a), asio::bind_cancellation_slot(slot, [this](std::exception_ptr e, auto... results) {
+        auto ended = [this](std::exception_ptr e, auto... results) {
             done = true;
             failure = e;
             if (!e)
                 (value.emplace(std::move(results)), ...);
-        }));
+        };
+        asio::co_spawn(w.context, std::move(a), asio::bind_cancellation_slot(slot, ended));
     }
 
     error_code code() const { return code_of(failure); }

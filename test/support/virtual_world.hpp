@@ -663,11 +663,6 @@ public:
         clock::time_point when;
     };
 
-    call start_release(lock& l, asio::cancellation_slot slot = {})
-    {
-        return {*this, slot, [&](auto done) { l.async_release(std::move(done)); }};
-    }
-
     call start_extend(lock& l, std::chrono::milliseconds ttl, asio::cancellation_slot slot = {})
     {
         return {*this, slot, [&](auto done) { l.async_extend(ttl, std::move(done)); }};
@@ -693,7 +688,7 @@ public:
         return {*this, slot, [&](auto done) { m.async_shutdown(std::move(done)); }};
     }
 
-    error_code release(lock& l) { return start_release(l).end(); }
+    error_code release(lock& l) { return call(*this, {}, [&](auto done) { l.async_release(std::move(done)); }).end(); }
     error_code extend(lock& l, std::chrono::milliseconds ttl) { return start_extend(l, ttl).end(); }
     error_code upgrade(lock& l, std::chrono::milliseconds wait = {}) { return start_upgrade(l, wait).end(); }
     error_code downgrade(lock& l) { return start_downgrade(l).end(); }
