@@ -3,12 +3,33 @@
 #include <redlock/error.hpp>
 #include <redlock/histogram.hpp>
 
+#include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace redlock::inline v0 {
+
+namespace detail {
+
+/// A pointer to a data member is its offset: so says the C++ ABI of all compilers that can compile this.
+template <class T, class S>
+std::size_t offset_of(T S::*member) noexcept
+{
+    return static_cast<std::size_t>(std::bit_cast<std::ptrdiff_t>(member));
+}
+
+/// Calls @p f with a pointer to each member of S between two offsets, where all have the type T.
+template <class T, class S, class F>
+void for_each_member(std::size_t begin, std::size_t end, F f)
+{
+    for (auto at = begin; at < end; at += sizeof(T))
+        f(std::bit_cast<T S::*>(static_cast<std::ptrdiff_t>(at)));
+}
+
+}  // namespace detail
 
 /// The state of one node, as the manager sees it.
 struct node_stats {
@@ -34,6 +55,8 @@ struct node_stats {
     is `released` + `detached` + `lost` + the locks that are held.
 */
 struct lock_stats {
+    // First all counters, then all histograms: others count, copy and add them by their type and place.
+
     std::uint64_t begun = 0;                 ///< Acquisitions that have begun, including resumptions.
     std::uint64_t acquired = 0;              ///< Locks that were acquired or resumed.
     /// Acquisitions that joined a lock which the manager shares; no node was asked.
@@ -60,12 +83,10 @@ struct lock_stats {
     /// Adds another set of statistics.
     lock_stats& operator+=(lock_stats const& other)
     {
-        begun += other.begun, acquired += other.acquired, joined += other.joined;
-        contended += other.contended, no_quorum += other.no_quorum, validity_exhausted += other.validity_exhausted;
-        quarantined += other.quarantined, cancelled += other.cancelled, failed += other.failed;
-        released += other.released, detached += other.detached, lost += other.lost;
-        time_to_acquire += other.time_to_acquire, time_waited += other.time_waited, time_to_fail += other.time_to_fail;
-        time_held += other.time_held, validity_left += other.validity_left;
+        auto const add = [&](auto member) { this->*member += other.*member; };
+        auto const first_histogram = detail::offset_of(&lock_stats::time_to_acquire);
+        detail::for_each_member<std::uint64_t, lock_stats>(0, first_histogram, add);
+        detail::for_each_member<histogram, lock_stats>(first_histogram, sizeof(lock_stats), add);
         return *this;
     }
 };

@@ -156,7 +156,7 @@ std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
     auto joined = turn_.join();
     if (!joined)
         return std::nullopt;
-    bump(attempt_.count().joined);
+    bump(attempt_.count()[&lock_stats::joined]);
     won_ = access::make_handle(std::move(joined));
     return error_code();
 }

@@ -13,7 +13,7 @@ namespace redlock::inline v0::detail {
 void attempt::begins() noexcept
 {
     count_ = &state_.count.of(options_.group);
-    bump(count_->begun);
+    bump((*count_)[&lock_stats::begun]);
     number_ = state_.count.next_number();
     asked = decided = called;
 }
@@ -27,9 +27,9 @@ void attempt::ends(error_code ec) noexcept
     if (ec == asio::error::operation_aborted)
         decided = state_.now();
     if (ec)
-        return count_->time_to_fail.add(decided - called);
-    count_->time_to_acquire.add(decided - called);
-    count_->time_waited.add(asked - called);
+        return (*count_)[&lock_stats::time_to_fail].add(decided - called);
+    (*count_)[&lock_stats::time_to_acquire].add(decided - called);
+    (*count_)[&lock_stats::time_waited].add(asked - called);
 }
 
 attempt_report attempt::report(error_code ec, round const* asked_last, std::size_t rounds) const

@@ -46,8 +46,8 @@ try {
 // From then on nobody changes the words.
 void held_lock::tell_loss(clock::time_point now) noexcept
 {
-    bump(count.lost);
-    count.time_held.add(now - acquired_);
+    bump(count[&lock_stats::lost]);
+    count[&lock_stats::time_held].add(now - acquired_);
     state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(resources)), trouble_);
     if (state->events)
         state->events.tell(&observer::lost,
@@ -57,10 +57,10 @@ void held_lock::tell_loss(clock::time_point now) noexcept
 
 void held_lock::tell_end(clock::time_point now) noexcept
 {
-    bump(is_detached() ? count.detached : count.released);
-    count.time_held.add(now - acquired_);
+    bump(count[is_detached() ? &lock_stats::detached : &lock_stats::released]);
+    count[&lock_stats::time_held].add(now - acquired_);
     if (!is_detached())
-        count.validity_left.add(valid_until() - now);
+        count[&lock_stats::validity_left].add(valid_until() - now);
     if (!state->events)
         return;
     if (is_detached())

@@ -147,11 +147,11 @@ void held_lock::renewed(error_code ec)
         return;
     auto const now = state->now();
     if (ec) {
-        bump(state->count.renewals_failed);
+        bump(state->count[&stats::renewals_failed]);
         state->renewals.failed(renewal_fails_, number, resources, trouble_.empty() ? ec.message() : trouble_);
         renew_at_ = core::renewal_retry(now, promised_);
     } else {
-        bump(state->count.renewals);
+        bump(state->count[&stats::renewals]);
         trouble_.clear();
         state->renewals.succeeded(renewal_fails_);
         renew_at_ = core::renewal_due(now, promised_, state->runtime.random()[0]);

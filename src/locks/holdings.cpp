@@ -30,7 +30,7 @@ void holdings::add(std::shared_ptr<holding> h)
     }
     all_.push_back(*h);
     bump<std::size_t>(held_now_, 1);
-    bump(h->count.acquired);
+    bump(h->count[&lock_stats::acquired]);
     h->kept_ = std::move(h);
 }
 

@@ -65,8 +65,9 @@ manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<det
       proposals(settings, runtime, *log_),
       quorum{.runtime = runtime,
              .settings = settings,
+             .count = count,
              .contender = core::in_hex(runtime.random()[0]),
-             .nodes = {std::move(nodes), settings, runtime, *log_, events}},
+             .nodes = {std::move(nodes), settings, runtime, *log_, events, count}},
       cleaner(quorum, events, [this] { shutdown.go_on(); },
               [this](std::size_t node, std::string const& key) {
                   if (waiters.size() != 0)
@@ -93,8 +94,6 @@ stats manager_state::stats() const
 {
     redlock::stats s;
     count.tell(s);
-    s.healed = quorum.nodes.healed();
-    s.cleaned = cleaner.confirmed();
     s.held = holdings.size();
     s.waiting = waiters.size();
     s.running = operations.size();

@@ -107,7 +107,7 @@ std::shared_ptr<round> resumption::next_round(std::shared_ptr<grant> taken)
     auto extension = make_recycled<round>(state_->quorum, node_command::kind::extend, std::move(taken), options_.ttl);
     extension->timed = options_.report || state_->events;
     ++rounds_;
-    bump(state_->count.rounds);
+    bump(state_->count[&stats::rounds]);
     return extension;
 }
 

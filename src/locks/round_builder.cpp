@@ -27,7 +27,7 @@ std::shared_ptr<round> round_builder::next(std::shared_ptr<grant> growing)
     if (manager.settings.fencing)
         r->command.fence = request_.shares() ? 1 : draw_.propose();
     ++rounds_;
-    bump(manager.count.rounds);
+    bump(manager.count[&stats::rounds]);
     return r;
 }
 

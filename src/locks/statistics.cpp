@@ -4,50 +4,17 @@
 
 namespace redlock::inline v0::detail {
 
-namespace {
-
-std::uint64_t read(std::atomic<std::uint64_t> const& counter) noexcept
-{
-    return counter.load(std::memory_order_relaxed);
-}
-
-}  // namespace
-
 void group_counters::outcome(error_code ec)
 {
-    if (ec == errc::contended)
-        bump(contended);
-    else if (ec == errc::no_quorum)
-        bump(no_quorum);
-    else if (ec == errc::validity_exhausted)
-        bump(validity_exhausted);
-    else if (ec == errc::quarantined)
-        bump(quarantined);
-    else if (ec == boost::asio::error::operation_aborted)
-        bump(cancelled);
-    else if (ec)
-        bump(failed);
-}
-
-lock_stats group_counters::snapshot() const
-{
-    return {.begun = read(begun),
-            .acquired = read(acquired),
-            .joined = read(joined),
-            .contended = read(contended),
-            .no_quorum = read(no_quorum),
-            .validity_exhausted = read(validity_exhausted),
-            .quarantined = read(quarantined),
-            .cancelled = read(cancelled),
-            .failed = read(failed),
-            .released = read(released),
-            .detached = read(detached),
-            .lost = read(lost),
-            .time_to_acquire = time_to_acquire.snapshot(),
-            .time_waited = time_waited.snapshot(),
-            .time_to_fail = time_to_fail.snapshot(),
-            .time_held = time_held.snapshot(),
-            .validity_left = validity_left.snapshot()};
+    if (!ec)
+        return;
+    auto const member = ec == errc::contended                            ? &lock_stats::contended
+                        : ec == errc::no_quorum                          ? &lock_stats::no_quorum
+                        : ec == errc::validity_exhausted                 ? &lock_stats::validity_exhausted
+                        : ec == errc::quarantined                        ? &lock_stats::quarantined
+                        : ec == boost::asio::error::operation_aborted ? &lock_stats::cancelled
+                                                                         : &lock_stats::failed;
+    bump((*this)[member]);
 }
 
 group_counters& counters::of(std::string_view group) noexcept
@@ -73,17 +40,16 @@ group_counters& counters::of(std::string_view group) noexcept
 
 void counters::tell(stats& to) const
 {
-    to.rounds = read(rounds);
-    to.second_rounds = read(second_rounds);
-    to.renewals = read(renewals);
-    to.renewals_failed = read(renewals_failed);
-    static_cast<lock_stats&>(to) = ungrouped_.snapshot();
+    member_counters::tell(to);
+    ungrouped_.tell(to);
     auto const known = count_.load(std::memory_order_acquire);
     if (known > 0)
         to.groups.push_back({static_cast<lock_stats const&>(to), {}});
     for (std::size_t i = 0; i < known; ++i) {
-        to.groups.push_back({groups_[i]->snapshot(), groups_[i]->name});
-        to += to.groups.back();
+        auto& group = to.groups.emplace_back();
+        group.name = groups_[i]->name;
+        groups_[i]->tell(group);
+        to += group;
     }
 }
 

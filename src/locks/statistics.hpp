@@ -3,7 +3,6 @@
 #include "runtime/counter.hpp"
 
 #include <redlock/error.hpp>
-#include <redlock/histogram.hpp>
 #include <redlock/stats.hpp>
 
 #include <array>
@@ -16,24 +15,21 @@
 
 namespace redlock::inline v0::detail {
 
+/// How many histograms there are: the last members.
+inline constexpr std::size_t lock_histograms =
+    (sizeof(lock_stats) - offsetof(lock_stats, time_to_acquire)) / sizeof(histogram);
+
 /// What is counted of one group of acquisitions, and of the locks that they have won.
-struct group_counters {
+struct group_counters : member_counters<lock_stats, lock_histograms> {
     std::string name{};
-    std::atomic<std::uint64_t> begun{0}, acquired{0}, joined{0}, contended{0}, no_quorum{0}, validity_exhausted{0}, quarantined{0}, cancelled{0}, failed{0},
-        released{0}, detached{0}, lost{0};
-    histogram_recorder time_to_acquire, time_waited, time_to_fail, time_held, validity_left;
 
     /// An acquisition that had begun has ended.
     void outcome(error_code);
-
-    lock_stats snapshot() const;  ///< any thread
 };
 
-/// What a manager counts that no room of its own counts. Only the strand writes; any thread reads.
-class counters {
+/// What a manager counts. Only the strand writes; any thread reads.
+class counters : public member_counters<stats> {
 public:
-    std::atomic<std::uint64_t> rounds{0}, second_rounds{0}, renewals{0}, renewals_failed{0};
-
     /// Those of a group; once there are too many, or no memory for one more, of what stands for all others.
     group_counters& of(std::string_view group) noexcept;
 

@@ -32,7 +32,7 @@ std::shared_ptr<round> token_draw::second_round(round const& won, mode m)
             raise->skip(b.node, b.answered ? b.cast() : vote::unknown);
     }
     ++second_rounds_;
-    bump(manager_.count.second_rounds);
+    bump(manager_.count[&stats::second_rounds]);
     return raise;
 }
 

@@ -1,7 +1,5 @@
 #include "quorum/cleaner.hpp"
 
-#include "runtime/counter.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -141,7 +139,7 @@ void cleaner::answered(ballot& b)
     if (settled || quorum_.closed || now >= last_try) {
         bump<std::size_t>(pending_, -1);
         if (settled)
-            bump(confirmed_);
+            bump(quorum_.count[&stats::cleaned]);
         else if (events_ && !quorum_.closed)
             events_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();

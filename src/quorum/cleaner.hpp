@@ -46,9 +46,6 @@ public:
     /// Releases that are not confirmed yet, but for those whose time has not come. Any thread.
     std::size_t pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-    /// How many have been confirmed. Any thread.
-    std::uint64_t confirmed() const noexcept { return confirmed_.load(std::memory_order_relaxed); }
-
     /// Gives up.
     void stop();
 
@@ -70,7 +67,6 @@ private:
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};
-    std::atomic<std::uint64_t> confirmed_{0};
     std::multimap<clock::time_point, std::pair<std::shared_ptr<round>, std::size_t>> later_;
     std::multimap<clock::time_point, stay> stays_;
     alarm alarm_;

@@ -2,7 +2,6 @@
 
 #include "core/quorum.hpp"
 #include "core/validity.hpp"
-#include "runtime/counter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -46,11 +45,13 @@ bool can_upgrade(node const& n, config const& settings)
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log, user_observer const& events)
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log, user_observer const& events,
+                   member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
       events_(events),
+      count_(count),
       nodes_(std::move(nodes)),
       quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
       timeout_(settings.node_timeout),
@@ -126,7 +127,7 @@ bool node_set::ready() const
 void node_set::connected(std::size_t node, server_identity const& server)
 {
     auto& k = known_[node];
-    bump(k.connections);
+    bump(k.count[&node_stats::connections]);
     bool const is_first = !k.age.known;
     if (is_first || k.age.began != server.began || k.age.restarted != server.restarted)  // not a mere reconnection
         k.trusted = k.told = false;
@@ -246,9 +247,11 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
 {
     auto& k = known_[i];
     if (what == node_command::kind::acquire || what == node_command::kind::extend || what == node_command::kind::upgrade)
-        bump(counts_as == vote::granted ? k.granted : counts_as == vote::denied ? k.denied : k.unknown);
+        bump(k.count[counts_as == vote::granted  ? &node_stats::granted
+                     : counts_as == vote::denied ? &node_stats::denied
+                                                 : &node_stats::unknown]);
     if (reply.healed)
-        bump(healed_);
+        bump(count_[&redlock::stats::healed]);
     if (events_)
         tell_what_it_does(i, reply);
     if (reply.error) {
@@ -298,15 +301,19 @@ std::pair<error_code, std::string> node_set::trouble_of(std::size_t i) const
 
 std::vector<node_stats> node_set::stats() const
 {
-    auto const read = [](auto const& counter) { return counter.load(std::memory_order_relaxed); };
     auto const now = runtime_.now();
     std::vector<node_stats> all;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         auto const& n = *nodes_[i];
         auto const& k = known_[i];
+        auto const until = k.quarantined_until.load(std::memory_order_relaxed);
         std::lock_guard guard(trouble_mutex_);
-        all.push_back({n.name(), n.ready(), n.notifies(), read(k.granted), read(k.denied), read(k.unknown), read(k.connections),
-                       k.last_error, k.last_message, core::time_left(read(k.quarantined_until), now), k.round_trip.snapshot()});
+        k.count.tell(all.emplace_back(node_stats{.name = n.name(),
+                                                 .connected = n.ready(),
+                                                 .tells = n.notifies(),
+                                                 .last_error = k.last_error,
+                                                 .last_message = k.last_message,
+                                                 .quarantine = core::time_left(until, now)}));
     }
     return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/quarantine.hpp"
+#include "runtime/counter.hpp"
 #include "runtime/log.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/user_observer.hpp"
@@ -30,7 +31,8 @@ namespace redlock::inline v0::detail {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&, user_observer const&);
+    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&, user_observer const&,
+             member_counters<redlock::stats>&);
 
     /// @param self this, as long as anybody wants to hear of it
     /// @param changed hears which key has changed on which node; an empty one: it may have missed changes
@@ -65,7 +67,6 @@ public:
     std::pair<error_code, std::string> trouble_of(std::size_t i) const;
     std::vector<node_stats> stats() const;
     bool taken_for_new() const noexcept { return taken_for_new_.load(std::memory_order_relaxed); }
-    std::uint64_t healed() const noexcept { return healed_.load(std::memory_order_relaxed); }
 
     /// Whether a quorum would send now.
     bool ready() const;
@@ -84,7 +85,7 @@ public:
     clock::time_point quarantine_over() const;
 
     /// Node @p i has answered so long after it was asked.
-    void took(std::size_t i, clock::duration d) noexcept { known_[i].round_trip.add(d); }
+    void took(std::size_t i, clock::duration d) noexcept { known_[i].count[&node_stats::round_trip].add(d); }
 
     /// Node @p i has answered a command of this kind; @p counts_as: what became of its vote.
     void heard(std::size_t i, node_command::kind, node_reply const&, vote counts_as);
@@ -98,8 +99,7 @@ private:
         bool told = false;         // that it is in quarantine
         std::optional<clock::time_point> taken_for_new;  // when the set was; empty: the node is trusted for other reasons
         std::atomic<clock::time_point> quarantined_until{never};
-        std::atomic<std::uint64_t> granted{0}, denied{0}, unknown{0}, connections{0};
-        histogram_recorder round_trip;
+        member_counters<node_stats, 1> count;
         error_code last_error;     // under trouble_mutex_
         std::string last_message;  // under trouble_mutex_
         // What an observer was told, if there is one.
@@ -123,6 +123,7 @@ private:
     detail::runtime& runtime_;
     user_log& log_;
     user_observer const& events_;
+    member_counters<redlock::stats>& count_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;
     std::chrono::milliseconds timeout_;
@@ -132,7 +133,6 @@ private:
     std::vector<knowledge> known_;
     bool met_ = false;
     std::atomic<bool> taken_for_new_{false};
-    std::atomic<std::uint64_t> healed_{0};
     mutable std::mutex trouble_mutex_;
 };
 

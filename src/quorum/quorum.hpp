@@ -14,6 +14,7 @@ using contender_name = std::array<char, 16>;
 struct quorum {
     detail::runtime& runtime;
     config const& settings;
+    member_counters<stats>& count;
     contender_name const contender;  ///< by which the nodes know this manager among those that want a lock
     node_set nodes;
     bool closed = false;             ///< nothing is asked any more

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <redlock/stats.hpp>
+
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 namespace redlock::inline v0::detail {
 
@@ -10,5 +15,44 @@ void bump(std::atomic<T>& counter, T by = 1) noexcept
 {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
+
+/** What is counted for @p S, a public struct of statistics, by its members: `bump(count[&stats::rounds])`.
+
+    A new statistic is a line in S, and the line that counts it. @ref tell does not change a member that nobody counts.
+    Only the strand writes; any thread reads.
+
+    @tparam Histograms how many of the last members of S are histograms
+*/
+template <class S, std::size_t Histograms = 0>
+class member_counters {
+public:
+    std::atomic<std::uint64_t>& operator[](std::uint64_t S::*member) noexcept
+    {
+        return counters_[offset_of(member) / sizeof(std::uint64_t)];
+    }
+    histogram_recorder& operator[](histogram S::*member) noexcept
+    {
+        return histograms_[(offset_of(member) - first_histogram) / sizeof(histogram)];
+    }
+
+    void tell(S& to) const
+    {
+        auto counter = counters_.begin();
+        for_each_member<std::uint64_t, S>(0, first_histogram, [&](auto member) {
+            if (auto const counted = (counter++)->load(std::memory_order_relaxed))
+                to.*member = counted;
+        });
+        auto histogram = histograms_.begin();
+        for_each_member<redlock::histogram, S>(first_histogram, sizeof(S), [&](auto member) {
+            to.*member = (histogram++)->snapshot();
+        });
+    }
+
+private:
+    static constexpr std::size_t first_histogram = sizeof(S) - Histograms * sizeof(histogram);
+
+    std::array<std::atomic<std::uint64_t>, first_histogram / sizeof(std::uint64_t)> counters_{};
+    std::array<histogram_recorder, Histograms> histograms_{};
+};
 
 }  // namespace redlock::detail
