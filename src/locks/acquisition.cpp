@@ -5,7 +5,6 @@
 #include "core/validity.hpp"
 #include "core/wait_plan.hpp"
 #include "locks/check.hpp"
-#include "locks/extension.hpp"
 #include "locks/held_lock.hpp"
 
 #include <boost/asio/error.hpp>
@@ -214,9 +213,9 @@ void acquisition::hand_out(clock::time_point decided)
         bool const in_vain = turn_.history().yielded && builder_.rounds() == 1;
         state_->waiters.others_want(names.names(), decided - round_->started, in_vain, state_->now(), state_->runtime.random()[0]);
     }
-    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options, &extension::renew);
+    auto held = make_recycled<held_lock>(state_, attempt_.origin(), std::move(names), *round_, request_.options);
     if (!right_to_upgrade_.empty())
-        held->may_be_upgraded(std::move(right_to_upgrade_));
+        held->held_as.may_be_upgraded(std::move(right_to_upgrade_));
     held->keep();
     state_->holdings.add(held);
     won_ = access::make_handle(held->first_stake());

@@ -1,105 +1,64 @@
 #include "locks/held_lock.hpp"
 
-#include "core/renewal.hpp"
-#include "core/validity.hpp"
 #include "locks/explain.hpp"
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace redlock::inline v0::detail {
 
-namespace {
-
-// No node's promise makes renewals come more often than the least ttl would.
-constexpr std::chrono::milliseconds period_min{20};
-
-}  // namespace
-
-held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won, acquire_options const& options, renew how)
+held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won, acquire_options const& options)
     : holding(by, std::move(names)),
       state(std::move(s)),
+      acquired(by.decided),
+      validity(won.started, won.promised(), options.max_hold, state->settings.drift_factor),
+      held_as(won.grant()->mode),
       grant_(won.grant()),
       started_(won.started),
-      acquired_(by.decided),
-      ttl_(options.ttl),
-      promised_(won.promised()),
-      renew_(options.renew == renewal::automatic ? how : nullptr),
-      hold_until_(core::hold_until(won.started, options.max_hold)),
-      renew_at_(renew_ ? core::renewal_due(won.started, promised_, state->runtime.random()[0]) : clock::time_point::max()),
-      longest_ttl_(ttl_),
-      margin_(core::stop_margin(core::time_to_work(promised_, options.max_hold))),
+      renewal_(state->runtime, options, won.started, won.promised()),
+      longest_ttl_(options.ttl),
       wanted_(won.wanted()),
-      valid_until_(valid_until(won.started, promised_).time_since_epoch().count()),
       alarm_([this] { ring(); })
 {
 }
 
 bool held_lock::held() const noexcept
 {
-    return condition_.load(std::memory_order_acquire) == condition::held && !state->abandoned() && state->now() < valid_until();
-}
-
-clock::time_point held_lock::valid_until() const noexcept
-{
-    return clock::time_point(clock::duration(valid_until_.load(std::memory_order_acquire)));
-}
-
-clock::time_point held_lock::valid_until(clock::time_point started, std::chrono::milliseconds ttl) const noexcept
-{
-    return std::min(core::valid_until(started, ttl, state->settings.drift_factor), hold_until_);
-}
-
-held_lock::condition held_lock::give_up(condition to) noexcept
-{
-    auto before = condition_.load(std::memory_order_acquire);
-    while (before < to && !condition_.compare_exchange_weak(before, to, std::memory_order_acq_rel)) {
-    }
-    return before;
+    return validity.is(condition::held) && !state->abandoned() && state->now() < valid_until();
 }
 
 bool held_lock::renews() const noexcept
 {
-    return renew_ && !renewing_ && valid_until() < hold_until_ && (state->shutdown.open() || bodies_ != 0);
+    return renewal_.is_pending() && !validity.ends_with_max_hold() && (state->shutdown.open() || handles.bodies != 0);
 }
 
 void held_lock::keep()
 {
-    state->runtime.set(alarm_, renews() ? std::min(lost_at(), renew_at_) : lost_at());
+    state->runtime.set(alarm_, renews() ? std::min(validity.lost_at(), renewal_.due()) : validity.lost_at());
 }
 
 void held_lock::ring()
 {
     auto const now = state->now();
-    if (condition_.load(std::memory_order_acquire) != condition::held)
+    if (!validity.is(condition::held))
         return now < valid_until() ? give_away_when_over() : state->holdings.give_away(*this);
-    if (now >= lost_at())
-        return lose(valid_until() < hold_until_ ? "its validity is about to end" : "max_hold is about to be over");
-    if (renews() && now >= renew_at_) {
-        renewing_ = true;
-        renew_(shared_from_this(), ttl_);
+    if (now >= validity.lost_at())
+        return lose(validity.ends_with_max_hold() ? "max_hold is about to be over" : "its validity is about to end");
+    if (renews() && now >= renewal_.due()) {
+        renewal_.begin();
+        start_renewal(shared_from_this(), renewal_.ttl());
     }
     keep();
 }
 
 error_code held_lock::check()
 {
-    switch (condition_.load(std::memory_order_acquire)) {
-    case condition::released:
-    case condition::detached:
-        return errc::not_held;
-    case condition::lost:
-        return errc::lost;
-    case condition::held:
-        break;
-    }
-    if (state->now() < lost_at())
+    if (validity.is(condition::held) && state->now() >= validity.lost_at())
+        lose("its validity is about to end");
+    if (validity.is(condition::held))
         return {};
-    lose("its validity is about to end");
-    return errc::lost;
+    return validity.is(condition::lost) ? errc::lost : errc::not_held;
 }
 
 error_code held_lock::conclude(round const& extension)
@@ -109,15 +68,14 @@ error_code held_lock::conclude(round const& extension)
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
         auto const promised = extension.promised();
-        auto const until = valid_until(extension.started, promised);
+        auto const until = validity.after(extension.started, promised);
         if (until <= state->now()) {
             trouble_ = "the nodes promise it for too short a time";
             return errc::no_quorum;
         }
         if (until > valid_until())
-            set_valid_until(until, extension.started, promised);
-        if (extension.command.ttl >= ttl_)
-            promised_ = std::clamp(promised, period_min, std::max(ttl_, period_min));
+            validity.set(extension.started, promised);
+        renewal_.extended(promised, extension.command.ttl);
         keep();
         return {};
     }
@@ -125,12 +83,6 @@ error_code held_lock::conclude(round const& extension)
         return lose_to_refusal();
     trouble_ = missing_votes(extension.report(), core::majority(extension.ballots.size()));
     return errc::no_quorum;
-}
-
-void held_lock::set_valid_until(clock::time_point until, clock::time_point started, std::chrono::milliseconds promised)
-{
-    valid_until_.store(until.time_since_epoch().count(), std::memory_order_release);
-    margin_ = core::stop_margin(std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - started)));
 }
 
 error_code held_lock::lose_to_refusal()
@@ -141,38 +93,38 @@ error_code held_lock::lose_to_refusal()
 
 void held_lock::renewed(error_code ec)
 {
-    renewing_ = false;
-    bool const ask_again = std::exchange(gone_meanwhile_, false);
-    if (condition_.load(std::memory_order_acquire) != condition::held)
+    if (!validity.is(condition::held))
         return;
-    auto const now = state->now();
+    bump(state->count[ec ? &stats::renewals_failed : &stats::renewals]);
     if (ec) {
-        bump(state->count[&stats::renewals_failed]);
-        state->renewals.failed(renewal_fails_, number, resources, trouble_.empty() ? ec.message() : trouble_);
-        renew_at_ = core::renewal_retry(now, promised_);
+        state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {
-        bump(state->count[&stats::renewals]);
         trouble_.clear();
-        state->renewals.succeeded(renewal_fails_);
-        renew_at_ = core::renewal_due(now, promised_, state->runtime.random()[0]);
+        state->renewals.succeeded(renewal_.fails);
     }
-    not_before_ = now + promised_ / 20;
-    if (ask_again)
-        renew_at_ = std::min(renew_at_, not_before_);
+    renewal_.ended(!ec);
+    keep();
+}
+
+bool held_lock::lasts_for(std::chrono::milliseconds ttl, renewal how) const noexcept
+{
+    bool const is_renewed = how == renewal::automatic && renewal_.is_automatic() && renewal_.ttl() >= ttl;
+    return valid_until() >= validity.after(state->now(), is_renewed ? ttl / 2 : ttl);
+}
+
+void held_lock::renew_for(std::chrono::milliseconds ttl)
+{
+    if (renewal_.is_automatic() && renewal_.ttl() >= ttl)
+        return;
+    renewal_.renew_for(ttl);
     keep();
 }
 
 void held_lock::stay_for(std::chrono::milliseconds d)
 {
     // The release may have begun on another thread; it comes after this.
-    if (!lost() && state->now() < lost_at())
+    if (!validity.is(condition::lost) && state->now() < validity.lost_at())
         grant_->stays_until = core::later(started_, d);
-}
-
-void held_lock::lose_in_test()
-{
-    if (condition_.load(std::memory_order_acquire) == condition::held)
-        lose("a test has lost it");
 }
 
 void held_lock::lose(std::string_view why)
@@ -182,16 +134,16 @@ void held_lock::lose(std::string_view why)
         trouble_ = trouble_.empty() ? std::string(why) : fmt::format("{}; {}", why, trouble_);
     } catch (...) {  // out of memory: without a word
     }
-    auto const before = give_up(condition::lost);
+    auto const before = validity.give_up(condition::lost);
     if (before == condition::held) {
-        state->renewals.ended(renewal_fails_, true);
+        state->renewals.ended(renewal_.fails, true);
         auto const now = state->now();
-        tell_loss(now);
+        tell_loss(*this, now);
         free_ = true;
         state->holdings.set_free(*this, now);
-        give_back_right();
+        held_as.give_back_right();
         others_changed();
-        end_waits(errc::lost);
+        handles.end_waits(errc::lost);
     }
     if (before > condition::lost || !state->shutdown.open())
         give_away_when_over();
@@ -208,8 +160,8 @@ void held_lock::give_away_when_over()
 
 void held_lock::told_to_stop() noexcept
 {
-    if (condition_.load(std::memory_order_acquire) == condition::held)
-        return end_waits(asio::error::operation_aborted);
+    if (validity.is(condition::held))
+        return handles.end_waits(asio::error::operation_aborted);
     try {
         give_away_when_over();
     } catch (...) {  // out of memory
@@ -219,9 +171,9 @@ void held_lock::told_to_stop() noexcept
 
 void held_lock::runs_body(stake& by)
 {
-    ++bodies_;
+    ++handles.bodies;
     by.runs_body();
-    if (condition_.load(std::memory_order_acquire) == condition::held && !state->shutdown.open())
+    if (validity.is(condition::held) && !state->shutdown.open())
         keep();
 }
 
@@ -229,28 +181,33 @@ void held_lock::runs_body(stake& by)
 void held_lock::may_be_gone(std::size_t node)
 {
     auto const& there = grant_->on(node);
-    if (condition_.load(std::memory_order_acquire) != condition::held || !there.answered || there.vote != vote::granted)
+    if (!validity.is(condition::held) || !there.answered || there.vote != vote::granted)
         return;
-    gone_meanwhile_ = renewing_;
-    if (!renews())
-        return;
-    renew_at_ = std::min(renew_at_, std::max(state->now(), not_before_));
+    renewal_.ask_soon();
     keep();
+}
+
+std::shared_ptr<stake> held_lock::another(std::shared_ptr<scope_share> of_scope)
+{
+    auto more = make_recycled<stake>(shared_from_this(), std::move(of_scope));
+    return more->given_back() ? nullptr : more;
 }
 
 // Readers of one manager need no locks of their own, as long as what is left is enough for them. But not for ever: each that comes later
 // may keep it a little longer, and who waits to have it alone is waiting for the last.
 std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::time_point called)
 {
-    bool const is_kept_alike = (options.renew == renewal::automatic) == (renew_ != nullptr);
-    bool const lasts = lost_at() - state->now() >= options.ttl / 2 && hold_until_ == clock::time_point::max() && options.max_hold.count() == 0;
+    bool const is_kept_alike = (options.renew == renewal::automatic) == renewal_.is_automatic();
+    bool const has_time = validity.lost_at() - state->now() >= options.ttl / 2;
+    bool const is_limited = validity.is_limited() || options.max_hold.count() != 0;
     bool const comes_later = called > started_;
-    bool const has_room = !comes_later || later_joins_ < state->settings.max_handovers;
-    bool const may_be_upgraded = held_as() == form::as_acquired && !grant_->is_taken_over();  // who joins it may want that
-    if (!may_be_upgraded || upgrading_ || mode() == redlock::mode::exclusive || !has_room || !is_kept_alike || !lasts || !held())
+    bool const has_room = !comes_later || handles.later_joins < state->settings.max_handovers;
+    bool const may_be_upgraded = held_as.current() == form::as_acquired && !grant_->is_taken_over();  // who joins it may want that
+    if (!may_be_upgraded || held_as.is_changing() || mode() == redlock::mode::exclusive || !has_room || !is_kept_alike || !has_time || is_limited
+        || !held())
         return {};
     auto more = another();
-    later_joins_ += more && comes_later ? 1 : 0;
+    handles.later_joins += more && comes_later ? 1 : 0;
     return more;
 }
 
@@ -259,15 +216,15 @@ bool held_lock::let_go()
     if (!is_linked())
         return false;
     auto const self = shared_from_this();
-    give_back_right();
+    held_as.give_back_right();
     others_changed();
     alarm_.clear();
-    state->renewals.ended(renewal_fails_, false);
+    state->renewals.ended(renewal_.fails, false);
     if (!std::exchange(free_, true)) {
         auto const now = state->now();
-        tell_end(now);
+        tell_end(*this, now);
         state->holdings.set_free(*this, now);
-        end_waits(asio::error::operation_aborted);
+        handles.end_waits(asio::error::operation_aborted);
     }
     state->holdings.remove(*this);
     return true;
@@ -275,73 +232,9 @@ bool held_lock::let_go()
 
 void held_lock::abandon()
 {
-    give_up(condition::released);
+    validity.give_up(condition::released);
     alarm_.clear();
-    while (take_wait()) {
-    }
-}
-
-std::shared_ptr<held_lock::wait> held_lock::take_wait() noexcept
-{
-    return waits_.empty() ? nullptr : take(static_cast<wait&>(waits_.front()));
-}
-
-std::shared_ptr<held_lock::wait> held_lock::take(wait& w) noexcept
-{
-    waits_.erase(waits_.iterator_to(w));
-    w.waits_by_stake::unlink();
-    return std::move(w.kept_);
-}
-
-// Each that is told leaves first: who could not be told, out of memory, does not keep the others from it.
-void held_lock::end_waits(error_code ec) noexcept
-{
-    while (auto const w = take_wait())
-        w->end(ec);
-}
-
-void held_lock::end_waits_of(stake& s) noexcept
-{
-    while (!s.waits.empty()) {
-        auto const w = take(static_cast<wait&>(s.waits.front()));
-        w->end(asio::error::operation_aborted);
-    }
-}
-
-void held_lock::add(std::shared_ptr<wait> w)
-{
-    if (w->stake_->given_back())
-        return w->done(error_code(asio::error::operation_aborted));
-    switch (condition_.load(std::memory_order_acquire)) {
-    case condition::held:
-        if (!state->shutdown.open())
-            return w->done(error_code(asio::error::operation_aborted));
-        waits_.push_back(*w);
-        w->stake_->waits.push_back(*w);
-        w->kept_ = std::move(w);
-        return;
-    case condition::lost:
-        return w->done(make_error_code(errc::lost));
-    case condition::released:
-    case condition::detached:
-        return w->done(error_code(asio::error::operation_aborted));
-    }
-}
-
-void held_lock::wait::cancel(asio::cancellation_type)
-{
-    if (!done)
-        return;
-    auto const keep = operation::is_linked() ? stake_->lock.take(*this) : nullptr;
-    done(error_code(asio::error::operation_aborted));
-}
-
-void held_lock::wait::end(error_code ec) noexcept
-{
-    try {
-        done(ec);
-    } catch (...) {  // out of memory
-    }
+    handles.abandon();
 }
 
 }  // namespace redlock::detail

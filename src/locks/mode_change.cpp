@@ -121,9 +121,9 @@ task<error_code> mode_change::upgrade(std::shared_ptr<mode_change> self)
             co_return self->gave_up(errc::invalid_argument);
         // Of several handles one alone cannot know what the others do.
         error_code ec = errc::contended;
-        if (!held.has_other_handles())
+        if (!held.handles.count.several())
             ec = co_await have_alone(self);
-        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_ || !held.may_wait_to_be_alone())
+        if (ec != errc::contended || self->cancelled_ || self->last_round_ || state.now() >= self->give_up_at_ || !held.held_as.may_wait_to_be_alone())
             co_return self->gave_up(ec);
         co_await self->sleep(std::min(self->ask_again_at(), self->give_up_at_));
         if (self->cancelled_ || self->last_round_)
@@ -138,7 +138,7 @@ error_code mode_change::over() const
         return errc::not_held;
     if (auto const ec = held_->check())
         return ec;
-    return held_->held_as() == held_lock::form::as_acquired ? error_code() : make_error_code(asio::error::operation_aborted);
+    return held_->held_as.current() == held_lock::form::as_acquired ? error_code() : make_error_code(asio::error::operation_aborted);
 }
 
 // Those who read it may wait for what comes later in the order of names, and so for what the scope holds of that. Of a scope that gets it
@@ -221,7 +221,7 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
     }
     auto ec = self->by_->given_back() ? make_error_code(errc::not_held) : held.conclude_upgrade(*upgrade, token);
     if (ec == errc::not_held || ec == asio::error::operation_aborted) {  // nobody wants it any more; the nodes do not know that
-        held.change(held_lock::form::as_acquired, held_lock::form::downgraded);
+        held.held_as.change(held_lock::form::as_acquired, held_lock::form::downgraded);
         self->ask(node_command::kind::downgrade)->send();
     }
     co_return ec;
@@ -295,7 +295,7 @@ void start_upgrade(std::shared_ptr<stake> s, std::chrono::milliseconds wait, mod
         return done(errc::invalid_argument);
     if (auto const wrong = check_wait(wait); !wrong.empty())
         return done(upgrade_refused(s->lock.resources, wrong));
-    if (wait.count() > 0 && !s->lock.is_upgradeable())
+    if (wait.count() > 0 && !s->lock.held_as.is_upgradeable())
         return done(errc::invalid_argument);
     auto const& state = s->lock.state;
     auto change = make_recycled<mode_change>(std::move(s), wait, std::move(done));
@@ -309,8 +309,8 @@ void start_downgrade(std::shared_ptr<stake> s, mode_handler done)
     if (auto const ec = check_mode_change(s))
         return done(ec);
     auto& held = s->lock;
-    if (!held.change(form::as_acquired, form::downgraded))
-        held.change(form::upgraded, form::downgraded);
+    if (!held.held_as.change(form::as_acquired, form::downgraded))
+        held.held_as.change(form::upgraded, form::downgraded);
     auto change = make_recycled<mode_change>(std::move(s), std::chrono::milliseconds(0), std::move(done));
     change->done.on_cancel(change);
     held.state->operations.run(change, mode_change::downgrade(change));

@@ -111,7 +111,7 @@ void start_release(std::shared_ptr<stake> s, error_handler done)
         tell_waits_of(s);
         return done(was_held ? error_code() : make_error_code(errc::not_held));
     }
-    if (end == stake::end::before || held->give_up(held_lock::condition::released) == held_lock::condition::released)
+    if (end == stake::end::before || held->validity.give_up(held_lock::condition::released) == held_lock::condition::released)
         return done(make_error_code(errc::not_held));
     auto const state = held->state;
     auto r = make_recycled<release_operation>(state, std::move(done));

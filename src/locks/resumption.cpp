@@ -5,7 +5,7 @@
 #include "locks/attempt.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
-#include "locks/extension.hpp"
+#include "locks/held_lock.hpp"
 #include "locks/tickets.hpp"
 #include "locks/waiting_operation.hpp"
 
@@ -127,7 +127,7 @@ error_code resumption::outcome() const
 
 void resumption::hand_out()
 {
-    auto const held = make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_, &extension::renew);
+    auto const held = make_recycled<held_lock>(state_, attempt_.origin(), ticket_.resources, *round_, options_);
     held->may_live_for(state_->settings.max_ttl);  // who had it before may have asked for that
     held->keep();
     state_->holdings.add(held);

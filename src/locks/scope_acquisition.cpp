@@ -3,7 +3,7 @@
 #include "locks/acquisition.hpp"
 #include "locks/check.hpp"
 #include "locks/explain.hpp"
-#include "locks/extension.hpp"
+#include "locks/held_lock.hpp"
 #include "locks/scope.hpp"
 #include "locks/waiting_operation.hpp"
 
@@ -194,7 +194,7 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
         if (a.stopped())
             co_return asio::error::operation_aborted;
         co_await a.ask<error_handler>([&ec](error_code outcome) { ec = outcome; }, [&a, &by](error_handler handler) {
-            extension::start(by, a.request_.options.ttl, std::move(handler));
+            start_extend(by, a.request_.options.ttl, std::move(handler));
         });
         auto const now = a.state_->now();
         if (ec != errc::no_quorum || now >= give_up_at)
@@ -204,7 +204,7 @@ task<error_code> scope_acquisition::make_last(std::shared_ptr<scope_acquisition>
         ec = held.check();
     }
     if (!ec && a.request_.options.renew == renewal::automatic)
-        held.renew_for(a.request_.options.ttl, &extension::renew);
+        held.renew_for(a.request_.options.ttl);
     if (ec == errc::lost || ec == errc::no_quorum)
         a.why_ = fmt::format("{}: the scope holds \"{}\", and {}", ec.message(), a.shown_part(part), held.lost_because());
     co_return ec;

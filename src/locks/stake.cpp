@@ -16,30 +16,6 @@ stake& stake_of(lock_handle const& part) noexcept
 
 }  // namespace
 
-// From none it never becomes one again: who gave back the last may have told the nodes.
-bool handle_count::one_more() noexcept
-{
-    auto before = count_.load(std::memory_order_relaxed);
-    while (before != 0 && !count_.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel)) {
-    }
-    return before != 0;
-}
-
-// Nor does it become fewer: on another thread the only one may be detached at the same time.
-bool handle_count::one_less() noexcept
-{
-    auto before = count_.load(std::memory_order_relaxed);
-    while (before != 0 && !count_.compare_exchange_weak(before, before - 1, std::memory_order_acq_rel)) {
-    }
-    return before == 1;
-}
-
-bool handle_count::end_the_only_one() noexcept
-{
-    std::size_t one = 1;
-    return count_.compare_exchange_strong(one, 0, std::memory_order_acq_rel);
-}
-
 stake::stake(std::shared_ptr<held_lock> l, std::shared_ptr<scope_share> of_scope) noexcept
     : lock(*l), keep_(std::move(l)), of_scope_(std::move(of_scope)), given_back_(!join())
 {
@@ -54,7 +30,7 @@ bool stake::join() noexcept
 {
     if (of_scope_ && !of_scope_->handles.one_more())
         return false;
-    if (lock.handles.one_more())
+    if (lock.handles.count.one_more())
         return true;
     leave_scope();
     return false;
@@ -87,10 +63,10 @@ clock::time_point stake::valid_until() const noexcept
 std::string_view stake::lost_because() const noexcept
 {
     for (auto const& p : parts()) {
-        if (auto const& l = stake_of(p).lock; l.lost())
+        if (auto const& l = stake_of(p).lock; l.validity.is(held_lock::condition::lost))
             return l.lost_because();
     }
-    return lock.lost() ? std::string_view(lock.lost_because()) : std::string_view();
+    return lock.validity.is(held_lock::condition::lost) ? std::string_view(lock.lost_because()) : std::string_view();
 }
 
 stake::end stake::give_back() noexcept
@@ -101,12 +77,12 @@ stake::end stake::give_back() noexcept
     if (composition_)
         return end::in_parts;
     leave_scope();
-    return lock.handles.one_less() ? end::last : end::one_of_several;
+    return lock.handles.count.one_less() ? end::last : end::one_of_several;
 }
 
 bool stake::end_alone() noexcept
 {
-    if (!lock.handles.end_the_only_one())
+    if (!lock.handles.count.end_the_only_one())
         return false;
     if (!given_back_.exchange(true)) {
         end_body();
@@ -132,7 +108,7 @@ void stake::runs_body() noexcept
 void stake::end_body() noexcept
 {
     if (has_body_.exchange(false))
-        lock.body_is_over();
+        --lock.handles.bodies;
 }
 
 void runs_body(stake& s)
@@ -158,16 +134,10 @@ std::shared_ptr<stake> another(std::shared_ptr<stake> const& s)
     return std::make_shared<stake>(s->resources(), std::move(parts));
 }
 
-std::shared_ptr<stake> held_lock::another(std::shared_ptr<scope_share> of_scope)
-{
-    auto more = make_recycled<stake>(shared_from_this(), std::move(of_scope));
-    return more->given_back() ? nullptr : more;
-}
-
 void tell_waits_of(std::shared_ptr<stake> const& s)
 {
     asio::post(s->lock.state->strand(), [s] {
-        s->lock.end_waits_of(*s);
+        s->lock.handles.end_waits_of(*s);
         s->lock.others_changed();
     });
 }
@@ -186,7 +156,7 @@ void give_back(std::shared_ptr<stake> const& s) noexcept
     try {
         if (end == stake::end::one_of_several)
             return tell_waits_of(s);
-        if (held.give_up(held_lock::condition::released) != held_lock::condition::released)
+        if (held.validity.give_up(held_lock::condition::released) != held_lock::condition::released)
             asio::post(held.state->strand(), [s] { s->lock.state->holdings.give_away(s->lock); });
     } catch (...) {  // out of memory: the key stays until its ttl is over
     }

@@ -34,7 +34,7 @@ error_code check_detachment(stake const& s)
     auto const& held = s.lock;
     if (s.given_back() || held.state->abandoned())
         return errc::not_held;
-    if (!s.parts().empty() || held.is_upgradeable() || held.held_as() != held_lock::form::as_acquired)
+    if (!s.parts().empty() || held.held_as.is_upgradeable() || held.held_as.current() != held_lock::form::as_acquired)
         return errc::invalid_argument;
     if (!held.state->quorum.nodes.tickets_lack().empty())
         return errc::unsupported;
@@ -58,8 +58,8 @@ lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
         ec = errc::contended;
         return {};
     }
-    if (!held.detach()) {  // it was lost in this very moment
-        held.give_up(held_lock::condition::released);
+    if (!held.validity.detach()) {  // it was lost in this very moment
+        held.validity.give_up(held_lock::condition::released);
         ec = errc::lost;
         ticket = {};
     }
@@ -68,12 +68,6 @@ lock_ticket detach(std::shared_ptr<stake> const& s, error_code& ec)
     } catch (...) {  // out of memory: that is done when its validity is over
     }
     return ticket;
-}
-
-bool held_lock::detach() noexcept
-{
-    auto before = condition::held;
-    return condition_.compare_exchange_strong(before, condition::detached, std::memory_order_acq_rel);
 }
 
 }  // namespace redlock::detail

@@ -87,7 +87,7 @@ private:
 
     void is_reader(reported_error ec, lock_handle won)
     {
-        if (!ec && !access::stake_of(won)->lock.may_wait_to_be_alone()) {  // somebody else may have the right by now
+        if (!ec && !access::stake_of(won)->lock.held_as.may_wait_to_be_alone()) {  // somebody else may have the right by now
             won = {};
             ec = reported_error(errc::contended);
         }

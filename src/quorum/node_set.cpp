@@ -5,43 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 namespace redlock::inline v0::detail {
 
 namespace {
 
 constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
-
-bool can_lock_several(node const& n, config const& settings)
-{
-    std::array const two{settings.prefix + "a", settings.prefix + "b"};
-    using kind = node_command::kind;
-    return n.can({.what = kind::acquire, .keys = two, .fence = settings.fencing})
-           && (!settings.fencing || n.can({.what = kind::raise, .keys = two, .fence = 1}));
-}
-
-bool can_choose(node const& n, config const& settings)
-{
-    std::array const two{settings.prefix + "a", settings.prefix + "b"};
-    using kind = node_command::kind;
-    return n.can({.what = kind::acquire, .any = true, .keys = two, .fence = settings.fencing}) && n.can({.what = kind::release, .keys = two});
-}
-
-bool can_share(node const& n, config const& settings)
-{
-    std::array const one{settings.prefix + "a"};
-    using kind = node_command::kind;
-    return n.can({.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = settings.fencing})
-           && (!settings.fencing || n.can({.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}));
-}
-
-bool can_upgrade(node const& n, config const& settings)
-{
-    std::array const one{settings.prefix + "a"};
-    using kind = node_command::kind;
-    return n.can({.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = settings.fencing})
-           && n.can({.what = kind::downgrade, .mode = mode::shared, .keys = one});
-}
 
 }  // namespace
 
@@ -69,17 +39,33 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
         }
         if (tickets_lack_.empty() && limits.ends_with_session)
             tickets_lack_ = fmt::format("{} ends its locks with its session, so that no other process can go on with them", n->name());
-        if (lack_.empty() && settings.fencing && !n->can({.what = node_command::kind::raise, .fence = 1}))
-            lack_ = fmt::format("{} cannot draw fencing tokens (config::fencing)", n->name());
-        if (several_lack_.empty() && !can_lock_several(*n, settings))
-            several_lack_ = fmt::format("{} cannot lock several resources at once", n->name());
-        if (any_lack_.empty() && !can_choose(*n, settings))
-            any_lack_ = fmt::format("{} cannot lock any one of several resources", n->name());
-        if (shared_lack_.empty() && !can_share(*n, settings))
-            shared_lack_ = fmt::format("{} cannot share locks (acquire_options::mode)", n->name());
-        if (upgrade_lack_.empty() && !can_upgrade(*n, settings))
-            upgrade_lack_ = fmt::format("{} cannot upgrade locks that are shared", n->name());
     }
+
+    std::array const keys{settings.prefix + "a", settings.prefix + "b"};
+    key_view const two = keys;
+    auto const one = two.first(1);
+    bool const fence = settings.fencing;
+    using kind = node_command::kind;
+    auto const missing = [&](char const* of, std::initializer_list<node_command> needed) {
+        for (auto const& n : nodes_) {
+            for (auto const& c : needed) {
+                if ((c.what != kind::raise || fence) && !n->can(c))
+                    return fmt::format("{} cannot {}", n->name(), of);
+            }
+        }
+        return std::string();
+    };
+    lack_ = missing("draw fencing tokens (config::fencing)", {{.what = kind::raise, .fence = 1}});
+    several_lack_ = missing("lock several resources at once", {{.what = kind::acquire, .keys = two, .fence = fence},
+                                                            {.what = kind::raise, .keys = two, .fence = 1}});
+    any_lack_ = missing("lock any one of several resources", {{.what = kind::acquire, .any = true, .keys = two, .fence = fence},
+                                                           {.what = kind::release, .keys = two}});
+    shared_lack_ = missing("share locks (acquire_options::mode)",
+                        {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
+                         {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
+    upgrade_lack_ = missing("upgrade locks that are shared",
+                         {{.what = kind::upgrade, .mode = mode::shared, .keys = one, .fence = fence},
+                          {.what = kind::downgrade, .mode = mode::shared, .keys = one}});
 }
 
 std::string node_set::check_ttl(std::chrono::milliseconds ttl) const

@@ -26,17 +26,22 @@ struct strand::state : std::enable_shared_from_this<state> {
 
     ~state() { destroy_all(); }
 
-    void push(function* f)
+    // @param for_sure it stays even if it cannot be scheduled: the next one brings it along. Otherwise who hears of that
+    // may rely on that nothing will happen.
+    void push(function* f, bool for_sure)
     {
         std::unique_lock guard(mutex);
         if (gone) {
             guard.unlock();
             return f->end(f, false);
         }
-        auto** const before = append(f);
+        *last = f;
+        auto** const before = std::exchange(last, &f->next);
         try {
             schedule();
-        } catch (...) {  // who hears of it may rely on that nothing will happen
+        } catch (...) {
+            if (for_sure)
+                return;
             *before = nullptr;
             last = before;
             guard.unlock();
@@ -45,28 +50,7 @@ struct strand::state : std::enable_shared_from_this<state> {
         }
     }
 
-    // It stays even if it cannot be scheduled: the next one brings it along.
-    void push_for_sure(function* f) noexcept
-    {
-        std::unique_lock guard(mutex);
-        if (gone) {
-            guard.unlock();
-            return f->end(f, false);
-        }
-        append(f);
-        try {
-            schedule();
-        } catch (...) {
-        }
-    }
-
-    // The mutex is held by who calls these two: the inner executor must not go meanwhile. It never runs anything at once.
-    function** append(function* f) noexcept
-    {
-        *last = f;
-        return std::exchange(last, &f->next);
-    }
-
+    // The mutex is held by who calls this: the inner executor must not go meanwhile. It never runs anything at once.
     void schedule()
     {
         if (std::exchange(busy, true))
@@ -214,12 +198,12 @@ asio::execution_context& strand::query(asio::execution::context_t) const noexcep
 
 void strand::push(function* f) const
 {
-    state_->push(f);
+    state_->push(f, false);
 }
 
 void strand::execute(prepared p) const noexcept
 {
-    state_->push_for_sure(std::exchange(p.f_, nullptr));
+    state_->push(std::exchange(p.f_, nullptr), true);
 }
 
 }  // namespace redlock::detail

@@ -1,0 +1,106 @@
+// How a held lock that is shared becomes exclusive, and shared again.
+
+#include "locks/held_mode.hpp"
+
+#include "locks/held_lock.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+redlock::mode held_mode::mode() const noexcept
+{
+    if (acquired_ == mode::exclusive || current() == form::upgraded)
+        return mode::exclusive;
+    return is_upgradeable() ? mode::upgradeable : mode::shared;
+}
+
+// Before the lock: who is told that it is free, and wants it in the same way, finds this free, too.
+void held_mode::give_back_right() noexcept
+{
+    using condition = validity::condition;
+    auto const right = access::stake_of(right_);
+    if (right && right->give_back() == stake::end::last && right->lock.validity.give_up(condition::released) != condition::released)
+        right->lock.state->holdings.give_away(right->lock);
+}
+
+// Who has been downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take back the second.
+bool held_mode::begin_upgrade(waiting_upgrade* waits) noexcept
+{
+    if (current() != form::as_acquired || changing_)
+        return false;
+    changing_ = true;
+    waits_ = waits;
+    return true;
+}
+
+bool held_mode::end_upgrade() noexcept
+{
+    changing_ = false;
+    return std::exchange(waits_, nullptr) && mode() != mode::exclusive;
+}
+
+void held_mode::others_changed()
+{
+    if (waits_)
+        waits_->others_changed();
+}
+
+error_code held_lock::begin_upgrade(waiting_upgrade* waits)
+{
+    if (auto const ec = check())
+        return ec;
+    if (!held_as.begin_upgrade(waits))
+        return errc::invalid_argument;
+    state->holdings.changed_mode(*this);
+    return {};
+}
+
+void held_lock::end_upgrade()
+{
+    bool const has_waited_in_vain = held_as.end_upgrade();
+    state->holdings.changed_mode(*this);
+    if (has_waited_in_vain)
+        state->waiters.shared_again(resources.names().front());
+}
+
+// The nodes shorten nothing; nor does what is counted on.
+std::chrono::milliseconds held_lock::ttl_of_upgrade() const
+{
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(validity.until() - state->now());
+    return std::clamp(left, renewal_.ttl(), std::max(renewal_.ttl(), state->settings.max_ttl));
+}
+
+// The old validity was that of a reader, also where it was longer: only what nodes said to this question is about having it alone.
+error_code held_lock::conclude_upgrade(round const& upgrade, std::uint64_t token)
+{
+    if (auto const ec = check())
+        return ec;
+    auto const promised = upgrade.promised();
+    if (state->now() >= validity.after(upgrade.started, promised) - core::stop_margin(promised))
+        return errc::validity_exhausted;
+    if (token != 0)
+        grant_->fence = token;
+    validity.set(upgrade.started, promised);  // first: who sees that it is held alone must not count on more
+    bool const is_upgraded = held_as.change(form::as_acquired, form::upgraded);  // or else it was downgraded meanwhile
+    if (is_upgraded) {
+        state->holdings.changed_mode(*this);
+        renewal_.upgraded(upgrade.started, promised);
+    }
+    keep();
+    return is_upgraded ? error_code() : make_error_code(asio::error::operation_aborted);
+}
+
+error_code held_lock::conclude_downgrade(round const& downgrade)
+{
+    if (auto const ec = check())
+        return ec;
+    if (downgrade.votes.refused())
+        return lose_to_refusal();
+    return downgrade.votes.verdict() == core::verdict::won ? error_code() : make_error_code(errc::no_quorum);
+}
+
+}  // namespace redlock::detail
