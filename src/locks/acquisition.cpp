@@ -90,8 +90,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         auto const now = a.attempt_.asked = a.attempt_.decided = state.now();
         if (auto const outcome = a.end_without_asking(now))
             co_return *outcome;
-        // What a set has kept would be over before it is asked for again.
-        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;
+        bool const asks_now = a.leftovers_.growing() || now >= a.give_up_at_;  // or what a set keeps would expire
         if (auto const until = asks_now ? std::nullopt : a.turn_.others_first(now)) {
             a.turn_.let_others_pass(a.watch_, false);
             co_await a.sleep(std::min(*until, a.give_up_at_));
@@ -142,11 +141,10 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
 // It ends with this, and need not ask the nodes, or not any more. Nothing: it goes on.
 std::optional<error_code> acquisition::end_without_asking(clock::time_point now)
 {
-    auto const* const place = turn_.place();
     bool const is_over = now >= give_up_at_;
     if (is_over && !leftovers_.growing() && turn_.is_behind()) {
-        round_ = place->asked();
-        return place->met().value_or(make_error_code(state_->quorum.nodes.ready() ? errc::contended : errc::no_quorum));
+        round_ = turn_.place()->asked();
+        return turn_.place()->met().value_or(state_->quorum.nodes.ready() ? errc::contended : errc::no_quorum);
     }
     if (!shares())
         return std::nullopt;
@@ -197,9 +195,8 @@ task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> se
     a.attempt_.decided = a.state_->now();
     token = a.draw_.number_after(*raise);
     drawn result{.ec = a.outcome_of(*raise)};
-    result.conflict = !result.ec && token == 0;
-    if (result.conflict)
-        result.ec = errc::contended;
+    if (!result.ec && token == 0)
+        result = {.ec = errc::contended, .conflict = true};
     a.tell(*raise, result.ec);
     co_return result;
 }
