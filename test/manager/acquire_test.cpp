@@ -426,7 +426,8 @@ BOOST_AUTO_TEST_CASE(a_total_cancellation_while_votes_are_in_flight_ends_it_afte
     for (bool const taken : {true, false}) {
         and_another<connected_to<3>> f;
         auto& w = f.w;
-        auto blocker = taken ? w.acquire(*f.other, "stock", {.ttl = 60s, .renew = renewal::automatic}) : lock_world::outcome();
+        auto blocker = taken ? w.acquire(*f.other, "stock", {.ttl = 60s, .renew = renewal::automatic})
+                             : lock_world::outcome();
         w.each([](auto& s) { s.request_delay = 5ms; });
         asio::cancellation_signal cancel;
         auto o = w.start(*f.locks, "stock", {.wait = wait_forever}, cancel.slot());

@@ -471,7 +471,9 @@ BOOST_AUTO_TEST_CASE(cancellation_slot_keeps_no_executor_of_ours_after_its_conte
     BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire_any("busy", waits, std::move(h)); })) == 0);
     BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { lock_scope(*w.locks).async_acquire("busy", waits, std::move(h)); })) == 0);
     acquire_options const waits_for_right{.ttl = 60s, .wait = 1h, .mode = mode::upgradeable};
-    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) { w.locks->async_acquire("busy", waits_for_right, std::move(h)); })) == 0);
+    BOOST_TEST(copies_left(called([&](auto& w, lock&, auto h) {
+                   w.locks->async_acquire("busy", waits_for_right, std::move(h));
+               })) == 0);
     BOOST_TEST(copies_left(called([](auto&, lock& l, auto h) { l.async_wait_lost(std::move(h)); })) == 0);
     BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_release(std::move(h)); })) == 0);
     BOOST_TEST(copies_left(called_in_vain([](auto&, lock& l, auto h) { l.async_extend(60s, std::move(h)); })) == 0);

@@ -323,7 +323,8 @@ BOOST_FIXTURE_TEST_CASE(who_comes_to_read_does_not_pass_a_writer_that_waits, rea
 {
     auto const fourth = w.manager();
     using managers = std::array<lock_manager*, 3>;
-    for (auto [of_writer, of_late, of_another] : {managers{second.get(), third.get(), fourth.get()}, managers{locks.get(), locks.get(), locks.get()}}) {
+    for (auto [of_writer, of_late, of_another] : {managers{second.get(), third.get(), fourth.get()},
+                                                  managers{locks.get(), locks.get(), locks.get()}}) {
         auto reader = read(*locks, {.ttl = 30s});
         auto writer = start(*of_writer, mode::exclusive);
         w.run_for(100ms);

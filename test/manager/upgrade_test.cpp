@@ -921,7 +921,8 @@ BOOST_FIXTURE_TEST_CASE(upgrade_with_a_wait_out_of_range_names_the_limit, reader
     auto won = w.acquire(*locks, "stock", {.ttl = 10s, .mode = mode::upgradeable});
     for (auto const wait : {-1ms, std::chrono::milliseconds::max() - 1ms}) {
         auto const said = message_of(run(w, won.held.async_upgrade(wait, asio::use_awaitable)).failure);
-        BOOST_TEST(contains(said, "wait is " + std::to_string(wait.count()) + " ms, but must be 0 to 3155760000000 ms"), said);
+        BOOST_TEST(contains(said, "wait is " + std::to_string(wait.count()) + " ms, but must be 0 to 3155760000000 ms"),
+                   said);
     }
     BOOST_TEST(won.held.held());
 }

@@ -69,7 +69,9 @@ BOOST_FIXTURE_TEST_CASE(a_busy_resource_is_an_exception_that_names_it, manager_o
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(r.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("\"stock\"") != std::string::npos; });
 
-    auto const broken = run(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> { co_return 1; }));
+    auto const broken = run(w, locks->with_lock("stock", {.ttl = 1ms}, [](lock&) -> asio::awaitable<int> {
+        co_return 1;
+    }));
     BOOST_CHECK_EXCEPTION(std::rethrow_exception(broken.failure), system_error,
                           [](auto& e) { return std::string(e.what()).find("ttl is 1 ms") != std::string::npos; });
 }

@@ -136,7 +136,10 @@ inline void keep_taking(lock_world& w, lock_manager& by, visits const& v, std::f
 
 /// Three managers that share "stock", or have it alone.
 struct readers : manager_of<3> {
-    explicit readers(config const& settings = {}) : manager_of(settings), second(w.manager(settings)), third(w.manager(settings)) {}
+    explicit readers(config const& settings = {})
+        : manager_of(settings), second(w.manager(settings)), third(w.manager(settings))
+    {
+    }
 
     std::unique_ptr<lock_manager> second, third;
 
@@ -154,7 +157,10 @@ struct readers : manager_of<3> {
 
     lock_world::outcome write(lock_manager& by, acquire_options o = {}) { return w.acquire(by, "stock", o); }
 
-    lock_world::outcome start(lock_manager& by, mode m, std::chrono::milliseconds wait = 1min) { return w.start(by, "stock", {.wait = wait, .mode = m}); }
+    lock_world::outcome start(lock_manager& by, mode m, std::chrono::milliseconds wait = 1min)
+    {
+        return w.start(by, "stock", {.wait = wait, .mode = m});
+    }
 };
 
 }  // namespace redlock::test

@@ -628,12 +628,14 @@ public:
         return all;
     }
 
-    void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    void start_acquire(outcome& o, lock_manager& locks, resource_set resources, acquire_options options,
+                       asio::cancellation_slot slot = {})
     {
         locks.async_acquire(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
     }
 
-    void start_acquire_any(outcome& o, lock_manager& locks, resource_set resources, acquire_options options, asio::cancellation_slot slot = {})
+    void start_acquire_any(outcome& o, lock_manager& locks, resource_set resources, acquire_options options,
+                           asio::cancellation_slot slot = {})
     {
         locks.async_acquire_any(std::move(resources), options, asio::bind_cancellation_slot(slot, into(o)));
     }
