@@ -13,8 +13,13 @@ namespace {
 class extension final : public shared_operation<extension> {
 public:
     /// @param by a handle that has no parts; null for a renewal
-    extension(std::shared_ptr<held_lock> held, std::shared_ptr<stake> by, std::chrono::milliseconds ttl, error_handler handler)
-        : shared_operation(held->state->strand()), done(std::move(handler)), held_(std::move(held)), by_(std::move(by)), ttl_(ttl)
+    extension(std::shared_ptr<held_lock> held, std::shared_ptr<stake> by, std::chrono::milliseconds ttl,
+              error_handler handler)
+        : shared_operation(held->state->strand()),
+          done(std::move(handler)),
+          held_(std::move(held)),
+          by_(std::move(by)),
+          ttl_(ttl)
     {
     }
 
@@ -128,7 +133,9 @@ void start_extend(std::shared_ptr<stake> s, std::chrono::milliseconds ttl, error
     if (!detail::check_ttl(ttl, state.settings).empty() || !state.quorum.nodes.check_ttl(ttl).empty())
         return done(make_error_code(errc::invalid_argument));
     if (!s->parts().empty()) {
-        auto const each = [ttl](std::shared_ptr<stake> part, error_handler ended) { start_extend(std::move(part), ttl, std::move(ended)); };
+        auto const each = [ttl](std::shared_ptr<stake> part, error_handler ended) {
+            start_extend(std::move(part), ttl, std::move(ended));
+        };
         return call_of_parts::start(std::move(s), each, std::move(done));
     }
     auto x = make_recycled<extension>(s->lock.shared_from_this(), s, ttl, std::move(done));

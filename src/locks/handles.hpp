@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    // Who gave back the last may have told the nodes; and on another thread the only one may be detached at the same time.
+    // Whoever gave back the last one may have told the nodes. Another thread may detach the only one at the same time.
     std::size_t change(std::size_t by) noexcept
     {
         auto before = count_.load(std::memory_order_relaxed);
@@ -57,16 +57,18 @@ struct scope_share {
     handle_count handles;
 };
 
-using waits_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<stake>, boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using waits_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<stake>,
+                                                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// A wait for the loss of a lock, in the list of the stake by which it waits.
 class waits_by_stake : public waits_hook {
 public:
-    using list = boost::intrusive::list<waits_by_stake, boost::intrusive::base_hook<waits_hook>, boost::intrusive::constant_time_size<false>>;
+    using list = boost::intrusive::list<waits_by_stake, boost::intrusive::base_hook<waits_hook>,
+                                        boost::intrusive::constant_time_size<false>>;
 };
 
-/// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may have more than one
-/// lock, or one for fewer names than that has: then it has *parts*.
+/// What one handle has of a held lock. There may be several; the lock is given back with the last. In a scope it may
+/// have more than one lock, or one for fewer names than that has: then it has *parts*.
 class stake {
 public:
     /// The first one, which is a part of the lock.

@@ -26,7 +26,8 @@ try {
         std::string why;
         std::shared_ptr<held_lock const> names;
     };
-    auto const k = std::make_shared<kept const>(kept{ec == errc::no_quorum ? l.lost_because() : std::string(), l.shared_from_this()});
+    auto const& why = ec == errc::no_quorum ? l.lost_because() : std::string();
+    auto const k = std::make_shared<kept const>(kept{why, l.shared_from_this()});
     events.tell(&observer::extension_failed,
                 {.when = now,
                  .lock = l.number,
@@ -48,7 +49,11 @@ void tell_loss(held_lock const& l, clock::time_point now) noexcept
     l.state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(l.resources)), why);
     if (l.state->events)
         l.state->events.tell(&observer::lost,
-                             {.when = now, .lock = l.number, .resources = l.resources, .why = why, .held_for = now - l.acquired},
+                             {.when = now,
+                              .lock = l.number,
+                              .resources = l.resources,
+                              .why = why,
+                              .held_for = now - l.acquired},
                              l.shared_from_this());
 }
 

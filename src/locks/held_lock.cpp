@@ -8,7 +8,8 @@
 
 namespace redlock::inline v0::detail {
 
-held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won, acquire_options const& options)
+held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won,
+                     acquire_options const& options)
     : holding(by, std::move(names)),
       state(std::move(s)),
       acquired(by.decided),
@@ -202,9 +203,10 @@ std::shared_ptr<stake> held_lock::join(acquire_options const& options, clock::ti
     bool const is_limited = validity.is_limited() || options.max_hold.count() != 0;
     bool const comes_later = called > started_;
     bool const has_room = !comes_later || handles.later_joins < state->settings.max_handovers;
-    bool const may_be_upgraded = held_as.current() == form::as_acquired && !grant_->is_taken_over();  // who joins it may want that
-    if (!may_be_upgraded || held_as.is_changing() || mode() == redlock::mode::exclusive || !has_room || !is_kept_alike || !has_time || is_limited
-        || !held())
+    // Whoever joins it may want to upgrade it.
+    bool const may_be_upgraded = held_as.current() == form::as_acquired && !grant_->is_taken_over();
+    bool const is_shared = may_be_upgraded && !held_as.is_changing() && mode() != redlock::mode::exclusive;
+    if (!is_shared || !has_room || !is_kept_alike || !has_time || is_limited || !held())
         return {};
     auto more = another();
     handles.later_joins += more && comes_later ? 1 : 0;

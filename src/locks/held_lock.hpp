@@ -17,7 +17,7 @@
 
 namespace redlock::inline v0::detail {
 
-/** A lock that was won: what its handles and the manager share. It connects its parts, each of which has a state of its own.
+/** A lock that was won: what its handles and the manager share. It connects its parts, each with a state of its own.
 
     While it is held it is among the @ref holdings and its alarm is set: for the renewal that is due, and for the moment at
     which it counts as lost, which waits for nothing and nobody. Of its functions, fourteen are what the holdings ask of
@@ -28,7 +28,8 @@ public:
     using condition = detail::validity::condition;
     using form = held_mode::form;
 
-    held_lock(std::shared_ptr<manager_state>, lock_origin const&, resource_set, round const& won, acquire_options const&);
+    held_lock(std::shared_ptr<manager_state>, lock_origin const&, resource_set, round const& won,
+              acquire_options const&);
 
     std::shared_ptr<manager_state> const state;
     clock::time_point const acquired;
@@ -64,7 +65,8 @@ public:
     void stay_for(std::chrono::milliseconds d);
     void lose(std::string_view why);
     error_code lose_to_refusal();
-    /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its renewal.
+    /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its
+    /// renewal.
     void runs_body(stake& by);
 
     // To have it alone: held_upgrade.cpp.

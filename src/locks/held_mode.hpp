@@ -30,7 +30,10 @@ public:
     // Any thread.
     redlock::mode mode() const noexcept;
     form current() const noexcept { return form_.load(std::memory_order_acquire); }
-    bool change(form from, form to) noexcept { return form_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
+    bool change(form from, form to) noexcept
+    {
+        return form_.compare_exchange_strong(from, to, std::memory_order_acq_rel);
+    }
     bool is_upgradeable() const noexcept { return !right_.empty(); }
     bool may_wait_to_be_alone() const noexcept { return right_.held(); }
 

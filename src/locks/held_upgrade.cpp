@@ -23,11 +23,14 @@ void held_mode::give_back_right() noexcept
 {
     using condition = validity::condition;
     auto const right = access::stake_of(right_);
-    if (right && right->give_back() == stake::end::last && right->lock.validity.give_up(condition::released) != condition::released)
+    if (!right || right->give_back() != stake::end::last)
+        return;
+    if (right->lock.validity.give_up(condition::released) != condition::released)
         right->lock.state->holdings.give_away(right->lock);
 }
 
-// Who has been downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take back the second.
+// A lock that was downgraded is never upgraded again: what took back the first upgrade may arrive late, and would take
+// back the second.
 bool held_mode::begin_upgrade(waiting_upgrade* waits) noexcept
 {
     if (current() != form::as_acquired || changing_)

@@ -16,7 +16,8 @@ namespace redlock::inline v0::detail {
 class renewal_plan {
 public:
     /// @param promised by a quorum, of the ttl, in the round that began at @p started
-    renewal_plan(detail::runtime& r, acquire_options const& options, clock::time_point started, std::chrono::milliseconds promised)
+    renewal_plan(detail::runtime& r, acquire_options const& options, clock::time_point started,
+                 std::chrono::milliseconds promised)
         : runtime_(r), ttl_(options.ttl), promised_(promised), automatic_(options.renew == renewal::automatic)
     {
         if (automatic_)

@@ -18,14 +18,18 @@ public:
     enum class condition : std::uint8_t { held, lost, released, detached };
 
     /// @param max_hold as in `acquire_options`
-    validity(clock::time_point started, std::chrono::milliseconds promised, std::chrono::milliseconds max_hold, double drift_factor) noexcept
+    validity(clock::time_point started, std::chrono::milliseconds promised, std::chrono::milliseconds max_hold,
+             double drift_factor) noexcept
         : drift_factor_(drift_factor), hold_until_(core::hold_until(started, max_hold))
     {
         set(started, promised);
     }
 
     // Any thread.
-    clock::time_point until() const noexcept { return clock::time_point(clock::duration(until_.load(std::memory_order_acquire))); }
+    clock::time_point until() const noexcept
+    {
+        return clock::time_point(clock::duration(until_.load(std::memory_order_acquire)));
+    }
     bool is(condition c) const noexcept { return condition_.load(std::memory_order_acquire) == c; }
 
     /// @return the condition before
@@ -47,7 +51,10 @@ public:
     // On the strand.
     /// It counts as lost a margin earlier than it ends, so that its holder has time to stop.
     clock::time_point lost_at() const noexcept { return until() - margin_; }
-    clock::duration left(clock::time_point now) const noexcept { return std::max(until() - now, clock::duration::zero()); }
+    clock::duration left(clock::time_point now) const noexcept
+    {
+        return std::max(until() - now, clock::duration::zero());
+    }
     bool is_limited() const noexcept { return hold_until_ != clock::time_point::max(); }  ///< by max_hold
     bool ends_with_max_hold() const noexcept { return until() >= hold_until_; }
 
@@ -60,7 +67,8 @@ public:
     void set(clock::time_point started, std::chrono::milliseconds promised) noexcept
     {
         until_.store(after(started, promised).time_since_epoch().count(), std::memory_order_release);
-        margin_ = core::stop_margin(std::min(promised, std::chrono::floor<std::chrono::milliseconds>(hold_until_ - started)));
+        auto const until_max_hold = std::chrono::floor<std::chrono::milliseconds>(hold_until_ - started);
+        margin_ = core::stop_margin(std::min(promised, until_max_hold));
     }
 
 private:

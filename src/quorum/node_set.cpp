@@ -15,8 +15,8 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log, user_observer const& events,
-                   member_counters<redlock::stats>& count)
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log,
+                   user_observer const& events, member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
@@ -58,8 +58,9 @@ node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& setti
     lack_ = missing("draw fencing tokens (config::fencing)", {{.what = kind::raise, .fence = 1}});
     several_lack_ = missing("lock several resources at once", {{.what = kind::acquire, .keys = two, .fence = fence},
                                                             {.what = kind::raise, .keys = two, .fence = 1}});
-    any_lack_ = missing("lock any one of several resources", {{.what = kind::acquire, .any = true, .keys = two, .fence = fence},
-                                                           {.what = kind::release, .keys = two}});
+    any_lack_ = missing("lock any one of several resources",
+                        {{.what = kind::acquire, .any = true, .keys = two, .fence = fence},
+                         {.what = kind::release, .keys = two}});
     shared_lack_ = missing("share locks (acquire_options::mode)",
                         {{.what = kind::acquire, .mode = mode::shared, .keys = one, .fence = fence},
                          {.what = kind::raise, .mode = mode::shared, .keys = one, .fence = 1}});
