@@ -46,7 +46,7 @@ void renewal_log::begin_to_fail(std::uint64_t lock, resource_set const& resource
 
 void renewal_log::succeeded(bool& note) noexcept
 {
-    clear(note);
+    ended(note, false);
     if (told_ && failing_ == 0 && runtime_.now() - since_ >= at_least)
         are_well();
 }
@@ -63,15 +63,10 @@ void renewal_log::are_well() noexcept
 
 void renewal_log::ended(bool& note, bool lost) noexcept
 {
-    clear(note);
-    if (lost)
-        ++lost_;
-}
-
-void renewal_log::clear(bool& note) noexcept
-{
     if (std::exchange(note, false))
         --failing_;
+    if (lost)
+        ++lost_;
 }
 
 }  // namespace redlock::detail

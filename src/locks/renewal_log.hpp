@@ -28,7 +28,6 @@ public:
 private:
     void begin_to_fail(std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void are_well() noexcept;
-    void clear(bool& note) noexcept;
 
     detail::runtime& runtime_;
     user_log& log_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace redlock::inline v0::detail {
@@ -24,7 +25,10 @@ using key_list = std::vector<std::string, recycler<std::string>>;
 */
 class grant {
 public:
-    grant(key_list keys, std::string value, std::size_t nodes, redlock::mode = mode::exclusive);
+    grant(key_list k, std::string v, std::size_t nodes, redlock::mode m = mode::exclusive)
+        : keys(std::move(k)), value(std::move(v)), mode(m), traces_(nodes)
+    {
+    }
 
     /// What has become of the acquisition on one node.
     struct trace {
@@ -52,22 +56,47 @@ public:
     bool may_hold(std::size_t node) const noexcept { return on(node).may_hold() || repeated(node); }
 
     /// Another process has acquired it: each node may have the keys, and may carry out late what that has sent.
-    void taken_over() noexcept;
+    void taken_over() noexcept
+    {
+        taken_over_ = true;
+        for (auto& t : traces_)
+            t = {.sent_on = 1, .answered = true, .vote = vote::granted};
+    }
     bool is_taken_over() const noexcept { return taken_over_; }  ///< any thread
 
     /// What was not sent yet will not be.
-    void withdraw() noexcept;
+    void withdraw() noexcept
+    {
+        for (auto& t : traces_)
+            t.withdrawn = true;
+    }
 
     /// A renewal may set a key on the node again.
-    void ask_again(std::size_t node);
+    void ask_again(std::size_t node)
+    {
+        if (on(node).vote == vote::granted)  // it was the acquisition that set the keys there
+            return;
+        repeats_.resize(nodes());
+        repeats_[node].asked = true;
+    }
 
     /// Rounds of an acquisition that grows may set keys again; @ref sent_again tells on which nodes.
     void grow() { repeats_.resize(nodes()); }
     void sent_again(std::size_t node) noexcept { repeats_[node].asked = true; }
 
     /// What an acquisition that grows gives back on the way: it was sent on @p connection; it was answered.
-    void trim_sent(std::size_t node, std::uint32_t connection) noexcept;
-    void trim_answered(std::size_t node) noexcept;
+    void trim_sent(std::size_t node, std::uint32_t connection) noexcept
+    {
+        ++trims_;
+        if (repeats_[node].trims++ == 0)
+            repeats_[node].trimmed_on = connection;
+    }
+    void trim_answered(std::size_t node) noexcept
+    {
+        --trims_;
+        if (--repeats_[node].trims == 0)
+            repeats_[node].trimmed_on = 0;
+    }
     bool has_trims_unanswered() const noexcept { return trims_.load(std::memory_order_acquire) != 0; }  ///< any thread
 
     /// The first connection to the node on which such a request is unanswered: what was sent on later ones it may still take away.
@@ -77,10 +106,15 @@ public:
     bool repeated(std::size_t node) const noexcept { return !repeats_.empty() && repeats_[node].asked; }
 
     /// The first connection to the node on which a request that may set a key again is unanswered. 0: there is none.
-    std::uint32_t unanswered_on(std::size_t node) const noexcept;
+    std::uint32_t unanswered_on(std::size_t node) const noexcept { return repeats_.empty() ? 0 : repeats_[node].unanswered_on; }
 
     /// One was sent on @p connection, and its answer got lost.
-    void repeat_unanswered(std::size_t node, std::uint32_t connection);
+    void repeat_unanswered(std::size_t node, std::uint32_t connection)
+    {
+        repeats_.resize(nodes());
+        if (repeats_[node].unanswered_on == 0)
+            repeats_[node].unanswered_on = connection;
+    }
 
     std::size_t nodes() const noexcept { return traces_.size(); }
 

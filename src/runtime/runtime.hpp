@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/schedule.hpp"
-#include "runtime/fork.hpp"
 #include "runtime/strand.hpp"
 
 #include <redlock/clock.hpp>
@@ -22,6 +21,9 @@ namespace asio = boost::asio;
 namespace detail {
 
 using alarm = core::alarm<clock::time_point>;
+
+/// Differs between a process and its forks: what the one holds, the other does not. Any thread; reads one number.
+unsigned process_life() noexcept;
 
 /** All that a manager takes from the world except its nodes: where to run, the time, and chance.
 
