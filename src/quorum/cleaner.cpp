@@ -43,7 +43,7 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 cleaner::cleaner(detail::quorum& q, user_observer const& events, std::function<void()> settled,
                  std::function<void(std::size_t, std::string const&)> deleted)
-    : quorum_(q), events_(events), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { try_again(); }), stay_is_over_([this] { end_stays(); })
+    : quorum_(q), events_(events), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { ring(); })
 {
 }
 
@@ -101,18 +101,7 @@ void cleaner::clean_up(std::shared_ptr<grant> taken, std::chrono::milliseconds t
     auto const until = taken->stays_until;
     if (!until || *until <= quorum_.runtime.now())
         return make_release(std::move(taken), ttl)->send();
-    stays_.emplace(*until, stay{std::move(taken), ttl});
-    quorum_.runtime.set(stay_is_over_, stays_.begin()->first);
-}
-
-void cleaner::end_stays()
-{
-    while (!stays_.empty() && stays_.begin()->first <= quorum_.runtime.now()) {
-        auto const over = stays_.extract(stays_.begin());
-        make_release(over.mapped().grant, over.mapped().ttl)->send();
-    }
-    if (!stays_.empty())
-        quorum_.runtime.set(stay_is_over_, stays_.begin()->first);
+    call_at(*until, [this, taken, ttl] { make_release(taken, ttl)->send(); });
 }
 
 void cleaner::answered(ballot& b)
@@ -156,28 +145,32 @@ void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
         events_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
     }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
-    later_.emplace(at, std::pair(b.round->shared_from_this(), b.node));
-    quorum_.runtime.set(alarm_, later_.begin()->first);
+    call_at(at, [this, round = b.round->shared_from_this(), node = b.node] {
+        --tries_ahead_;
+        round->resend(node);
+    });
+    ++tries_ahead_;
 }
 
-void cleaner::try_again()
+void cleaner::call_at(clock::time_point at, std::function<void()> call)
 {
-    while (!later_.empty() && later_.begin()->first <= quorum_.runtime.now()) {
-        auto [round, node] = std::move(later_.begin()->second);
-        later_.erase(later_.begin());
-        round->resend(node);
-    }
-    if (!later_.empty())
-        quorum_.runtime.set(alarm_, later_.begin()->first);
+    calls_.emplace(at, std::move(call));
+    quorum_.runtime.set(alarm_, calls_.begin()->first);
+}
+
+void cleaner::ring()
+{
+    while (!calls_.empty() && calls_.begin()->first <= quorum_.runtime.now())
+        calls_.extract(calls_.begin()).mapped()();
+    if (!calls_.empty())
+        quorum_.runtime.set(alarm_, calls_.begin()->first);
 }
 
 void cleaner::stop()
 {
     alarm_.clear();
-    bump<std::size_t>(pending_, 0 - later_.size());
-    later_.clear();
-    stay_is_over_.clear();
-    stays_.clear();
+    bump<std::size_t>(pending_, 0 - std::exchange(tries_ahead_, 0));
+    calls_.clear();
 }
 
 }  // namespace redlock::detail

@@ -53,24 +53,17 @@ private:
     void answered(ballot&) override;
     void try_later(ballot&, clock::time_point now, clock::time_point at);
     void chose_in_vain(ballot const&) override;
-    void try_again();
-    void end_stays();
-
-    /// Keys that stay for a while.
-    struct stay {
-        std::shared_ptr<detail::grant> grant;
-        std::chrono::milliseconds ttl;
-    };
+    void call_at(clock::time_point, std::function<void()>);
+    void ring();
 
     detail::quorum& quorum_;
     user_observer const& events_;
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};
-    std::multimap<clock::time_point, std::pair<std::shared_ptr<round>, std::size_t>> later_;
-    std::multimap<clock::time_point, stay> stays_;
+    std::size_t tries_ahead_ = 0;  ///< among the calls
+    std::multimap<clock::time_point, std::function<void()>> calls_;
     alarm alarm_;
-    alarm stay_is_over_;
 };
 
 }  // namespace redlock::detail
