@@ -24,13 +24,13 @@ struct part {
     histogram acquire, cycle, wait;
 };
 
-struct shared {
+struct shared_results {
     std::atomic<std::size_t> ready{0};
     std::atomic<int> inside{0};
     part parts[16]{};
 };
 
-void measure(config const& settings, work w, std::size_t processes, shared& all, part& mine)
+void measure(config const& settings, work w, std::size_t processes, shared_results& all, part& mine)
 {
     load l(settings);
     l.run({.clients = 1, .duration = std::chrono::milliseconds(100)});  // connects
@@ -62,8 +62,8 @@ void wait_for(std::vector<testbed::process>& children)
 
 sample run_crowd(config const& settings, work w, std::size_t processes, std::map<std::string, double>& more)
 {
-    auto const memory = boost::interprocess::anonymous_shared_memory(sizeof(shared));
-    auto& all = *new (memory.get_address()) shared;
+    auto const memory = boost::interprocess::anonymous_shared_memory(sizeof(shared_results));
+    auto& all = *new (memory.get_address()) shared_results;
     w.clients /= processes;
     std::vector<testbed::process> children;
     for (std::size_t i = 0; i < processes; ++i) {

@@ -14,6 +14,9 @@ namespace redlock::bench {
 
 namespace {
 
+constexpr auto value =
+    "x'6120c3a476616c7565206f662074686520757375616c206c656e6774682c206f662061626f757420353020627974'";
+
 class connection {
 public:
     explicit connection(std::uint16_t port) : handle_(mysql_init(nullptr), mysql_close)
@@ -40,7 +43,6 @@ private:
 
 sample run_mysql_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds duration)
 {
-    static constexpr auto value = "x'6120c3a476616c7565206f662074686520757375616c206c656e6774682c206f662061626f757420353020627974'";
     std::vector<std::unique_ptr<connection>> all;
     for (std::size_t i = 0; i < connections; ++i)
         all.push_back(std::make_unique<connection>(port));

@@ -20,7 +20,7 @@ namespace redlock::bench {
 namespace {
 
 // In pixels. Each result has a row, in which the library is drawn above the floor.
-constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row = 46, from_middle = 10, axis = 34;
+constexpr double margin = 16, title_line = 17, panel_title = 62, heading = 34, row_height = 46, from_middle = 10, axis = 34;
 constexpr double panel = 330, text_column = 190, gap = 20, character = 6.6;
 constexpr std::size_t name_columns = 44;
 
@@ -153,7 +153,7 @@ struct lines_of_data {
     void add(result const& r)
     {
         bool const with_floor = r.floor_cycles_per_second || r.floor_cycle_us;
-        auto const y = height + row / 2, beside = with_floor ? from_middle : 0;
+        auto const y = height + row_height / 2, beside = with_floor ? from_middle : 0;
         auto text = figure(r.cycles_per_second);
         if (r.ratio_to_floor)
             text += fmt::format(", {} of the floor", figure(*r.ratio_to_floor));
@@ -168,7 +168,7 @@ struct lines_of_data {
         // The label of a tic would be a format, and cut.
         names += fmt::format("set label {} at graph 0, first {} right offset -1, 0\n", literal(name),
                              y - static_cast<double>(name.size() - 1) * title_line / 2);
-        height += row;
+        height += row_height;
     }
 
     void add(rate_change const& c)
@@ -176,7 +176,7 @@ struct lines_of_data {
         auto const ratio = c.before > 0 ? c.after / c.before : unknown;
         for (auto const value : {ratio - c.spread, ratio + c.spread})
             ratios.add(value);
-        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row / 2, coordinate(ratio), coordinate(ratio - c.spread),
+        changes += fmt::format("{} {} {} {} \"{} ({})\"\n", height + row_height / 2, coordinate(ratio), coordinate(ratio - c.spread),
                                coordinate(ratio + c.spread), change(c.before, c.after), c.what);
     }
 };

@@ -41,8 +41,12 @@ sql::taken_keys read_taken(sql::cells const& columns)
         std::string_view const text = columns.at(column);
         return text.size() > 2 ? text.substr(1, text.size() - 2) : std::string_view();
     };
+    auto const commas = [](std::string_view text) { return std::ranges::count(text, ','); };
+    auto indexes = array(4), remaining = array(5), handed_on = array(6);
+    if (commas(remaining) != commas(indexes) || commas(handed_on) != commas(indexes))
+        return {};
     sql::taken_keys keys;
-    for (auto indexes = array(4), remaining = array(5), handed_on = array(6); !indexes.empty();) {
+    while (!indexes.empty()) {
         auto const index = static_cast<std::uint32_t>(sql::to_integer(sql::take(indexes, ',')));
         milliseconds const time(sql::to_integer(sql::take(remaining, ',')));
         keys.push_back({index, time, sql::take(handed_on, ',') == "t"});
