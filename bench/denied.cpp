@@ -48,13 +48,13 @@ public:
         sample s;
         auto const begun = steady::now();
         while (steady::now() < begun + duration) {
-            auto const before = work_done();
+            auto const before = server_work();
             auto after = before;
             while (!std::ranges::equal(before, after, std::ranges::less(), &work::scripts, &work::scripts)) {
                 throw_if_interrupted();
                 touch_all();  // again, if it came before the answer to a round
                 context_.run_for(10ms);
-                after = work_done();
+                after = server_work();
             }
             for (std::size_t i = 0; i < clients_.size(); ++i)
                 costs.push_back((after[i].ms - before[i].ms) / (after[i].scripts - before[i].scripts));
@@ -87,7 +87,7 @@ private:
     };
 
     /// The work that each server has done for the waiter.
-    std::vector<work> work_done()
+    std::vector<work> server_work()
     {
         std::vector<work> all;
         for (auto& c : clients_) {

@@ -34,6 +34,8 @@ std::string base64(std::string_view text)
 
 class gateway {
 public:
+    std::size_t number = 0;  ///< a part of its keys
+
     explicit gateway(std::uint16_t port) : socket_(context_)
     {
         socket_.connect({asio::ip::address_v4::loopback(), port});
@@ -84,9 +86,11 @@ private:
 sample run_etcd_floor(std::uint16_t port, std::size_t connections, std::chrono::milliseconds duration)
 {
     std::vector<std::unique_ptr<gateway>> all;
-    for (std::size_t i = 0; i < connections; ++i)
+    for (std::size_t i = 0; i < connections; ++i) {
         all.push_back(std::make_unique<gateway>(port));
-    return run_threads(all, duration, [](auto& g, auto number) { g->cycle(base64(fmt::format("floor:{}:{:016}", fmt::ptr(g), number))); });
+        all.back()->number = i;
+    }
+    return run_threads(all, duration, [](auto& g, auto number) { g->cycle(base64(fmt::format("floor:{}:{:016}", g->number, number))); });
 }
 
 }  // namespace redlock::bench

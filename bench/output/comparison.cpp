@@ -18,7 +18,7 @@ std::string entry(run const& r, std::string const& name)
     return found == r.machine.end() ? "unknown" : found->second;
 }
 
-std::string differing_machines(run const& before, run const& after)
+std::string machine_warning(run const& before, run const& after)
 {
     std::string text;
     for (std::string const name : {"processor", "cores", "kernel", "server"}) {
@@ -35,7 +35,7 @@ std::string title(result const& r)
     return fmt::format("{}: {}", r.scenario, label(r));
 }
 
-std::string within_spread(double before, double after, double spread)
+std::string spread_note(double before, double after, double spread)
 {
     bool const within = before != after && std::abs(after - before) < spread * std::abs(before);
     return within ? fmt::format("within the spread of {}", percent(spread)) : "";
@@ -55,7 +55,7 @@ std::string compared(result const& before, result const& after)
 {
     rows all;
     auto const c = change_of(before, after);
-    add(all, c.what, c.before, c.after, figure, within_spread(c.before, c.after, c.spread));
+    add(all, c.what, c.before, c.after, figure, spread_note(c.before, c.after, c.spread));
     add(all, "client CPU us/cycle", before.client_cpu_us_per_cycle, after.client_cpu_us_per_cycle, figure);
     add(all, "allocations/cycle", before.allocations_per_cycle, after.allocations_per_cycle, figure);
     add(all, "commands/cycle", before.commands_per_cycle, after.commands_per_cycle, figure);
@@ -80,7 +80,7 @@ std::string only_in(std::string_view which, run const& here, run const& there)
 
 std::string to_comparison(run const& before, run const& after)
 {
-    auto text = differing_machines(before, after);
+    auto text = machine_warning(before, after);
     bool any = false;
     for (auto const& is : after.results) {
         if (auto const* const was = find_like(before, is)) {

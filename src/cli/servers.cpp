@@ -90,8 +90,10 @@ int with_servers(settings const& s, std::string_view command, std::function<asio
     asio::io_context context(1);
     servers all(context.get_executor(), s, command);
     auto status = asio::co_spawn(context, body(all), asio::use_future);
-    while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        context.run_one();
+    while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+        if (context.run_one() == 0)
+            return failed;
+    }
     return status.get();
 }
 

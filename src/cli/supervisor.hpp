@@ -36,6 +36,8 @@ std::chrono::milliseconds default_grace(std::chrono::milliseconds ttl);
     and to repeat a renewal that has failed.
 
     The lock is renewed once more before the command is asked to stop, also if this process was paused and wakes late.
+
+    It has many members because the command, the lock and the signals of the terminal end each other in any order.
 */
 class supervisor : public std::enable_shared_from_this<supervisor> {
 public:

@@ -99,14 +99,14 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
         // The first connections take longer than a vote may; later ones are made while the others vote.
         if (!nodes.met() && !a.round_) {
             a.round_ = round::to_connect(state.quorum);
-            co_await a.gather(a.round_);
+            co_await a.gather(*a.round_);
             if (a.round_->votes.verdict() != core::verdict::won && !a.cancelled_)
                 a.turn_.tell_those_behind(errc::no_quorum, a.round_);
             continue;
         }
 
         a.round_ = a.next_round();
-        co_await a.gather(a.round_);
+        co_await a.gather(*a.round_);
         if (a.round_->command.any)
             state.cleaner.settle(*a.round_);
 
@@ -191,7 +191,7 @@ task<acquisition::drawn> acquisition::draw_token(std::shared_ptr<acquisition> se
     if (token != 0)
         co_return drawn();
     auto const raise = a.draw_.second_round(*a.round_, a.request_.mode_on_nodes());
-    co_await a.gather(raise);
+    co_await a.gather(*raise);
     a.attempt_.decided = a.state_->now();
     token = a.draw_.number_after(*raise);
     drawn result{.ec = a.outcome_of(*raise)};

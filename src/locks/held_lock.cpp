@@ -184,6 +184,9 @@ void held_lock::may_be_gone(std::size_t node)
     auto const& there = grant_->on(node);
     if (!validity.is(condition::held) || !there.answered || there.vote != vote::granted)
         return;
+    renewal_.key_is_gone();
+    if (!renews())
+        return;
     renewal_.ask_soon();
     keep();
 }

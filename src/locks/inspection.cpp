@@ -40,7 +40,7 @@ public:
 
         auto const key = state.settings.prefix + self->resource_;
         auto const answers = make_recycled<round>(state.quorum, node_command::kind::inspect, key_list{key}, std::string(), 0ms);
-        co_await self->gather(answers);
+        co_await self->gather(*answers);
 
         if (self->cancelled_)
             co_return asio::error::operation_aborted;

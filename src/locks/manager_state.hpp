@@ -32,7 +32,7 @@ namespace redlock::inline v0::detail {
 
 /** What a manager, its locks and its operations share: the rooms of the house, and no more than how they are connected.
 
-    All of it lives on the runtime's strand, except where a room says otherwise.
+    All of it lives on the runtime's strand, except where a room says otherwise. It has a data member for each room.
 */
 class manager_state final : public guest_of_context, public std::enable_shared_from_this<manager_state> {
 public:

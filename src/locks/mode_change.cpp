@@ -209,7 +209,7 @@ task<error_code> mode_change::have_alone(std::shared_ptr<mode_change> self)
         upgrade->name_contender();
         upgrade->watch();
     }
-    co_await self->gather(upgrade);
+    co_await self->gather(*upgrade);
     if (auto const ec = self->outcome_of(*upgrade))
         co_return ec;
 
@@ -250,7 +250,7 @@ task<std::uint64_t> mode_change::draw_token(std::shared_ptr<mode_change> self, s
     auto token = self->draw_.number_in(*upgrade);
     for (std::size_t tries = upgrade->ballots.size(); token == 0 && tries > 0; --tries) {
         auto const raise = self->draw_.second_round(*upgrade, mode::exclusive);
-        co_await self->gather(raise);
+        co_await self->gather(*raise);
         if (self->cancelled_ || raise->votes.verdict() != core::verdict::won)
             co_return 0;
         token = self->draw_.number_after(*raise);
@@ -272,7 +272,7 @@ task<error_code> mode_change::downgrade(std::shared_ptr<mode_change> self)
     if (auto const ec = held.check())
         co_return ec;
     auto const question = self->ask(node_command::kind::downgrade);
-    co_await self->gather(question);
+    co_await self->gather(*question);
     co_return held.conclude_downgrade(*question);
 }
 

@@ -67,9 +67,9 @@ public:
     }
 
     /// A node says that its key is gone.
+    void key_is_gone() noexcept { gone_meanwhile_ = under_way_; }
     void ask_soon() noexcept
     {
-        gone_meanwhile_ = under_way_;
         due_ = std::min(due_, std::max(runtime_.now(), not_before_));
     }
 

@@ -74,12 +74,12 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
         r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
         r.round_ = round::to_connect(state.quorum);
-        co_await r.gather(r.round_);
+        co_await r.gather(*r.round_);
     }
     auto const taken = grant_of(r.ticket_, state);
     while (!r.stopped()) {
         r.round_ = r.next_round(taken);
-        co_await r.gather(r.round_);
+        co_await r.gather(*r.round_);
         r.attempt_.asked = r.round_->started;
         r.attempt_.decided = state.now();
         auto const ec = r.outcome();

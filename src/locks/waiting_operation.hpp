@@ -71,11 +71,11 @@ protected:
             asio::post(state_->strand(), [sleeper = std::move(sleeper_)]() mutable { std::move(sleeper).resume(); });
     }
 
-    /// Sends @p r, and waits until it is decided.
-    auto gather(std::shared_ptr<round> r)
+    /// Sends @p r, and waits until it is decided. The caller keeps it until then.
+    auto gather(round& r)
     {
-        asking_ = std::move(r);
-        return gathering{{asking_->gather()}, asking_};
+        asking_ = &r;
+        return gathering{{r.gather()}, asking_};
     }
 
     std::shared_ptr<manager_state> const state_;
@@ -85,12 +85,12 @@ protected:
 
 private:
     struct gathering : decltype(std::declval<round&>().gather()) {
-        void await_resume() const noexcept { asking.reset(); }
+        ~gathering() { asking = nullptr; }  // also if it could not wait, out of memory
 
-        std::shared_ptr<round>& asking;
+        round*& asking;
     };
 
-    std::shared_ptr<round> asking_;  ///< while it waits for answers
+    round* asking_ = nullptr;  ///< while it waits for answers
     alarm alarm_;
 };
 

@@ -299,11 +299,6 @@ url url::of(place const& p) const
     return u;
 }
 
-std::string to_string(place const& p)
-{
-    return p.host.find(':') == std::string::npos ? p.host + ':' + p.port : '[' + p.host + "]:" + p.port;
-}
-
 url parse_url(std::string_view text)
 {
     return parser(text).run();

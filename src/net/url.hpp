@@ -20,7 +20,11 @@ struct place {
     friend bool operator==(place const&, place const&) = default;
 };
 
-std::string to_string(place const&);
+/// "host:port", an IPv6 address in brackets. Inline, because the libraries of stores need it, too.
+inline std::string to_string(place const& p)
+{
+    return p.host.find(':') == std::string::npos ? p.host + ':' + p.port : '[' + p.host + "]:" + p.port;
+}
 
 /// What one entry of `config::nodes` says.
 struct url {

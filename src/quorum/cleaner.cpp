@@ -145,11 +145,11 @@ void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
         events_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
     }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
+    ++tries_ahead_;
     call_at(at, [this, round = b.round->shared_from_this(), node = b.node] {
         --tries_ahead_;
         round->resend(node);
     });
-    ++tries_ahead_;
 }
 
 void cleaner::call_at(clock::time_point at, std::function<void()> call)
@@ -160,10 +160,12 @@ void cleaner::call_at(clock::time_point at, std::function<void()> call)
 
 void cleaner::ring()
 {
-    while (!calls_.empty() && calls_.begin()->first <= quorum_.runtime.now())
-        calls_.extract(calls_.begin()).mapped()();
-    if (!calls_.empty())
-        quorum_.runtime.set(alarm_, calls_.begin()->first);
+    while (!calls_.empty() && calls_.begin()->first <= quorum_.runtime.now()) {
+        auto const due = calls_.extract(calls_.begin());
+        if (!calls_.empty())  // before the call, which may fail, out of memory
+            quorum_.runtime.set(alarm_, calls_.begin()->first);
+        due.mapped()();
+    }
 }
 
 void cleaner::stop()

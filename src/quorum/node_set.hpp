@@ -28,6 +28,9 @@ namespace redlock::inline v0::detail {
 /** The nodes of a manager, and what is known of each: whether its votes count, how it has voted, its latest trouble.
 
     On the strand, except where it says otherwise.
+
+    It has many functions because a node's quarantine, votes, errors and statistics are one record of that node, and
+    rounds, waiters, checks and statistics read different parts of it.
 */
 class node_set {
 public:

@@ -107,6 +107,8 @@ private:
 /** One question to all nodes, asked at the same moment.
 
     Used as a std::shared_ptr: the nodes share it until each of them has answered.
+
+    It has many functions because acquisitions, renewals, releases and inspections each read something else of the votes.
 */
 class round : public std::enable_shared_from_this<round> {
 public:

@@ -2,8 +2,10 @@
 
 #include <redlock/stats.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,10 +27,12 @@ void bump(std::atomic<T>& counter, T by = 1) noexcept
 */
 template <class S, std::size_t Histograms = 0>
 class member_counters {
+    static constexpr std::size_t step = std::min(alignof(S), sizeof(std::uint64_t));  // i386 aligns to four bytes
+
 public:
     std::atomic<std::uint64_t>& operator[](std::uint64_t S::*member) noexcept
     {
-        return counters_[offset_of(member) / sizeof(std::uint64_t)];
+        return counters_[offset_of(member) / step];
     }
     histogram_recorder& operator[](histogram S::*member) noexcept
     {
@@ -37,11 +41,10 @@ public:
 
     void tell(S& to) const
     {
-        auto counter = counters_.begin();
-        for_each_member<std::uint64_t, S>(0, first_histogram, [&](auto member) {
-            if (auto const counted = (counter++)->load(std::memory_order_relaxed))
-                to.*member = counted;
-        });
+        for (std::size_t i = 0; i < counters_.size(); ++i) {
+            if (auto const counted = counters_[i].load(std::memory_order_relaxed))
+                to.*std::bit_cast<std::uint64_t S::*>(static_cast<std::ptrdiff_t>(i * step)) = counted;
+        }
         auto histogram = histograms_.begin();
         for_each_member<redlock::histogram, S>(first_histogram, sizeof(S), [&](auto member) {
             to.*member = (histogram++)->snapshot();
@@ -51,7 +54,7 @@ public:
 private:
     static constexpr std::size_t first_histogram = sizeof(S) - Histograms * sizeof(histogram);
 
-    std::array<std::atomic<std::uint64_t>, first_histogram / sizeof(std::uint64_t)> counters_{};
+    std::array<std::atomic<std::uint64_t>, first_histogram / step> counters_{};
     std::array<histogram_recorder, Histograms> histograms_{};
 };
 

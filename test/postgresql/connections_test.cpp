@@ -104,7 +104,7 @@ struct two_connections final : sql::connections::owner {
 
     void connected(server_identity const& s) override { server = s; }
     void notified(std::string_view) override {}
-    void missed() override {}
+    void changes_missed() override {}
     void state_changed() override {}
     void looked() override {}
 

@@ -81,6 +81,7 @@ public:
         for (auto& t : outbox_.take_waiting())
             over.emplace_back(std::move(t.operation), node_reply{.untouched = true, .error = errc::node_closed});
         link_.reset();
+        move_.reset();
     }
 
     void abandon() override
@@ -88,6 +89,7 @@ public:
         if (link_)
             link_->abandon();
         link_.reset();
+        move_.reset();
         outbox_ = {};
     }
 

@@ -209,7 +209,7 @@ void connections::down(session& s, bool was_up, node_reply why)
     if (was_up && s.server().started == server_.started)  // otherwise its backend is gone, and the number may be a stranger's
         ended_.push_back({s.number, s.server().backend, now});
     if (&p == &places_.front() && notifies_.exchange(false))
-        owner_.missed();
+        owner_.changes_missed();
     if (closed_ || std::any_of(places_.begin(), places_.end(), [](auto& other) { return other.link->up(); }))
         return;
     if (ready_.exchange(false) && why.error == errc::node_unreachable) {

@@ -42,6 +42,8 @@ struct database {
     on them, and judged by what their servers say of themselves.
 
     On the executor, but for what may be asked on any thread. Belongs to a node, which is kept alive by whoever calls.
+
+    It is large because each of its decisions needs both the open connections and what earlier servers have said.
 */
 class connections final : public session::owner {
 public:
@@ -50,7 +52,7 @@ public:
         virtual void connected(server_identity const&) = 0;
         /// A key, see @ref watches; empty: changes may have been missed.
         virtual void notified(std::string_view what) = 0;
-        virtual void missed() = 0;
+        virtual void changes_missed() = 0;
         /// What waits may be sent, or must hear of @ref trouble.
         virtual void state_changed() = 0;
         /// Once a second.

@@ -152,7 +152,7 @@ private:
             tell(name);
     }
 
-    void missed() override
+    void changes_missed() override
     {
         watches_.clear();
         tell({});

@@ -179,10 +179,16 @@ std::vector<parameter> parameters_of(command const& c, bool leaves_tombstone)
     return all;
 }
 
-std::string const& cell(rows const& all, std::size_t column)
+std::string const& cell(cells const& row, std::size_t column)
 {
     static std::string const none;
-    return !all.empty() && column < all.front().size() ? all.front()[column] : none;
+    return column < row.size() ? row[column] : none;
+}
+
+std::string const& cell(rows const& all, std::size_t column)
+{
+    static cells const none;
+    return cell(all.empty() ? none : all.front(), column);
 }
 
 std::int64_t integer(rows const& all, std::size_t column)

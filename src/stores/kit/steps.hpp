@@ -40,6 +40,9 @@ using cells = std::vector<std::string>;  ///< of one row; what is null is empty
 using rows = std::vector<cells>;
 using taken_keys = decltype(node_reply::taken);
 
+/// Empty behind the last column.
+std::string const& cell(cells const& row, std::size_t column);
+
 /// Of the first row; empty if there is none.
 std::string const& cell(rows const&, std::size_t column);
 std::int64_t integer(rows const&, std::size_t column);

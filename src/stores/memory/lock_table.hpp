@@ -16,6 +16,7 @@
 namespace redlock::inline v0::detail {
 
 /// The keys of one lock server and what the operations do to them, as a Redis server does it. Time is an argument.
+/// It has a function for each command and each script of the Redis node.
 class lock_table {
 public:
     struct entry {

@@ -31,6 +31,8 @@ struct answer {
 /** A connection of the C library, without its waiting: the library's calls are suspended where they would wait, and go on from the event loop.
 
     One question at a time. Handlers are never called from within a call. Used as a std::shared_ptr, on the executor; not used any more once closed.
+
+    It has many members because the C library wants the arguments of a suspended call to stay where they are.
 */
 class client : public std::enable_shared_from_this<client> {
 public:

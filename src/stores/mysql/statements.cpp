@@ -54,7 +54,7 @@ std::string literal(sql::parameter const& p, node_command const& c)
 sql::taken_keys read_taken(sql::cells const& columns)
 {
     sql::taken_keys keys;
-    for (std::string_view rest = columns.at(4); !rest.empty();) {
+    for (std::string_view rest = sql::cell(columns, 4); !rest.empty();) {
         auto one = sql::take(rest, ',');
         auto const index = static_cast<std::uint32_t>(sql::to_integer(sql::take(one, ':')));
         std::chrono::milliseconds const time(sql::to_integer(sql::take(one, ':')));

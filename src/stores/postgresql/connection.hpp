@@ -65,7 +65,6 @@ private:
     void on_io(descriptor::wait_type, error_code);
     void read_simple();
     void read();
-    void hear();
     void fail();
 
     std::unique_ptr<PGconn, void (*)(PGconn*)> connection_{nullptr, PQfinish};

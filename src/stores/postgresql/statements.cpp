@@ -38,12 +38,12 @@ constexpr statement steps[] = {
 sql::taken_keys read_taken(sql::cells const& columns)
 {
     auto const array = [&](std::size_t column) {
-        std::string_view const text = columns.at(column);
+        std::string_view const text = sql::cell(columns, column);
         return text.size() > 2 ? text.substr(1, text.size() - 2) : std::string_view();
     };
-    auto const commas = [](std::string_view text) { return std::ranges::count(text, ','); };
+    auto const size = [](std::string_view text) { return text.empty() ? 0 : 1 + std::ranges::count(text, ','); };
     auto indexes = array(4), remaining = array(5), handed_on = array(6);
-    if (commas(remaining) != commas(indexes) || commas(handed_on) != commas(indexes))
+    if (size(remaining) != size(indexes) || size(handed_on) != size(indexes))
         return {};
     sql::taken_keys keys;
     while (!indexes.empty()) {

@@ -24,6 +24,8 @@ namespace redlock::redis {
 
     Each has a memory of its own, and so a quarantine of its own. So have slots that it has got from another master, unless
     that one is alive and has handed them over. On the executor, but for what may be asked on any thread.
+
+    It has many functions because which members there are and which slots each has change together, with each new map.
 */
 class cluster_members {
 public:

@@ -25,6 +25,9 @@ namespace redlock::redis {
     which nothing is answered any more.
 
     What is on its way belongs to it: the batches that were sent and are not answered.
+
+    It is large because connecting, greeting, watching for silence and looking at the server again share one state. Only
+    one of them is under way.
 */
 class connection final : link::listener {
 public:

@@ -58,11 +58,12 @@ node_reply interpret_set_get(reply const& r)
     return r.type == type::null ? decided(true) : unexpected();
 }
 
-// A small number from @p first to @p last; nothing: it is something else.
+// A small number from @p first to @p last, as servers write it: without leading zeros. Nothing: it is something else.
 std::optional<std::uint32_t> number_in(reply const& r, std::uint32_t first, std::size_t last)
 {
     std::uint32_t n = 0;
-    bool const is_one = r.type == type::number && read_number(r.text, n) && n >= first && n <= last;
+    bool const is_padded = r.text.size() > 1 && r.text.front() == '0';
+    bool const is_one = r.type == type::number && !is_padded && read_number(r.text, n) && n >= first && n <= last;
     return is_one ? std::optional(n) : std::nullopt;
 }
 

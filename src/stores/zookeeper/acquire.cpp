@@ -87,7 +87,7 @@ asio::awaitable<node_reply> errand::granted(std::vector<std::shared_ptr<pending>
         if (s_.ours->knows({leased::kind::wish, key, std::string(c_.contender)}))
             s_.server->remove(s_.layout.wish(key, c_.contender));
         if (c_.handed_on == handovers::end)
-            end_turn(key);
+            end_handovers(key);
         else if (c_.handed_on == handovers::follow && s_.known->turns.insert(key).second)
             co_await answer_of(s_.server->create(s_.layout.turn(key), {}, ZOO_EPHEMERAL));
     }

@@ -76,6 +76,8 @@ struct patience {
     library closes its own whenever it likes.
 
     Used as a std::shared_ptr, on the executor. What is told is told from outside of the library.
+
+    It has a function for each call and each callback of the C library that is in use.
 */
 class client : public std::enable_shared_from_this<client> {
 public:

@@ -93,7 +93,7 @@ void errand::add_no_lock(plan& p, std::size_t key) const
     p.add({step::kind::remove, s_.layout.lock(c_.keys[key])}, plan::role::lock, key);
 }
 
-void errand::end_turn(std::string const& key)
+void errand::end_handovers(std::string const& key)
 {
     if (s_.known->turns.erase(key) > 0)
         s_.server->remove(s_.layout.turn(key));
@@ -220,7 +220,7 @@ asio::awaitable<node_reply> errand::release()
         if (v.code != ZOK && !(v.is_told && v.code == ZNONODE))
             co_return refusal(v.code);
         if (v.code == ZOK && c_.handed_on == handovers::end)
-            end_turn(c_.keys[i]);
+            end_handovers(c_.keys[i]);
         if (v.code == ZNONODE && v.step > 0)  // somebody has deleted the lock alone
             s_.server->remove(s_.layout.holder(c_.keys[i], c_.value));
         r.ours += v.code == ZOK ? 1 : 0;

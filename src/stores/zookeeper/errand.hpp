@@ -113,7 +113,7 @@ private:
     asio::awaitable<node_reply> release();
     asio::awaitable<node_reply> inspect();
     node_reply withdraw();
-    void end_turn(std::string const& key);
+    void end_handovers(std::string const& key);
 
     scope const s_;
     std::shared_ptr<node_operation> const operation_;
