@@ -33,6 +33,8 @@ namespace {
 using waiting = leases::pending_queue<leases::operation>;
 
 struct waiting_for_zookeeper : test::counted_operations {
+    static constexpr std::size_t few = 8;  // looks at each
+
     waiting w;
     leases::finished over;
 };
