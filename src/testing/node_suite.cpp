@@ -71,6 +71,16 @@ std::array<std::string, 3> new_keys(node_kind const& k)
     return {key, key + "b", key + "c"};
 }
 
+/// The case of one client and a key that nobody has ever used.
+template <class Case>
+constexpr auto one_key(Case)
+{
+    return +[](node_kind const& k) {
+        client c(k);
+        Case()(c, new_key(k));
+    };
+}
+
 constexpr node_case all[] = {
     {"it has a name, without a password", always,
      [](node_kind const& k) {
@@ -85,28 +95,22 @@ constexpr node_case all[] = {
 
     // Acquisition
     {"a free key is granted", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          expect(c.acquires(key, "v"), "a free key was denied");
          c.releases(key, "v");
-     }},
+     })},
     {"a taken key is denied to another value", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          expect(!c.acquires(key, "w"), "a key was granted twice");
          c.releases(key, "v");
-     }},
+     })},
     {"a taken key is denied to its own value", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          expect(!c.acquires(key, "v"), "an acquisition extended a lock");
          c.releases(key, "v");
-     }},
+     })},
     {"a taken key is denied to another client", always,
      [](node_kind const& k) {
          client a(k), b(k);
@@ -139,17 +143,13 @@ constexpr node_case all[] = {
 
     // Time
     {"a key expires by itself", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v", c.short_ttl());
          c.run_to([&] { return c.acquires(key, "w"); }, "a key outlived its ttl");
          c.releases(key, "w");
-     }},
+     })},
     {"a key does not go before what was promised", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto const begun = clock::now();
          auto const granted = c.ask({.what = kind::acquire, .ttl = c.short_ttl()}, key, "v");
          auto const promised = begun + std::min(granted.good_for, c.short_ttl()) - 2ms;
@@ -157,39 +157,33 @@ constexpr node_case all[] = {
          c.run_to([&] { return c.acquires(key, "w"); }, "a key outlived its ttl");
          expect(clock::now() >= promised, "a key went earlier than was promised");
          c.releases(key, "w");
-     }},
+     })},
     {"what has expired is not extended", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v", c.short_ttl());
          c.run_to([&] { return c.inspect(key).vote == vote::denied; }, "a key outlived its ttl");
          expect(!c.extends(key, "v"), "a key that had gone was extended");
          expect(c.acquires(key, "w"), "an extension in vain set the key");
          c.releases(key, "w");
-     }},
+     })},
     {"what has expired is not released from another", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v", c.short_ttl());
          c.run_to([&] { return c.acquires(key, "w"); }, "a key outlived its ttl");
          expect(!c.releases(key, "v"), "somebody else's lock was released");
          expect(c.releases(key, "w"), "a lock was not there any more");
-     }},
+     })},
 
     // Extension
     {"the owner extends", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v", long_ttl / 2);
          auto const before = c.inspect(key).remaining;
          auto const extended = c.ask({.what = kind::extend, .ttl = long_ttl}, key, "v");
          expect(extended.vote == vote::granted, "the owner could not extend");
          expect(c.inspect(key).remaining > before || extended.good_for < long_ttl, "an extension did not extend");
          c.releases(key, "v");
-     }},
+     })},
     {"nobody else extends", always,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -201,36 +195,30 @@ constexpr node_case all[] = {
          c.releases(key, "w");
      }},
     {"a key that is not there is not extended", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          expect(!c.extends(key, "v"), "a key that is not there was extended");
          expect(c.acquires(key, "w"), "an extension in vain set the key");
          c.releases(key, "w");
-     }},
+     })},
     {"an extension never shortens", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          auto const before = c.inspect(key).remaining;
          expect(c.extends(key, "v", c.short_ttl()), "the owner could not extend");
          auto const after = c.inspect(key).remaining;
          expect(after > c.short_ttl() || before <= c.short_ttl(), "an extension cut a lock off");
          c.releases(key, "v");
-     }},
+     })},
 
     // Release
     {"the owner releases, once", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          expect(c.releases(key, "v"), "the owner could not release");
          expect(!c.releases(key, "v"), "a lock was released twice");
          expect(c.acquires(key, "w"), "a released key is not free");
          c.releases(key, "w");
-     }},
+     })},
     {"nobody else releases", always,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -249,9 +237,7 @@ constexpr node_case all[] = {
 
     // Inspection
     {"an inspection tells value and time", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          expect(c.inspect(key).vote == vote::denied, "a free key was taken for locked");
          auto const granted = c.ask({.what = kind::acquire, .ttl = long_ttl}, key, "v");
          auto const seen = c.inspect(key);
@@ -259,13 +245,11 @@ constexpr node_case all[] = {
          expect(seen.remaining.count() > 0 && seen.remaining <= long_ttl, "an inspection does not tell the time that is left");
          expect(seen.remaining > long_ttl / 2 || granted.good_for < long_ttl, "a key lives for less than its ttl, and nobody said so");
          c.releases(key, "v");
-     }},
+     })},
 
     // Order and completion
     {"what is asked on a key is carried out in its order", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          std::vector<std::shared_ptr<request>> all;
          for (int i = 0; i < 20; ++i) {
              auto const value = std::to_string(i);
@@ -274,7 +258,7 @@ constexpr node_case all[] = {
          }
          for (auto const& r : all)
              expect(c.answer_of(r).vote == vote::granted, "a release overtook its acquisition, or the next acquisition the release");
-     }},
+     })},
     {"each operation is completed once", always,
      [](node_kind const& k) {
          client c(k);
@@ -291,27 +275,23 @@ constexpr node_case all[] = {
              c.releases(key + std::to_string(i), "v");
      }},
     {"what is withdrawn is not sent", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto const r = std::make_shared<request>(node_command{.what = kind::acquire, .ttl = long_ttl}, key, "v");
          r->is_withdrawn = true;
          auto const reply = c.answer_of(c.put(r));
          expect(reply.vote == vote::unknown && reply.untouched && r->sent_on() == 0, "a withdrawn operation was sent");
          expect(c.acquires(key, "w"), "a withdrawn operation was carried out");
          c.releases(key, "w");
-     }},
+     })},
     {"what comes too late to be sent is not sent", always,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto const r = std::make_shared<request>(node_command{.what = kind::acquire, .ttl = long_ttl}, key, "v");
          r->not_after = clock::now() - 1s;
          auto const reply = c.answer_of(c.put(r));
          expect(reply.vote == vote::unknown && reply.untouched, "an operation was sent after its time");
          expect(c.acquires(key, "w"), "an operation was carried out after its time");
          c.releases(key, "w");
-     }},
+     })},
     {"the end of a node completes what is pending", always,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -346,28 +326,22 @@ constexpr node_case all[] = {
 
     // Healing
     {"a renewal that heals sets a key that is missing, and does not count", healing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto const healed = c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v");
          expect(healed.vote == vote::denied && healed.healed, "a missing key was not set again, or counts");
          expect(c.extends(key, "v", long_ttl, true), "a healed key does not count from the next time on");
          expect(!c.acquires(key, "w"), "a healed key is not there");
          c.releases(key, "v");
-     }},
+     })},
     {"a renewal that heals leaves the lock of another alone", healing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "w");
          auto const denied = c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v");
          expect(denied.vote == vote::denied && !denied.healed, "the lock of another was replaced");
          expect(c.releases(key, "w"), "the lock of another was replaced");
-     }},
+     })},
     {"a tombstone keeps a key from being healed, for its value only", healing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          auto const r = std::make_shared<request>(node_command{.what = kind::release, .ttl = long_ttl}, key, "v");
          r->unanswered = 0xffff'fffe;  // on a connection that has ended
@@ -375,21 +349,17 @@ constexpr node_case all[] = {
          expect(!c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "v").healed, "a key was set again after its release");
          expect(c.ask({.what = kind::extend, .heal = true, .ttl = long_ttl}, key, "w").healed, "a tombstone is about another value, too");
          c.releases(key, "w");
-     }},
+     })},
 
     // Tokens
     {"a proposal that is higher is taken", fencing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto const granted = c.ask(fenced(kind::acquire, 100), key, "v");
          expect(granted.vote == vote::granted && granted.fence >= 100, "a proposal was not taken");
          c.releases(key, "v");
-     }},
+     })},
     {"a proposal that is not higher is not taken, and the key is", fencing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.ask(fenced(kind::acquire, 100), key, "v");
          c.releases(key, "v");
          for (std::uint64_t const low : {100u, 99u, 1u}) {
@@ -398,17 +368,15 @@ constexpr node_case all[] = {
              expect(granted.fence == 0 || granted.fence > 100, "a proposal was taken that was not higher");
              c.releases(key, "w");
          }
-     }},
+     })},
     {"a second trip counts on from the highest", fencing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.ask(fenced(kind::acquire, 100), key, "v");
          auto const low = c.ask(fenced(kind::raise, 50), key, "v");
          expect(low.vote == vote::granted && low.fence == 101, "a counter does not count on from where it is");
          expect(c.ask(fenced(kind::raise, 500), key, "v").fence == 501, "a counter does not count on from what was proposed");
          c.releases(key, "v");
-     }},
+     })},
     {"a counter outlives its lock", fencing,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -425,25 +393,21 @@ constexpr node_case all[] = {
          expect(c.ask(fenced(kind::raise, 10), two, "v").fence == 11, "two keys have one counter");
      }},
     {"a counter is exact up to its end", fencing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          std::uint64_t const high = (std::uint64_t(1) << 53) - 10;
          expect(c.ask(fenced(kind::raise, high), key, "v").fence == high + 1, "a high number was rounded");
          expect(c.ask(fenced(kind::raise, 1), key, "v").fence == high + 2, "a high number was rounded");
-     }},
+     })},
 
     // Contention
     {"who contends and is denied hears for how long", contention,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.acquires(key, "v");
          auto const denied = c.ask(contending("me"), key, "w");
          expect(denied.vote == vote::denied && denied.remaining.count() > 0 && denied.remaining <= long_ttl, "who is denied does not hear for how long");
          expect(!denied.handed_on, "a lock is handed on that nobody hands on");
          c.releases(key, "v");
-     }},
+     })},
     {"who contends and wins hears whether others want it", contention,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -798,9 +762,7 @@ constexpr node_case all[] = {
          c.releases(key, "w");
      }},
     {"each that shares a key has a ttl of its own", sharing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          expect(c.vote_of(shared(kind::acquire), key, "long"), "a key could not be shared");
          if (c.inspect(key).remaining < 10 * c.short_ttl())
              return;  // it ends with a session
@@ -812,11 +774,9 @@ constexpr node_case all[] = {
          expect(!c.vote_of(shared(kind::extend), key, "short") && !c.vote_of(shared(kind::release), key, "short"), "a share did not end");
          expect(c.vote_of(shared(kind::release), key, "long") && c.acquires(key, "w"), "who had ended kept the key from being free");
          c.releases(key, "w");
-     }},
+     })},
     {"who shares a key again after a while is entered again", sharing_and_healing,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto heal = shared(kind::extend);
          heal.heal = true;
          auto const healed = c.ask(heal, key, "r1");
@@ -828,7 +788,7 @@ constexpr node_case all[] = {
          expect(!c.ask(heal, key, "r1").healed && c.acquires(key, "w"), "who had left was entered again");
          expect(!c.ask(heal, key, "r2").healed, "somebody was entered beside one who has the key alone");
          c.releases(key, "w");
-     }},
+     })},
     {"who shares a key has it alone if nobody else does, and shares it again", upgrades,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -855,9 +815,7 @@ constexpr node_case all[] = {
          expect(c.acquires(key, "w") && c.releases(key, "w"), "a key stayed behind");
      }},
     {"who has a key alone may leave, and is set again as such", upgrades,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          c.vote_of(shared(kind::acquire), key, "r1");
          c.vote_of(shared(kind::upgrade), key, "r1");
          expect(c.vote_of(shared(kind::release), key, "r1") && c.inspect(key).vote == vote::denied, "who had a key alone could not leave");
@@ -866,7 +824,7 @@ constexpr node_case all[] = {
          auto const healed = c.ask(heal, key, "r2");
          expect(healed.vote == vote::denied && (!healed.healed || c.inspect(key).text == "r2"), "who had a key alone was set again as one of several");
          c.vote_of(shared(kind::release), key, "r2");
-     }},
+     })},
     {"who waits to have a key alone is passed by those only who may", sharing_and_contention,
      [](node_kind const& k) {
          client c(k), other(k);
@@ -893,9 +851,7 @@ constexpr node_case all[] = {
          other.releases(key, "w");
      }},
     {"who shares a key reads its counter", sharing_with_tokens,
-     [](node_kind const& k) {
-         client c(k);
-         auto const key = new_key(k);
+     one_key([](client& c, std::string const& key) {
          auto share = shared(kind::acquire), raise = shared(kind::raise);
          share.fence = 1;
          raise.fence = 70;
@@ -905,7 +861,7 @@ constexpr node_case all[] = {
          expect(c.ask(raise, key, "r1").vote == vote::granted && c.ask(share, key, "r3").fence == 70, "a counter was set back");
          for (auto const* value : {"r1", "r2", "r3"})
              c.vote_of(shared(kind::release), key, value);
-     }},
+     })},
 };
 
 }  // namespace

@@ -51,6 +51,9 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_none_is_no_vote)
     BOOST_TEST((my::interpret(c, {}).error == errc::unexpected_reply));
     BOOST_TEST((my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}, {"1"}}}).error == errc::unexpected_reply));
     BOOST_TEST((my::interpret(c, {.begun = true, .rows = {{"1", "0", "0", "1", ""}}}).vote == vote::granted));
+    auto contends = c;
+    contends.contender = "c";
+    BOOST_TEST((my::interpret(contends, {.begun = true, .rows = {{"0"}}}).vote == vote::denied));  // without the last columns
 }
 
 BOOST_AUTO_TEST_CASE(a_password_is_not_shown)
