@@ -178,7 +178,7 @@ asio::awaitable<int> look_and_break(servers& all, order const& o, settings const
     if (!seen.lock.is_there())
         co_return seen.lock.state == lock_state::free ? no : is_refused(seen.lock) ? no_permission : no_quorum;
     if (std::ranges::none_of(seen.lock.nodes, [](auto const& n) { return n.state > lock_state::free && n.error.empty(); }))
-        throw early_exit(no, "redlock break: what is there is no string, so it is no lock. Whoever knows what it is may delete it, with DEL");
+        throw early_exit(no, "redlock break: what is there is no string, so it is no lock. If you know what it is, delete it with DEL");
     if (o.token.empty() && !seen.readers_hidden.empty())
         throw early_exit(is_refused(seen.readers_hidden) ? no_permission : no_quorum,
                                   "redlock break: nothing was deleted, as it cannot be seen who shares it: " + printable(seen.readers_hidden));

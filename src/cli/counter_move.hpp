@@ -22,7 +22,7 @@ struct moving_node : scan_place {
 
     The old nodes are scanned at the same time, a page of each at once. A counter that one of them has is asked of all
     nodes. The new nodes whose counter is lower raise it by comparison, and are asked again. A counter is never lowered,
-    so all of it can be repeated. Of each counter @ref fingerprint_of is remembered.
+    so all of it can be repeated. This remembers @ref fingerprint_of for each counter.
 */
 class counter_move {
 public:

@@ -20,7 +20,7 @@ enum exit_status : int {
     by_signal = 128,       ///< and the signal
 };
 
-/// Of an operation that has ended like this.
+/// The status for an operation that has ended like this.
 exit_status status_of(error_code);
 
 }  // namespace redlock::cli

@@ -12,7 +12,7 @@
 
 namespace redlock::cli {
 
-/// Of an operation that has ended like this.
+/// The status for an operation that has ended like this.
 exit_status status_of(attempt_report const&);
 
 /// Why a node does not vote, if time does not mend it.

@@ -15,8 +15,8 @@
 
 namespace redlock::cli {
 
-/// Which texts have been there, by 64 bits of each, whatever its length: @ref fingerprint_of. Of a million different
-/// texts two are taken for one in one of 37 million runs.
+/// Texts that were seen, each as 64 bits: @ref fingerprint_of. With a million different texts, two are taken for one in
+/// one of 37 million runs.
 using fingerprints = boost::unordered_flat_set<std::uint64_t>;
 
 std::uint64_t fingerprint_of(std::string_view text);
@@ -55,8 +55,8 @@ std::vector<std::string> take_some(std::vector<std::string>& found);
 
 /** All locks on the servers, a few at a time, each once and in no order.
 
-    The nodes are scanned at the same time. What one of them tells of is asked of all, so a lock is seen as a whole when it is first met; that it
-    has been met is all that is remembered. Locks that come or go meanwhile may be there or not, as SCAN has it.
+    The nodes are scanned at the same time. When one node names a lock, all nodes are asked about it, so the lock is
+    complete at once. Locks that come or go during the scan may be there or not, as SCAN has it.
 */
 class lock_scan {
 public:
@@ -69,7 +69,7 @@ public:
     /// @return some locks; none: that was all
     asio::awaitable<std::vector<lock_view>> next();
 
-    /// Of a server: why it could not be asked to the end; empty if it could.
+    /// Why a server could not be asked to the end; empty if it could.
     std::string const& trouble(std::size_t server) const { return nodes_[server].trouble; }
 
     /// How many servers have been asked to the end.

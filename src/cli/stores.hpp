@@ -10,7 +10,7 @@
 
 namespace redlock::cli {
 
-/// What a program may choose about a store. Without a value, the default of the store counts.
+/// Options that a program may set for each store. Without a value, the default of the store counts.
 struct store_settings {
     std::optional<std::size_t> connections{};
     std::optional<std::chrono::milliseconds> timeout{};

@@ -14,7 +14,7 @@
 
 namespace redlock::inline v0::detail {
 
-/// What one call of `lock_manager::async_acquire`, or of `async_acquire_any`, asks for.
+/// The arguments of one call of `lock_manager::async_acquire`, or of `async_acquire_any`.
 struct acquire_request {
     manager_state& manager;
     selection wanted;

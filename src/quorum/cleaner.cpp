@@ -160,12 +160,14 @@ void cleaner::call_at(clock::time_point at, std::function<void()> call)
 
 void cleaner::ring()
 {
-    while (!calls_.empty() && calls_.begin()->first <= quorum_.runtime.now()) {
-        auto const due = calls_.extract(calls_.begin());
-        if (!calls_.empty())  // before the call, which may fail, out of memory
-            quorum_.runtime.set(alarm_, calls_.begin()->first);
-        due.mapped()();
+    while (!calls_.empty()) {
+        auto const first = calls_.begin()->first;
+        quorum_.runtime.set(alarm_, first);  // before the call, which may fail, out of memory
+        if (first > quorum_.runtime.now())
+            return;
+        calls_.extract(calls_.begin()).mapped()();
     }
+    alarm_.clear();
 }
 
 void cleaner::stop()

@@ -99,9 +99,8 @@ for (lines_of('docs/architecture.md')) {
     push @wrong, "docs/architecture.md: the walk enters $file more than twice\n" if ++$stays{$file} > 2;
     my ($path) = grep { -e } "src/$file", $file or next;
     my $code = join '', map { lines_of($_) } grep { -e } map { $path =~ s/[ch]pp$/$_/r } 'hpp', 'cpp';
-    for my $name (grep { /_|::/ } $text =~ /`([a-z][\w:]*)`/g) {
-        my ($last) = $name =~ /(\w+)$/;
-        push @wrong, "docs/architecture.md, step $step: $file has no $name\n" if $code !~ /\b$last\b/;
+    for my $name ($text =~ /`([a-z][\w:]*)`/g) {
+        push @wrong, "docs/architecture.md, step $step: $file has no $name\n" if $code !~ /\b$name\b/;
     }
 }
 push @wrong, "docs/architecture.md: there is no walk of an acquisition\n" if !%stays;

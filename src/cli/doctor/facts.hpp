@@ -130,7 +130,7 @@ struct durability_state {
     bool is_durable() const noexcept { return lacks == lack::nothing && from_start; }
 };
 
-/// Of a server whose INFO and settings are known.
+/// The server's INFO and settings must be known.
 durability_state durability_of(node_facts const&);
 
 }  // namespace redlock::cli::doctor
