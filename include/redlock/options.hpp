@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace redlock::inline v0 {
@@ -73,9 +74,13 @@ struct acquire_options {
     bool passes_writers = false;
 
     /// The acquisition counts in the statistics of this group (`stats::groups`), such as "checkout": a kind of work,
-    /// not a resource. At most 64 bytes, which must live until completion. A manager counts the first 15 groups
+    /// not a resource. At most 64 bytes, which must live until completion. A manager counts the first 64 groups
     /// separately, and all others together as "other". Empty: no group.
     std::string_view group{};
+
+    /// The observer receives it with the beginning of the acquisition: `events::acquisition_begun::context`. The library
+    /// does not read it. For traces: `redlock::current_span()`. Null: no context.
+    std::shared_ptr<void const> context{};
 
     /// If not null, the manager fills it just before completion. It must live until then.
     attempt_report* report = nullptr;

@@ -55,7 +55,8 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
                         .mode = options_.mode,
                         .ttl = options_.ttl,
                         .wait = options_.wait,
-                        .ahead = ahead_},
+                        .ahead = ahead_,
+                        .context = options_.context},
                        std::move(alive));
 }
 

@@ -26,11 +26,11 @@ group_counters& counters::of(std::string_view group) noexcept
         if (groups_[i]->name == group)
             return *groups_[i];
     }
-    if (known == most)
-        return *groups_[most - 1];
+    if (known > most)
+        return *groups_[most];
     try {
         groups_[known] = std::make_unique<group_counters>();
-        groups_[known]->name = known + 1 < most ? group : "other";
+        groups_[known]->name = known < most ? group : "other";
     } catch (...) {  // out of memory
         return ungrouped_;
     }

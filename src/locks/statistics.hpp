@@ -39,11 +39,11 @@ public:
     void tell(stats&) const;  ///< any thread
 
 private:
-    static constexpr std::size_t most = 16;
+    static constexpr std::size_t most = 64;
 
     std::uint64_t last_number_ = 0;
     group_counters ungrouped_;
-    std::array<std::unique_ptr<group_counters>, most> groups_;  // as many as are counted never change
+    std::array<std::unique_ptr<group_counters>, most + 1> groups_;  // the last: all others. As many as are counted never change
     std::atomic<std::size_t> count_{0};
 };
 

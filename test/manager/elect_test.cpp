@@ -353,7 +353,7 @@ BOOST_FIXTURE_TEST_CASE(elect_with_a_body_that_cancels_itself_or_releases_has_fa
 BOOST_FIXTURE_TEST_CASE(a_lock_error_of_the_bodys_own_locks_is_a_failure_like_any_other, one_manager)
 {
     auto const blocker = w.acquire(*locks, "another");
-    for (auto const wrong : {acquire_options{}, acquire_options{.ttl = 1ms}}) {
+    for (auto const& wrong : {acquire_options{}, acquire_options{.ttl = 1ms}}) {
         candidate c(w, *locks, {}, [&](lock&) -> asio::awaitable<elected> {
             auto const inner = co_await locks->async_acquire("another", wrong);
             co_return elected::done;

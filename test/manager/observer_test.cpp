@@ -61,6 +61,25 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_is_acquired_and_released, observed<3>)
     }));
 }
 
+BOOST_AUTO_TEST_CASE(acquire_with_a_context_hands_it_to_the_observer)
+{
+    struct watcher : observer {
+        std::vector<std::shared_ptr<void const>> seen;
+        void acquisition_begun(events::acquisition_begun const& e) override { seen.push_back(e.context); }
+    };
+    lock_world w(3);
+    auto const told = std::make_shared<watcher>();
+    auto const locks = w.manager({.observer = told});
+    auto context = std::make_shared<int>(7);
+
+    w.acquire(*locks, "stock", {.context = context});
+    w.acquire(*locks, "another");
+
+    BOOST_TEST((told->seen == std::vector<std::shared_ptr<void const>>{context, nullptr}));
+    told->seen.clear();
+    BOOST_TEST(context.use_count() == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_first_connection_belongs_to_what_it_took, manager_of<3>)
 {
     auto const told = std::make_shared<diary>();
