@@ -17,6 +17,7 @@
 #include <redlock/lock_manager.hpp>
 #include <redlock/lock_scope.hpp>
 #include <redlock/lock_ticket.hpp>
+#include <redlock/log.hpp>
 #include <redlock/memory_server.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/node.hpp>

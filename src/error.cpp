@@ -1,6 +1,7 @@
 #include <redlock/config.hpp>
 #include <redlock/elect.hpp>
 #include <redlock/error.hpp>
+#include <redlock/observer.hpp>
 #include <redlock/report.hpp>
 
 #include <string>
@@ -130,6 +131,19 @@ char const* to_string(log_level level) noexcept
         return "warning";
     case log_level::error:
         return "error";
+    }
+    return "";
+}
+
+char const* to_string(loss why) noexcept
+{
+    switch (why) {
+    case loss::expired:
+        return "expired";
+    case loss::refused:
+        return "refused";
+    case loss::max_hold:
+        return "max_hold";
     }
     return "";
 }

@@ -124,7 +124,7 @@ void scrape(State& state)
         }
         std::size_t size = 0;
         for (auto _ : state)
-            benchmark::DoNotOptimize(size = to_metrics(w.locks->stats()).size());
+            benchmark::DoNotOptimize(size = prometheus_text(w.locks->stats()).size());
         state.counters["bytes"] = static_cast<double>(size);
         for (auto& lock : held)
             co_await lock.async_release(tuple);

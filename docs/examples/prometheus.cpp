@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 std::pair<std::string, std::string> metrics(redlock::lock_manager const& locks, std::string_view accept)
 {
     auto const format = redlock::metrics_format_for(accept);
-    return {content_type(format), to_metrics(locks.stats(), format)};
+    return {content_type(format), prometheus_text(locks.stats(), format)};
 }
 //]
 
@@ -36,7 +36,7 @@ int main(int argc, char** argv)
     //[several
     std::vector<redlock::metrics_source> const all{{.stats = orders.stats(), .labels = {{"manager", "orders"}}},
                                                    {.stats = reports.stats(), .labels = {{"manager", "reports"}}}};
-    auto const text = redlock::to_metrics(all);
+    auto const text = redlock::prometheus_text(all);
     //]
     bool const both = text.find("redlock_released_total{manager=\"orders\"} 1\n") != text.npos
                       && text.find("redlock_released_total{manager=\"reports\"} 0\n") != text.npos;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <redlock/detail/api.hpp>
+#include <redlock/log.hpp>
 #include <redlock/observer.hpp>
 #include <redlock/restart_guard.hpp>
 #include <redlock/store.hpp>
@@ -19,16 +20,6 @@ namespace redlock::inline v0 {
 namespace testing {
 class manual_clock;
 }
-
-/// The severity of a log line.
-enum class log_level : std::uint8_t { debug, info, warning, error };
-
-/// "debug", "info", "warning" or "error".
-REDLOCK_API char const* to_string(log_level) noexcept;
-
-/// A logger to begin with: `config::log = redlock::log_to_stderr` prints all lines except debug lines to the standard
-/// error stream. May be called from any thread.
-REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
 
 /// TLS for the nodes whose URL asks for it: `rediss://`, `rediss-sentinel://`, `rediss-cluster://`, the same with
 /// `valkeys`, and `etcds://`.
@@ -139,7 +130,7 @@ struct config {
     /// It is called until the shutdown has completed, also when the destructor of the manager has started it in the
     /// background. In one second it is called at most 100 times with debug lines, and 100 times with others. It then
     /// logs how many lines were left out. Empty: no log. To begin with: @ref log_to_stderr.
-    std::function<void(log_level, std::string_view)> log{};
+    log_function log{};
 
     /// Receives events, for metrics, traces and logs; see @ref observer. Null: no events, and no cost.
     std::shared_ptr<redlock::observer> observer{};

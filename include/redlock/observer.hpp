@@ -3,6 +3,7 @@
 #include <redlock/clock.hpp>
 #include <redlock/detail/api.hpp>
 #include <redlock/error.hpp>
+#include <redlock/log.hpp>
 #include <redlock/mode.hpp>
 #include <redlock/report.hpp>
 #include <redlock/resource_set.hpp>
@@ -13,8 +14,19 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace redlock::inline v0 {
+
+/// Why a lock was lost.
+enum class loss : std::uint8_t {
+    expired,   ///< It was not extended in time: no renewal, or too few nodes answered.
+    refused,   ///< A majority of the nodes does not have it any more: it was deleted, or they forgot it.
+    max_hold,  ///< `acquire_options::max_hold` is over.
+};
+
+/// "expired", "refused" or "max_hold".
+REDLOCK_API char const* to_string(loss) noexcept;
 
 /** The events of a @ref lock_manager, which an @ref observer receives.
 
@@ -28,6 +40,7 @@ namespace events {
 struct acquisition_begun {
     clock::time_point when;           ///< The time of the call.
     std::uint64_t acquisition;        ///< Its number in this manager, from 1.
+    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;    ///< The names that it wants.
     bool any;                         ///< True: any one of the names is enough. False: it wants all.
     bool resumes;                     ///< It resumes another process's lock: `lock_manager::async_resume`.
@@ -56,6 +69,7 @@ struct round_decided {
 struct acquired {
     clock::time_point when;
     std::uint64_t acquisition;
+    std::string_view owner;           ///< `config::owner`.
     std::uint64_t lock;               ///< The lock's number: that of the acquisition that won it on the nodes.
     /// The acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs from
     /// @ref acquisition.
@@ -73,6 +87,7 @@ struct acquired {
 struct not_acquired {
     clock::time_point when;
     std::uint64_t acquisition;
+    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;    ///< As in @ref acquisition_begun.
     error_code reason;                ///< The error of the call: see `lock_manager::async_acquire`.
     std::chrono::nanoseconds took;    ///< From the call to now.
@@ -86,6 +101,8 @@ struct extended {
     std::uint64_t lock;
     resource_set const& resources;
     bool automatic;                     ///< By a renewal; otherwise by `lock::async_extend`.
+    /// How much validity was left. If it is often short, the renewals come late: a slow node, or a blocked thread.
+    std::chrono::nanoseconds slack;
     std::chrono::nanoseconds validity;  ///< How long it is valid from now on, if it is not extended again.
 };
 
@@ -120,7 +137,9 @@ struct renewals_well {
 struct lost {
     clock::time_point when;
     std::uint64_t lock;
+    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
+    loss reason;
     std::string_view why;               ///< For people.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
 };
@@ -130,6 +149,7 @@ struct lost {
 struct released {
     clock::time_point when;
     std::uint64_t lock;
+    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
@@ -139,6 +159,7 @@ struct released {
 struct detached {
     clock::time_point when;
     std::uint64_t lock;
+    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
@@ -202,6 +223,13 @@ struct keys_left {
     std::size_t keys;                   ///< How many; the keys of one lock on one node count as one.
 };
 
+/// A line of the log that no other event contains: what `config::log` receives besides the lines about events.
+struct log_line {
+    clock::time_point when;
+    log_level level;
+    std::string_view text;
+};
+
 }  // namespace events
 
 /** Receives the events of a @ref lock_manager: derive from it, override the functions that you need, and set
@@ -228,8 +256,8 @@ struct keys_left {
     kept in memory until then.
 
     @par Exceptions
-    Exceptions of an observer are dropped, and the next event is sent nevertheless. If memory is short, an event may be
-    left out.
+    The first exception of an observer is logged, and the others are dropped. The next event is sent nevertheless. If
+    memory is short, an event may be left out.
 
     @par Thread safety
     A manager calls one function at a time. If several managers share an observer and have several threads, they call it
@@ -258,6 +286,11 @@ public:
     virtual void node_trusted(events::node_trusted const&) {}
     virtual void clean_up_behind(events::clean_up_behind const&) {}
     virtual void keys_left(events::keys_left const&) {}
+    virtual void log_line(events::log_line const&) {}
 };
+
+/// Sends each event to all of @p all, in their order: `observers({log_json(print), traces})`. If one throws, the others
+/// receive the event nevertheless. Null pointers are skipped.
+REDLOCK_API std::shared_ptr<observer> observers(std::vector<std::shared_ptr<observer>> all);
 
 }  // namespace redlock

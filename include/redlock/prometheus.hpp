@@ -42,7 +42,7 @@ constexpr metrics_format metrics_format_for(std::string_view accept) noexcept
 struct metrics_source {
     redlock::stats stats{};
     /// Labels on each of its samples, which distinguish it from other sources. The names must be valid for Prometheus,
-    /// and must not be `group`, `le`, `node`, `outcome` or `vote`.
+    /// and must not be `group`, `le`, `node`, `outcome`, `reason` or `vote`.
     std::vector<std::pair<std::string, std::string>> labels{};
 };
 
@@ -215,9 +215,9 @@ private:
 
 inline void write_acquisitions(metrics_writer& to)
 {
-    to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, resumed ones among them.",
+    to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, including resumptions.",
                to.by_group([&](lock_stats const& s) { to.sample(s.begun); }));
-    to.counter("redlock_acquisitions", "Acquisitions that have ended, by how.", to.by_group([&](lock_stats const& s) {
+    to.counter("redlock_acquisitions", "Acquisitions that have ended, by their outcome.", to.by_group([&](lock_stats const& s) {
         to.sample(s.acquired, {{"outcome", "acquired"}});
         to.sample(s.joined, {{"outcome", "joined"}});
         to.sample(s.contended, {{"outcome", "contended"}});
@@ -227,38 +227,46 @@ inline void write_acquisitions(metrics_writer& to)
         to.sample(s.cancelled, {{"outcome", "cancelled"}});
         to.sample(s.failed, {{"outcome", "failed"}});
     }));
-    to.durations("redlock_acquire_duration_seconds", "From the call to its outcome.",
+    to.durations("redlock_acquire_duration_seconds", "The time from the call to its outcome.",
                  to.by_group([&](lock_stats const& s) {
                      to.lengths(s.time_to_acquire, {{"outcome", "acquired"}});
                      to.lengths(s.time_to_fail, {{"outcome", "failed"}});
                  }));
     to.durations("redlock_wait_seconds",
-                 "The part of an acquisition before the round that was won: for others, and for connections.",
+                 "The part of an acquisition before the round that was won: for holders and connections.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.time_waited); }));
     to.counter("redlock_rounds", "Rounds of acquisitions, won or lost.", [&](stats const& s) { to.sample(s.rounds); });
-    to.counter("redlock_second_rounds", "Of acquisitions with fencing: too few nodes took the proposed token.",
+    to.counter("redlock_second_rounds", "Second rounds with fencing, because too few nodes took the proposed token.",
                [&](stats const& s) { to.sample(s.second_rounds); });
-    to.gauge("redlock_waiters", "Acquisitions that may wait, and that are under way.",
+    to.gauge("redlock_waiters", "Acquisitions under way that may wait.",
              [&](stats const& s) { to.sample(s.waiting); });
-    to.gauge("redlock_operations", "Operations under way or waiting, renewals among them.",
+    to.gauge("redlock_operations", "Operations under way or waiting, including renewals.",
              [&](stats const& s) { to.sample(s.running); });
 }
 
 inline void write_locks(metrics_writer& to)
 {
     to.gauge("redlock_held", "Locks that are held.", [&](stats const& s) { to.sample(s.held); });
-    to.durations("redlock_hold_seconds", "From the acquisition to the end of locks, however they ended.",
+    to.durations("redlock_hold_seconds", "How long locks were held: released, detached or lost.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.time_held); }));
     to.durations("redlock_validity_left_seconds",
-                 "For how long locks would have been valid still when they were released.",
+                 "The validity left when locks were released.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.validity_left); }));
-    to.counter("redlock_released", "Locks that were given back before they were lost.",
+    to.counter("redlock_released", "Locks that were released before they were lost.",
                to.by_group([&](lock_stats const& s) { to.sample(s.released); }));
     to.counter("redlock_detached", "Locks that were left to another process.",
                to.by_group([&](lock_stats const& s) { to.sample(s.detached); }));
-    to.counter("redlock_lost", "Locks that were held and could not be kept.",
-               to.by_group([&](lock_stats const& s) { to.sample(s.lost); }));
-    to.counter("redlock_renewals", "Automatic extensions, by how they ended.", [&](stats const& s) {
+    to.counter("redlock_lost", "Locks that were held and could not be kept, by the reason.",
+               to.by_group([&](lock_stats const& s) {
+                   to.sample(s.lost_expired, {{"reason", "expired"}});
+                   to.sample(s.lost_refused, {{"reason", "refused"}});
+                   to.sample(s.lost_max_hold, {{"reason", "max_hold"}});
+               }));
+    to.durations("redlock_renewal_slack_seconds", "The validity left when automatic extensions succeeded.",
+                 to.by_group([&](lock_stats const& s) { to.lengths(s.renewal_slack); }));
+    to.counter("redlock_renewals_late", "Automatic extensions that had less than a fifth of the ttl left.",
+               [&](stats const& s) { to.sample(s.renewals_late); });
+    to.counter("redlock_renewals", "Automatic extensions, by their outcome.", [&](stats const& s) {
         to.sample(s.renewals, {{"outcome", "extended"}});
         to.sample(s.renewals_failed, {{"outcome", "failed"}});
     });
@@ -282,7 +290,7 @@ inline void write_nodes(metrics_writer& to)
              of_each([&](node_stats const& n) { to.sample(int(n.connected), {{"node", n.name}}); }));
     to.gauge("redlock_quarantined", "Whether a node has restarted and does not vote yet.",
              of_each([&](node_stats const& n) { to.sample(int(n.quarantine.count() > 0), {{"node", n.name}}); }));
-    to.counter("redlock_node_votes", "What nodes answered to acquisitions and extensions.",
+    to.counter("redlock_node_votes", "Votes of nodes in acquisitions and extensions.",
                of_each([&](node_stats const& n) {
                    to.sample(n.granted, {{"node", n.name}, {"vote", "granted"}});
                    to.sample(n.denied, {{"node", n.name}, {"vote", "denied"}});
@@ -291,17 +299,17 @@ inline void write_nodes(metrics_writer& to)
     to.counter("redlock_node_connections", "Connections that were made.", of_each([&](node_stats const& n) {
                    to.sample(n.connections, {{"node", n.name}});
                }));
-    to.durations("redlock_node_rtt_seconds", "From asking a node to its answer.", of_each([&](node_stats const& n) {
+    to.durations("redlock_node_rtt_seconds", "The time from a request to the node's answer.", of_each([&](node_stats const& n) {
                      to.lengths(n.round_trip, {{"node", n.name}});
                  }));
 }
 
 }  // namespace detail
 
-/** Writes all statistics of managers as text for Prometheus. docs/metrics.md lists the names, which do not change.
+/** Writes all statistics of managers as text for Prometheus, or for OpenMetrics. docs/metrics.md lists the names, which do not change.
 
-    There is no label for resources, because their number is not limited. A manager with N nodes has 137 + 29 N samples.
-    Each group (`acquire_options::group`) adds 127; there are at most 16, besides acquisitions without a group.
+    There is no label for resources, because their number is not limited. A manager with N nodes has 163 + 29 N samples.
+    Each group (`acquire_options::group`) adds 152; there are at most 65, besides acquisitions without a group.
 
     @param sources One source for each manager of the process, with labels that distinguish them. Each metric is
     described once for all sources.
@@ -310,8 +318,8 @@ inline void write_nodes(metrics_writer& to)
     @par Thread safety
     The function reads only its arguments.
 */
-inline std::string to_metrics(std::span<metrics_source const> sources,
-                              metrics_format format = metrics_format::prometheus)
+inline std::string prometheus_text(std::span<metrics_source const> sources,
+                                   metrics_format format = metrics_format::prometheus)
 {
     detail::metrics_writer to(sources, format);
     detail::write_acquisitions(to);
@@ -320,11 +328,23 @@ inline std::string to_metrics(std::span<metrics_source const> sources,
     return to.finish();
 }
 
-/// Writes the statistics of the only manager of a process: `to_metrics(locks.stats())`.
-inline std::string to_metrics(stats s, metrics_format format = metrics_format::prometheus)
+/// Writes the statistics of the only manager of a process: `prometheus_text(locks.stats())`.
+inline std::string prometheus_text(stats s, metrics_format format = metrics_format::prometheus)
 {
     metrics_source const only{.stats = std::move(s)};
-    return to_metrics({&only, 1}, format);
+    return prometheus_text({&only, 1}, format);
+}
+
+[[deprecated("use prometheus_text")]] inline std::string to_metrics(std::span<metrics_source const> sources,
+                                                                    metrics_format format = metrics_format::prometheus)
+{
+    return prometheus_text(sources, format);
+}
+
+[[deprecated("use prometheus_text")]] inline std::string to_metrics(stats s,
+                                                                    metrics_format format = metrics_format::prometheus)
+{
+    return prometheus_text(std::move(s), format);
 }
 
 }  // namespace redlock

@@ -70,7 +70,10 @@ struct lock_stats {
     std::uint64_t failed = 0;
     std::uint64_t released = 0;              ///< Locks that ended without a loss: see `events::released`.
     std::uint64_t detached = 0;              ///< Locks whose keys were left to another process: `lock::detach`.
-    std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept.
+    std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept: the sum of the next three.
+    std::uint64_t lost_expired = 0;          ///< See `loss::expired` …
+    std::uint64_t lost_refused = 0;          ///< … and so on.
+    std::uint64_t lost_max_hold = 0;
 
     histogram time_to_acquire{};             ///< From the call to the lock; as many as `acquired` + `joined`.
     /// The part of it before the round that was won: for holders and connections.
@@ -79,6 +82,8 @@ struct lock_stats {
     histogram time_held{};                   ///< From the acquisition to the end: released, detached or lost.
     /// The validity left when locks were released. Zero: the work took too long.
     histogram validity_left{};
+    /// The validity left when automatic extensions succeeded; as many as `stats::renewals`. Short: renewals come late.
+    histogram renewal_slack{};
 
     /// Adds another set of statistics.
     lock_stats& operator+=(lock_stats const& other)
@@ -105,6 +110,7 @@ struct stats : lock_stats {
     std::uint64_t rounds = 0;                ///< Rounds of acquisitions and resumptions, won or lost.
     std::uint64_t second_rounds = 0;         ///< With fencing: rounds because too few nodes took the proposed token.
     std::uint64_t renewals = 0;              ///< Automatic extensions that succeeded.
+    std::uint64_t renewals_late = 0;         ///< Those of them that had less than a fifth of the ttl left.
     std::uint64_t renewals_failed = 0;       ///< Automatic extensions that failed, and were or will be tried again.
     std::uint64_t healed = 0;                ///< Keys set again on nodes that had forgotten them.
     std::uint64_t cleaned = 0;               ///< Keys released in the background.

@@ -83,7 +83,7 @@ task<error_code> acquisition::run(std::shared_ptr<acquisition> self)
     auto const& nodes = state.quorum.nodes;
     state.operations.enter(a);
     a.attempt_.begins();
-    if (state.events)
+    if (state.log.observed())
         a.attempt_.tell_begin(a.request_.wanted.any, false, a.turn_.place() ? a.turn_.place()->ahead() : 0, self);
     std::size_t conflicts = 0;
     while (!a.stopped()) {

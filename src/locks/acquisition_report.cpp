@@ -42,7 +42,7 @@ std::chrono::milliseconds remaining(acquire_request const& request, local_turn c
 
 void acquisition::tell(round const& decided, error_code outcome)
 {
-    if (state_->events)
+    if (state_->log.observed())
         attempt_.tell_round(decided, builder_.rounds(), outcome, shared_from_this());
 }
 
@@ -66,7 +66,7 @@ void acquisition::complete(error_code ec)
     } catch (...) {  // the keys stay until their ttl is over
     }
     attempt_.ends(ec);
-    if (state_->events)
+    if (state_->log.observed())
         attempt_.tell_end(ec, won_, builder_.rounds(), shared_from_this());
     reported_error outcome(ec);
     give_reports(outcome, request_.options.report, request_.explains, [&] { return report(ec); });

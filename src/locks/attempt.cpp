@@ -46,9 +46,10 @@ attempt_report attempt::report(error_code ec, round const* asked_last, std::size
 void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_ptr<void const> alive) noexcept
 {
     ahead_ = ahead;
-    state_.events.tell(&observer::acquisition_begun,
+    state_.log.tell(&observer::acquisition_begun,
                        {.when = called,
                         .acquisition = number_,
+                        .owner = state_.owner,
                         .resources = resources_,
                         .any = any,
                         .resumes = resumes,
@@ -67,7 +68,7 @@ try {
         std::shared_ptr<void const> names;
     };
     auto const k = std::make_shared<kept const>(kept{r.report(), std::move(alive)});
-    state_.events.tell(&observer::round_decided,
+    state_.log.tell(&observer::round_decided,
                        {.when = decided,
                         .acquisition = number_,
                         .resources = resources_,
@@ -82,9 +83,10 @@ try {
 
 void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds) const noexcept
 {
-    state_.events.tell(&observer::acquired,
+    state_.log.tell(&observer::acquired,
                        {.when = decided,
                         .acquisition = number_,
+                        .owner = state_.owner,
                         .lock = won->number,
                         .joined = won->number != number_,
                         .resources = won->resources,
@@ -103,9 +105,10 @@ void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds
         return;
     if (!ec)
         return tell_win(access::stake_of(won)->lock.shared_from_this(), rounds);
-    state_.events.tell(&observer::not_acquired,
+    state_.log.tell(&observer::not_acquired,
                        {.when = decided,
                         .acquisition = number_,
+                        .owner = state_.owner,
                         .resources = resources_,
                         .reason = ec,
                         .took = decided - called,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "quorum/node_set.hpp"
+#include "runtime/shown_name.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/detail/selection.hpp>
@@ -16,26 +17,6 @@
 #include <vector>
 
 namespace redlock::inline v0::detail {
-
-/// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
-class shown_name {
-public:
-    explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
-
-    /// In quotation marks; of several the first, and how many more there are. The internal lock for the right to an
-    /// upgrade is shown as `the right to upgrade "NAME"`.
-    explicit shown_name(resource_set const&, bool any = false) noexcept;
-
-    operator std::string_view() const noexcept { return {text_, size_}; }
-
-private:
-    void add_name(std::string_view resource) noexcept;
-    void add(std::string_view) noexcept;
-
-    static constexpr std::size_t size_max = 64;
-    char text_[size_max + 48];  // and "…", quotation marks, and a number
-    std::size_t size_ = 0;
-};
 
 /// For people: which resources, and what became of them. Without what could disturb a terminal.
 std::string about(selection const&, std::string_view what);

@@ -27,9 +27,9 @@ public:
 
     void complete(error_code ec)
     {
-        tell_extension(*held_, ec, is_renewal());
+        tell_extension(*held_, ec, is_renewal(), slack_);
         if (is_renewal())
-            held_->renewed(ec);
+            held_->renewed(ec, slack_);
         else
             done(ec);
     }
@@ -66,6 +66,7 @@ private:
     std::shared_ptr<stake> const by_;
     std::chrono::milliseconds const ttl_;
     bool cancelled_ = false;
+    std::chrono::nanoseconds slack_{0};  // how much validity was left when the nodes had answered
     std::shared_ptr<round> round_;
 };
 
@@ -112,6 +113,7 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         co_await extension->gather();
     } while (form != held.held_as.current() && !self->cancelled_);
 
+    self->slack_ = held.validity.left(state.now());
     auto const ec = held.conclude(*self->round_);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
 }

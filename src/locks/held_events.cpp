@@ -1,6 +1,5 @@
 // What is counted and told of a lock that is held.
 
-#include "locks/explain.hpp"
 #include "locks/held_lock.hpp"
 
 #include <memory>
@@ -9,17 +8,22 @@
 
 namespace redlock::inline v0::detail {
 
-void tell_extension(held_lock const& l, error_code ec, bool automatic) noexcept
+void tell_extension(held_lock const& l, error_code ec, bool automatic, std::chrono::nanoseconds slack) noexcept
 try {
-    auto const& events = l.state->events;
-    if (!events || !l.validity.is(held_lock::condition::held))
+    auto& log = l.state->log;
+    if (!l.validity.is(held_lock::condition::held) || (!ec && !log.observed()))
         return;
     auto const now = l.state->now();
     auto const left = l.validity.left(now);
     if (!ec) {
-        events.tell(&observer::extended,
-                    {.when = now, .lock = l.number, .resources = l.resources, .automatic = automatic, .validity = left},
-                    l.shared_from_this());
+        log.tell(&observer::extended,
+                 {.when = now,
+                  .lock = l.number,
+                  .resources = l.resources,
+                  .automatic = automatic,
+                  .slack = slack,
+                  .validity = left},
+                 l.shared_from_this());
         return;
     }
     struct kept {
@@ -28,33 +32,35 @@ try {
     };
     auto const& why = ec == errc::no_quorum ? l.lost_because() : std::string();
     auto const k = std::make_shared<kept const>(kept{why, l.shared_from_this()});
-    events.tell(&observer::extension_failed,
-                {.when = now,
-                 .lock = l.number,
-                 .resources = l.resources,
-                 .automatic = automatic,
-                 .reason = ec,
-                 .why = k->why,
-                 .validity = left},
-                k);
+    log.announce(&observer::extension_failed,
+                 {.when = now,
+                  .lock = l.number,
+                  .resources = l.resources,
+                  .automatic = automatic,
+                  .reason = ec,
+                  .why = k->why,
+                  .validity = left},
+                 k);
 } catch (...) {  // out of memory: an event less
 }
 
 // From then on nobody changes the words.
-void tell_loss(held_lock const& l, clock::time_point now) noexcept
+void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
 {
     bump(l.count[&lock_stats::lost]);
+    bump(l.count[reason == loss::refused    ? &lock_stats::lost_refused
+                 : reason == loss::max_hold ? &lock_stats::lost_max_hold
+                                            : &lock_stats::lost_expired]);
     l.count[&lock_stats::time_held].add(now - l.acquired);
-    auto const& why = l.lost_because();
-    l.state->log(log_level::warning, "lost {}: {}", std::string_view(shown_name(l.resources)), why);
-    if (l.state->events)
-        l.state->events.tell(&observer::lost,
-                             {.when = now,
-                              .lock = l.number,
-                              .resources = l.resources,
-                              .why = why,
-                              .held_for = now - l.acquired},
-                             l.shared_from_this());
+    l.state->log.announce(&observer::lost,
+                          {.when = now,
+                           .lock = l.number,
+                           .owner = l.state->owner,
+                           .resources = l.resources,
+                           .reason = reason,
+                           .why = l.lost_because(),
+                           .held_for = now - l.acquired},
+                          l.shared_from_this());
 }
 
 void tell_end(held_lock const& l, clock::time_point now) noexcept
@@ -63,16 +69,17 @@ void tell_end(held_lock const& l, clock::time_point now) noexcept
     l.count[&lock_stats::time_held].add(now - l.acquired);
     if (!l.is_detached())
         l.count[&lock_stats::validity_left].add(l.valid_until() - now);
-    if (!l.state->events)
+    if (!l.state->log.observed())
         return;
     auto const tell = [&]<class Event>(void (observer::*what)(Event const&)) {
-        l.state->events.tell(what,
-                             {.when = now,
-                              .lock = l.number,
-                              .resources = l.resources,
-                              .held_for = now - l.acquired,
-                              .validity = l.validity.left(now)},
-                             l.shared_from_this());
+        l.state->log.tell(what,
+                          {.when = now,
+                           .lock = l.number,
+                           .owner = l.state->owner,
+                           .resources = l.resources,
+                           .held_for = now - l.acquired,
+                           .validity = l.validity.left(now)},
+                          l.shared_from_this());
     };
     if (l.is_detached())
         tell(&observer::detached);

@@ -8,6 +8,12 @@
 
 namespace redlock::inline v0::detail {
 
+namespace {
+
+constexpr int late_part = 5;  // a renewal is late if less than this part of the ttl was left
+
+}  // namespace
+
 held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won,
                      acquire_options const& options)
     : holding(by, std::move(names)),
@@ -45,7 +51,7 @@ void held_lock::ring()
     if (!validity.is(condition::held))
         return now < valid_until() ? give_away_when_over() : state->holdings.give_away(*this);
     if (now >= validity.lost_at())
-        return lose(validity.ends_with_max_hold() ? "max_hold is about to be over" : "its validity is about to end");
+        return lose_to_time();
     if (renews() && now >= renewal_.due()) {
         renewal_.begin();
         start_renewal(shared_from_this(), renewal_.ttl());
@@ -56,7 +62,7 @@ void held_lock::ring()
 error_code held_lock::check()
 {
     if (validity.is(condition::held) && state->now() >= validity.lost_at())
-        lose("its validity is about to end");
+        lose_to_time();
     if (validity.is(condition::held))
         return {};
     return validity.is(condition::lost) ? errc::lost : errc::not_held;
@@ -86,13 +92,21 @@ error_code held_lock::conclude(round const& extension)
     return errc::no_quorum;
 }
 
+void held_lock::lose_to_time()
+{
+    if (validity.ends_with_max_hold())
+        lose(loss::max_hold, "max_hold is about to be over");
+    else
+        lose(loss::expired, "its validity is about to end");
+}
+
 error_code held_lock::lose_to_refusal()
 {
-    lose("a majority of the nodes does not have it any more");
+    lose(loss::refused, "a majority of the nodes does not have it any more");
     return errc::lost;
 }
 
-void held_lock::renewed(error_code ec)
+void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack)
 {
     if (!validity.is(condition::held))
         return;
@@ -101,6 +115,9 @@ void held_lock::renewed(error_code ec)
         state->renewals.failed(renewal_.fails, number, resources, trouble_.empty() ? ec.message() : trouble_);
     } else {
         trouble_.clear();
+        count[&lock_stats::renewal_slack].add(slack);
+        if (slack < renewal_.ttl() / late_part)
+            bump(state->count[&stats::renewals_late]);
         state->renewals.succeeded(renewal_.fails);
     }
     renewal_.ended(!ec);
@@ -128,7 +145,7 @@ void held_lock::stay_for(std::chrono::milliseconds d)
         grant_->stays_until = core::later(started_, d);
 }
 
-void held_lock::lose(std::string_view why)
+void held_lock::lose(loss reason, std::string_view why)
 {
     auto self = shared_from_this();
     try {
@@ -139,7 +156,7 @@ void held_lock::lose(std::string_view why)
     if (before == condition::held) {
         state->renewals.ended(renewal_.fails, true);
         auto const now = state->now();
-        tell_loss(*this, now);
+        tell_loss(*this, reason, now);
         free_ = true;
         state->holdings.set_free(*this, now);
         held_as.give_back_right();

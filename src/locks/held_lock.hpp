@@ -55,7 +55,8 @@ public:
     void keep();                                ///< sets the alarm
     error_code check();                         ///< an error if it is not held; it may turn out to be lost
     error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
-    void renewed(error_code);
+    /// @param slack how much validity was left
+    void renewed(error_code, std::chrono::nanoseconds slack);
     /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is renewed for that
     /// anyway and is to be, half.
     bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;
@@ -63,7 +64,7 @@ public:
     void renew_for(std::chrono::milliseconds ttl);
     /// Its keys stay, whoever gives it back, until @p d after the acquisition began; not of one that is lost.
     void stay_for(std::chrono::milliseconds d);
-    void lose(std::string_view why);
+    void lose(loss, std::string_view why);
     error_code lose_to_refusal();
     /// `lock_manager::with_lock` runs a body under it, which may need long to stop: the manager's end does not end its
     /// renewal.
@@ -87,6 +88,7 @@ public:
 
 private:
     void ring();
+    void lose_to_time();
     void give_away_when_over();
     bool renews() const noexcept;
 
@@ -105,9 +107,9 @@ void start_renewal(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
 // What is counted and told of a held lock: held_events.cpp.
 
-/// Of one that is held still.
-void tell_extension(held_lock const&, error_code, bool automatic) noexcept;
-void tell_loss(held_lock const&, clock::time_point now) noexcept;
+/// Of one that is held still. @param slack as in `events::extended`
+void tell_extension(held_lock const&, error_code, bool automatic, std::chrono::nanoseconds slack) noexcept;
+void tell_loss(held_lock const&, loss, clock::time_point now) noexcept;
 /// Of one that is not lost.
 void tell_end(held_lock const&, clock::time_point now) noexcept;
 

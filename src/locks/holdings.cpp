@@ -13,8 +13,8 @@ constexpr std::size_t seen_max = 8;  // so many of the locks that share a resour
 
 }  // namespace
 
-holdings::holdings(detail::waiters& w, detail::cleaner& c, user_observer const& events, std::function<void()> released)
-    : waiters_(w), cleaner_(c), events_(events), released_(std::move(released))
+holdings::holdings(detail::waiters& w, detail::cleaner& c, event_log& log, std::function<void()> released)
+    : waiters_(w), cleaner_(c), log_(log), released_(std::move(released))
 {
 }
 
@@ -91,8 +91,8 @@ void holdings::set_free(holding& h, clock::time_point now)
         auto const* const others = find(resource);
         if (!others && waiters_.freed(resource, now)) {
             h.grant()->hands_on = false;  // it is the next one's to end
-            if (events_)
-                events_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
+            if (log_.observed())
+                log_.tell(&observer::handed_over, {.when = now, .lock = h.number, .resource = resource}, h.kept_);
         }
         if (others)  // no node tells us of what we do ourselves
             who_keeps_out(*others, [](auto& other) { return other.others_changed(), false; });

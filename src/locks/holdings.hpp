@@ -4,7 +4,6 @@
 #include "locks/waiters.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/grant.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/detail/recycler.hpp>
@@ -80,7 +79,7 @@ private:
 class holdings {
 public:
     /// @param released is called when one was given away and needs no more care than its clean-up
-    holdings(detail::waiters&, detail::cleaner&, user_observer const&, std::function<void()> released);
+    holdings(detail::waiters&, detail::cleaner&, event_log&, std::function<void()> released);
 
     void add(std::shared_ptr<holding>);
     void set_free(holding&, clock::time_point now);  ///< it is not held any more
@@ -144,7 +143,7 @@ private:
 
     detail::waiters& waiters_;
     detail::cleaner& cleaner_;
-    user_observer const& events_;
+    event_log& log_;
     std::function<void()> const released_;
     boost::intrusive::list<holding> all_;
     by_resource held_;

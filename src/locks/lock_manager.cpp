@@ -2,7 +2,7 @@
 
 #include "locks/check.hpp"
 #include "locks/manager_state.hpp"
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/manual_runtime.hpp"
 #include "stores/make_node.hpp"
 
@@ -51,7 +51,7 @@ std::shared_ptr<manager_state> make_manager_state(asio::any_io_executor executor
     if (auto const wrong = check(settings); !wrong.empty())
         refuse(wrong);
     auto runtime = make_runtime(executor, settings);
-    auto log = std::make_shared<user_log>(runtime->strand(), std::exchange(settings.log, nullptr));
+    auto log = std::make_shared<event_log>(runtime->strand(), std::exchange(settings.log, nullptr), settings.observer);
     settings.log = log->as_function();
     settings.nodes = named;
     auto nodes = make_nodes(settings, runtime);

@@ -40,10 +40,10 @@ struct manager_state::last_will {
 };
 
 std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime> runtime,
-                                                   config settings, std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
+                                                   config settings, std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<event_log> log)
 {
     if (!log)
-        log = std::make_shared<user_log>(runtime->strand(), settings.log);
+        log = std::make_shared<event_log>(runtime->strand(), settings.log, settings.observer);
     auto s = std::make_shared<manager_state>(user_executor, std::move(runtime), std::move(settings), std::move(nodes), std::move(log));
     s->quorum.nodes.start(std::shared_ptr<node_set>(s, &s->quorum.nodes), [state = s.get()](std::size_t node, std::string_view key) {
         state->changed(node, key);
@@ -54,31 +54,31 @@ std::shared_ptr<manager_state> manager_state::make(asio::any_io_executor user_ex
 }
 
 manager_state::manager_state(asio::any_io_executor executor, std::shared_ptr<detail::runtime> r, config c,
-                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<user_log> log)
+                             std::vector<std::shared_ptr<node>> nodes, std::shared_ptr<event_log> l)
     : runtime_(std::move(r)),
-      log_(std::move(log)),
+      log_(std::move(l)),
       user_executor_(std::move(executor)),
       runtime(*runtime_),
       settings(std::move(c)),
       owner(settings.owner.empty() ? default_owner() : settings.owner),
-      events(log_->calls(), settings.observer),
-      proposals(settings, runtime, *log_),
+      log(*log_),
+      proposals(settings, runtime, log),
       quorum{.runtime = runtime,
              .settings = settings,
              .count = count,
              .contender = core::in_hex(runtime.random()[0]),
-             .nodes = {std::move(nodes), settings, runtime, *log_, events, count}},
-      cleaner(quorum, events, [this] { shutdown.go_on(); },
+             .nodes = {std::move(nodes), settings, runtime, log, count}},
+      cleaner(quorum, log, [this] { shutdown.go_on(); },
               [this](std::size_t node, std::string const& key) {
                   if (waiters.size() != 0)
                       waiters.deleted(node, std::string_view(key).substr(settings.prefix.size()));
               }),
       waiters(settings.max_handovers),
       preferences({quorum.contender.begin(), quorum.contender.end()}),
-      holdings(waiters, cleaner, events, [this] { shutdown.go_on(); }),
+      holdings(waiters, cleaner, log, [this] { shutdown.go_on(); }),
       operations(runtime.strand(), [this] { shutdown.go_on(); }),
-      renewals(runtime, *log_, events),
-      shutdown(quorum, operations, holdings, cleaner, *log_, events, alive_)
+      renewals(runtime, log),
+      shutdown(quorum, operations, holdings, cleaner, log, alive_)
 {
 }
 

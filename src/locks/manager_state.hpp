@@ -10,10 +10,9 @@
 #include "quorum/proposals.hpp"
 #include "quorum/quorum.hpp"
 #include "runtime/context_guard.hpp"
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/lock_manager.hpp>
@@ -39,11 +38,11 @@ public:
     /// Makes one that the execution context tells of its end.
     /// @param log the function of the config, where the nodes use it, too
     static std::shared_ptr<manager_state> make(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config,
-                                               std::vector<std::shared_ptr<node>>, std::shared_ptr<user_log> log = {});
+                                               std::vector<std::shared_ptr<node>>, std::shared_ptr<event_log> log = {});
 
     /// Only for @ref make.
     manager_state(asio::any_io_executor user_executor, std::shared_ptr<detail::runtime>, config, std::vector<std::shared_ptr<node>>,
-                  std::shared_ptr<user_log>);
+                  std::shared_ptr<event_log>);
     ~manager_state();
 
     // Any thread.
@@ -62,24 +61,18 @@ public:
     void shut_down_in_background() noexcept;
     void abandon() override;
 
-    template <class... Args>
-    void log(log_level level, fmt::format_string<Args...> format, Args&&... args) noexcept
-    {
-        log_->add(level, now(), format, std::forward<Args>(args)...);
-    }
-
 private:
     void changed(std::size_t node, std::string_view key);
 
     std::shared_ptr<detail::runtime> const runtime_;
-    std::shared_ptr<user_log> const log_;
+    std::shared_ptr<event_log> const log_;
     asio::any_io_executor user_executor_;
 
 public:
     detail::runtime& runtime;
     config const settings;
     std::string const owner;
-    user_observer const events;
+    event_log& log;
     counters count;
     detail::proposals proposals;
     detail::quorum quorum;

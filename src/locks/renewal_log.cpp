@@ -1,7 +1,5 @@
 #include "locks/renewal_log.hpp"
 
-#include "locks/explain.hpp"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,8 +17,6 @@ void renewal_log::failed(bool& note, std::uint64_t lock, resource_set const& res
 {
     if (!std::exchange(note, true))
         ++failing_;
-    log_.add(log_level::debug, runtime_.now(), "the renewal of {} failed, and will be tried again: {}",
-             std::string_view(shown_name(resources)), why);
     if (!std::exchange(told_, true))
         begin_to_fail(lock, resources, why);
     ++failures_;
@@ -30,16 +26,13 @@ void renewal_log::begin_to_fail(std::uint64_t lock, resource_set const& resource
 {
     since_ = runtime_.now();
     failures_ = lost_ = 0;
-    log_.add(log_level::warning, since_, "renewals have begun to fail, the first that of {}: {}", std::string_view(shown_name(resources)), why);
-    if (!events_)
-        return;
     struct kept {
         resource_set names;
         std::string why;
     };
     try {
         auto const k = std::make_shared<kept const>(kept{resources, std::string(why)});
-        events_.tell(&observer::renewals_failing, {.when = since_, .lock = lock, .resources = k->names, .why = k->why}, k);
+        log_.announce(&observer::renewals_failing, {.when = since_, .lock = lock, .resources = k->names, .why = k->why}, k);
     } catch (...) {  // out of memory: an event less
     }
 }
@@ -55,10 +48,7 @@ void renewal_log::are_well() noexcept
 {
     told_ = false;
     auto const now = runtime_.now();
-    log_.add(log_level::info, now, "renewals are well again after {} ms, in which {} failed and {} locks were lost",
-             (now - since_) / std::chrono::milliseconds(1), failures_, lost_);
-    if (events_)
-        events_.tell(&observer::renewals_well, {.when = now, .after = now - since_, .failures = failures_, .lost = lost_}, {});
+    log_.announce(&observer::renewals_well, {.when = now, .after = now - since_, .failures = failures_, .lost = lost_}, {});
 }
 
 void renewal_log::ended(bool& note, bool lost) noexcept

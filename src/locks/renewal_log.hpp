@@ -1,8 +1,7 @@
 #pragma once
 
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/clock.hpp>
 #include <redlock/resource_set.hpp>
@@ -19,7 +18,7 @@ namespace redlock::inline v0::detail {
 */
 class renewal_log {
 public:
-    renewal_log(detail::runtime& r, user_log& log, user_observer const& events) noexcept : runtime_(r), log_(log), events_(events) {}
+    renewal_log(detail::runtime& r, event_log& log) noexcept : runtime_(r), log_(log) {}
 
     void failed(bool& note, std::uint64_t lock, resource_set const&, std::string_view why) noexcept;
     void succeeded(bool& note) noexcept;
@@ -30,8 +29,7 @@ private:
     void are_well() noexcept;
 
     detail::runtime& runtime_;
-    user_log& log_;
-    user_observer const& events_;
+    event_log& log_;
     std::size_t failing_ = 0;  ///< locks
     bool told_ = false;        ///< that they fail
     clock::time_point since_;

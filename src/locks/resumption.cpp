@@ -70,7 +70,7 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
     auto& state = *r.state_;
     state.operations.enter(r);
     r.attempt_.begins();
-    if (state.events)
+    if (state.log.observed())
         r.attempt_.tell_begin(false, true, 0, self);
     if (!state.quorum.nodes.met() && !r.stopped()) {
         r.round_ = round::to_connect(state.quorum);
@@ -83,7 +83,7 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
         r.attempt_.asked = r.round_->started;
         r.attempt_.decided = state.now();
         auto const ec = r.outcome();
-        if (state.events)
+        if (state.log.observed())
             r.attempt_.tell_round(*r.round_, r.rounds_, ec, self);
         if (!ec) {
             r.hand_out();
@@ -105,7 +105,7 @@ task<error_code> resumption::run(std::shared_ptr<resumption> self)
 std::shared_ptr<round> resumption::next_round(std::shared_ptr<grant> taken)
 {
     auto extension = make_recycled<round>(state_->quorum, node_command::kind::extend, std::move(taken), options_.ttl);
-    extension->timed = options_.report || state_->events;
+    extension->timed = options_.report || state_->log.observed();
     ++rounds_;
     bump(state_->count[&stats::rounds]);
     return extension;
@@ -146,7 +146,7 @@ attempt_report resumption::report(error_code ec) const
 void resumption::complete(error_code ec)
 {
     attempt_.ends(ec);
-    if (state_->events)
+    if (state_->log.observed())
         attempt_.tell_end(ec, won_, rounds_, shared_from_this());
     reported_error outcome(ec);
     give_reports(outcome, options_.report, explains_, [&] { return report(ec); });

@@ -4,9 +4,9 @@
 
 namespace redlock::inline v0::detail {
 
-shutdown::shutdown(detail::quorum& q, detail::operations& o, detail::holdings& h, detail::cleaner& c, user_log& log, user_observer const& events,
+shutdown::shutdown(detail::quorum& q, detail::operations& o, detail::holdings& h, detail::cleaner& c, event_log& log,
                    std::shared_ptr<void>& alive)
-    : quorum_(q), operations_(o), holdings_(h), cleaner_(c), log_(log), events_(events), alive_(alive), deadline_([this] { close(); })
+    : quorum_(q), operations_(o), holdings_(h), cleaner_(c), log_(log), alive_(alive), deadline_([this] { close(); })
 {
 }
 
@@ -43,12 +43,8 @@ void shutdown::close()
 {
     auto const left = cleaner_.pending();
     auto const ec = left > 0 ? make_error_code(errc::no_quorum) : error_code();
-    if (left > 0) {
-        auto const now = quorum_.runtime.now();
-        log_.add(log_level::warning, now, "{} keys could not be released; they expire by themselves", left);
-        if (events_)
-            events_.tell(&observer::keys_left, {.when = now, .keys = left}, {});
-    }
+    if (left > 0)
+        log_.announce(&observer::keys_left, {.when = quorum_.runtime.now(), .keys = left}, {});
     phase_ = phase::closed;
     quorum_.closed = true;
     auto const tell = [alive = std::exchange(alive_, {}), all = std::exchange(done_, {}), ec] {

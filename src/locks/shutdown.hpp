@@ -3,10 +3,9 @@
 #include "locks/holdings.hpp"
 #include "quorum/cleaner.hpp"
 #include "quorum/quorum.hpp"
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/operations.hpp"
 #include "runtime/runtime.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/error.hpp>
 
@@ -22,7 +21,7 @@ namespace redlock::inline v0::detail {
 class shutdown {
 public:
     /// @param alive what the caller of @ref begin keeps there lives until everybody has been told of the end
-    shutdown(detail::quorum&, detail::operations&, detail::holdings&, detail::cleaner&, user_log&, user_observer const&,
+    shutdown(detail::quorum&, detail::operations&, detail::holdings&, detail::cleaner&, event_log&,
              std::shared_ptr<void>& alive);
 
     bool open() const noexcept { return phase_ == phase::open; }
@@ -46,8 +45,7 @@ private:
     detail::operations& operations_;
     detail::holdings& holdings_;
     detail::cleaner& cleaner_;
-    user_log& log_;
-    user_observer const& events_;
+    event_log& log_;
     std::shared_ptr<void>& alive_;
     phase phase_ = phase::open;
     bool draining_ = false;  // all locks are gone

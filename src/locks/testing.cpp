@@ -12,7 +12,7 @@ void lose(lock_handle const& l)
     if (stake && !stake->lock.state->abandoned())
         asio::dispatch(stake->lock.state->strand(), [stake] {
             if (stake->lock.validity.is(detail::held_lock::condition::held))
-                stake->lock.lose("a test has lost it");
+                stake->lock.lose(loss::expired, "a test has lost it");
         });
 }
 

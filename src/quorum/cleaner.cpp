@@ -41,9 +41,9 @@ bool is_settled(ballot const& b, node const& n, bool ttl_was_over)
 
 }  // namespace
 
-cleaner::cleaner(detail::quorum& q, user_observer const& events, std::function<void()> settled,
+cleaner::cleaner(detail::quorum& q, event_log& log, std::function<void()> settled,
                  std::function<void(std::size_t, std::string const&)> deleted)
-    : quorum_(q), events_(events), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { ring(); })
+    : quorum_(q), log_(log), settled_(std::move(settled)), deleted_(std::move(deleted)), alarm_([this] { ring(); })
 {
 }
 
@@ -129,8 +129,8 @@ void cleaner::answered(ballot& b)
         bump<std::size_t>(pending_, -1);
         if (settled)
             bump(quorum_.count[&stats::cleaned]);
-        else if (events_ && !quorum_.closed)
-            events_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
+        else if (log_.observed() && !quorum_.closed)
+            log_.tell(&observer::keys_left, {.when = now, .keys = 1}, {});
         return settled_();
     }
     // Not much later than the ttl is over: what the server carried out before, however late, is then deleted, too.
@@ -140,9 +140,9 @@ void cleaner::answered(ballot& b)
 
 void cleaner::try_later(ballot& b, clock::time_point now, clock::time_point at)
 {
-    if (events_) {
+    if (log_.observed()) {
         auto const& node = quorum_.nodes.shared(b.node);
-        events_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
+        log_.tell(&observer::clean_up_behind, {.when = now, .node = node->name(), .error = b.reply.error, .pending = pending()}, node);
     }
     b.retries = static_cast<std::uint8_t>(std::min(b.retries + 1, 255));
     ++tries_ahead_;

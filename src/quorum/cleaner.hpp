@@ -1,7 +1,6 @@
 #pragma once
 
 #include "quorum/round.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/clock.hpp>
 
@@ -26,7 +25,7 @@ class cleaner final : private answer_listener, private surplus_listener {
 public:
     /// @param settled is called when a release needs no more care
     /// @param deleted is called when a node has deleted a key of ours: it tells others of that, and not us
-    cleaner(detail::quorum&, user_observer const&, std::function<void()> settled, std::function<void(std::size_t node, std::string const& key)> deleted);
+    cleaner(detail::quorum&, event_log&, std::function<void()> settled, std::function<void(std::size_t node, std::string const& key)> deleted);
 
     /// Prepares to release, on every node that may have them, the keys of a grant.
     /// @p ttl is the longest time to live that they were ever given. The caller must send or gather the round.
@@ -57,7 +56,7 @@ private:
     void ring();
 
     detail::quorum& quorum_;
-    user_observer const& events_;
+    event_log& log_;
     std::function<void()> const settled_;
     std::function<void(std::size_t, std::string const&)> const deleted_;
     std::atomic<std::size_t> pending_{0};

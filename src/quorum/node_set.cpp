@@ -15,12 +15,11 @@ constexpr std::chrono::milliseconds timeout_max = std::chrono::minutes(1);
 
 }  // namespace
 
-node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, user_log& log,
-                   user_observer const& events, member_counters<redlock::stats>& count)
+node_set::node_set(std::vector<std::shared_ptr<node>> nodes, config const& settings, detail::runtime& r, event_log& log,
+                   member_counters<redlock::stats>& count)
     : settings_(settings),
       runtime_(r),
       log_(log),
-      events_(events),
       count_(count),
       nodes_(std::move(nodes)),
       quorum_(std::max(settings.fencing ? settings.fence_quorum : 0, core::majority(nodes_.size()))),
@@ -121,7 +120,7 @@ void node_set::connected(std::size_t node, server_identity const& server)
     k.age = {true, server.durable, server.restarted, server.began};
     if (is_first)
         distrust_new_ones(k.age);
-    if (events_)
+    if (log_.observed())
         tell_up(node);
     auto const now = runtime_.now();
     for (std::size_t i = 0; i < known_.size(); ++i)
@@ -194,13 +193,11 @@ void node_set::tell_new()
 
 void node_set::quarantine(std::size_t i, clock::time_point now, clock::time_point until)
 {
-    log_.add(log_level::warning, now, "{}: it has restarted and may have forgotten locks; it votes in {} ms", nodes_[i]->name(),
-             (until - now) / std::chrono::milliseconds(1));
-    if (!events_)
+    log_.announce(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now}, nodes_[i]);
+    if (!log_.observed())
         return;
     auto& k = known_[i];
     k.told_quarantine = true;
-    events_.tell(&observer::node_quarantined, {.when = now, .node = nodes_[i]->name(), .remaining = until - now}, nodes_[i]);
     if (!k.quarantine_ends)
         k.quarantine_ends.emplace([this, i] { end_quarantine(i); });
     runtime_.set(*k.quarantine_ends, until);
@@ -212,7 +209,7 @@ void node_set::end_quarantine(std::size_t i)
     if (!std::exchange(k.told_quarantine, false))
         return;
     k.quarantine_ends->clear();
-    events_.tell(&observer::node_trusted, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
+    log_.tell(&observer::node_trusted, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
 }
 
 bool node_set::in_quarantine(std::size_t i) const noexcept
@@ -239,7 +236,7 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
                                                  : &node_stats::unknown]);
     if (reply.healed)
         bump(count_[&redlock::stats::healed]);
-    if (events_)
+    if (log_.observed())
         tell_what_it_does(i, reply);
     if (reply.error) {
         std::lock_guard guard(trouble_mutex_);
@@ -251,7 +248,7 @@ void node_set::heard(std::size_t i, node_command::kind what, node_reply const& r
 void node_set::tell_up(std::size_t i)
 {
     known_[i].told_trouble = {};
-    events_.tell(&observer::node_up, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
+    log_.tell(&observer::node_up, {.when = runtime_.now(), .node = nodes_[i]->name()}, nodes_[i]);
 }
 
 // What was not sent because nobody wants it any more says nothing of the node.
@@ -273,9 +270,9 @@ try {
     auto const k = std::make_shared<kept const>(kept{reply.text, nodes_[i]});
     auto const now = runtime_.now();
     if (is_away)
-        events_.tell(&observer::node_down, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
+        log_.tell(&observer::node_down, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
     else
-        events_.tell(&observer::node_refused, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
+        log_.tell(&observer::node_refused, {.when = now, .node = k->of->name(), .error = ec, .message = k->words}, k);
 } catch (...) {  // out of memory: an event less
 }
 

@@ -2,9 +2,8 @@
 
 #include "core/quarantine.hpp"
 #include "runtime/counter.hpp"
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
-#include "runtime/user_observer.hpp"
 
 #include <redlock/config.hpp>
 #include <redlock/detail/selection.hpp>
@@ -34,7 +33,7 @@ namespace redlock::inline v0::detail {
 */
 class node_set {
 public:
-    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, user_log&, user_observer const&,
+    node_set(std::vector<std::shared_ptr<node>>, config const&, detail::runtime&, event_log&,
              member_counters<redlock::stats>&);
 
     /// @param self this, as long as anybody wants to hear of it
@@ -124,8 +123,7 @@ private:
 
     config const& settings_;
     detail::runtime& runtime_;
-    user_log& log_;
-    user_observer const& events_;
+    event_log& log_;
     member_counters<redlock::stats>& count_;
     std::vector<std::shared_ptr<node>> const nodes_;
     std::size_t const quorum_;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/fencing.hpp"
-#include "runtime/log.hpp"
+#include "runtime/event_log.hpp"
 #include "runtime/runtime.hpp"
 
 #include <redlock/config.hpp>
@@ -15,7 +15,7 @@ namespace redlock::inline v0::detail {
 /// The fencing tokens that this manager proposes. On the strand.
 class proposals {
 public:
-    proposals(config const& settings, detail::runtime& r, user_log& log)
+    proposals(config const& settings, detail::runtime& r, event_log& log)
         : runtime_(r),
           log_(log),
           clock_(settings.fencing ? static_cast<std::uint8_t>(r.random()[0]) : std::uint8_t(0), settings.max_ttl / 2)
@@ -38,7 +38,7 @@ public:
 
 private:
     detail::runtime& runtime_;
-    user_log& log_;
+    event_log& log_;
     core::fence_clock clock_;
     bool told_ = false;  ///< that the wall clock is wrong, or was once elsewhere
 };

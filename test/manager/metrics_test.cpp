@@ -88,12 +88,15 @@ BOOST_FIXTURE_TEST_CASE(each_figure_has_a_name_of_its_own_and_is_described, busy
 {
     for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
         auto const s = locks->stats();
-        exposition const e(to_metrics(s, format));
-        BOOST_TEST(e.samples.size() == 137u + 29u * s.nodes.size());
+        exposition const e(prometheus_text(s, format));
+        BOOST_TEST(e.samples.size() == 163u + 29u * s.nodes.size());
         BOOST_TEST(e.value("redlock_acquisitions_begun_total") == std::to_string(s.begun));
         BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\"}") == std::to_string(s.acquired));
         BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"contended\"}") == std::to_string(s.contended));
-        BOOST_TEST(e.value("redlock_lost_total") == "1");
+        BOOST_TEST(e.value("redlock_lost_total", "{reason=\"expired\"}") == "1");
+        BOOST_TEST(e.value("redlock_lost_total", "{reason=\"refused\"}") == "0");
+        BOOST_TEST(e.value("redlock_renewal_slack_seconds_count") == std::to_string(s.renewals));
+        BOOST_TEST(e.value("redlock_renewals_late_total") == "0");
         BOOST_TEST(e.value("redlock_held") == "1");
         BOOST_TEST(e.value("redlock_waiters") == "1");
         BOOST_TEST(e.value("redlock_renewals_total", "{outcome=\"extended\"}") == std::to_string(s.renewals));
@@ -107,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(each_figure_has_a_name_of_its_own_and_is_described, busy
 BOOST_FIXTURE_TEST_CASE(lengths_are_counted_up_to_each_bound, busy)
 {
     auto const s = locks->stats();
-    exposition const e(to_metrics(s));
+    exposition const e(prometheus_text(s));
     std::uint64_t last = 0;
     for (auto const& one : e.samples) {
         if (one.name != "redlock_hold_seconds_bucket")
@@ -128,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(several_managers_are_described_once_and_told_apart, and_
     std::vector<metrics_source> const both{{.stats = locks->stats(), .labels = {{"manager", "or\\der\"s\n"}}},
                                            {.stats = other->stats(), .labels = {{"manager", "stock"}}}};
     for (auto const format : {metrics_format::prometheus, metrics_format::openmetrics}) {
-        exposition const e(to_metrics(both, format));
+        exposition const e(prometheus_text(both, format));
         BOOST_TEST(e.value("redlock_held", R"({manager="or\\der\"s\n"})") == "0");
         BOOST_TEST(e.value("redlock_held", R"({manager="stock"})") == "0");
         BOOST_TEST(e.value("redlock_acquire_duration_seconds_bucket", R"({manager="stock",outcome="acquired",le="+Inf"})") != "none");
@@ -141,8 +144,8 @@ BOOST_FIXTURE_TEST_CASE(groups_are_told_apart_and_are_all_there_is_together, bus
     auto won = w.acquire(*locks, "report", {.group = "reports"});
     w.release(won.held);
     auto const s = locks->stats();
-    exposition const e(to_metrics(s));
-    BOOST_TEST(e.samples.size() == 137u + 29u * s.nodes.size() + 127u);
+    exposition const e(prometheus_text(s));
+    BOOST_TEST(e.samples.size() == 163u + 29u * s.nodes.size() + 152u);
     BOOST_TEST(e.value("redlock_released_total", "{group=\"reports\"}") == "1");
     BOOST_TEST(e.value("redlock_released_total") == std::to_string(without));
     BOOST_TEST(e.value("redlock_acquisitions_total", "{outcome=\"acquired\",group=\"reports\"}") == "1");
@@ -152,7 +155,7 @@ BOOST_FIXTURE_TEST_CASE(groups_are_told_apart_and_are_all_there_is_together, bus
 
 BOOST_FIXTURE_TEST_CASE(openmetrics_names_families_by_what_their_samples_share, busy)
 {
-    auto const text = to_metrics(locks->stats(), metrics_format::openmetrics);
+    auto const text = prometheus_text(locks->stats(), metrics_format::openmetrics);
     BOOST_TEST(text.ends_with("# EOF\n"));
     exposition const e(text);
     BOOST_TEST(e.types.at("redlock_lost") == "counter");
@@ -168,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(the_document_lists_the_names_that_there_are, busy)
 {
     auto const document = from_file(REDLOCK_SOURCE "/docs/metrics.md");
     std::set<std::string> told, listed;
-    for (auto const& [family, type] : exposition(to_metrics(locks->stats())).types)
+    for (auto const& [family, type] : exposition(prometheus_text(locks->stats())).types)
         told.insert(family + " | " + type);
     std::regex const row(R"(\| `(redlock_[a-z_]+)(\{[^`]*\})?` \| ([a-z]+) \|)");
     for (std::sregex_iterator i(document.begin(), document.end(), row), end; i != end; ++i)
@@ -184,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(promtool_has_nothing_to_complain_of, busy)
     }
     testbed::temporary_folder const folder;
     auto const file = folder.path + "/metrics";
-    std::ofstream(file) << to_metrics(locks->stats());
+    std::ofstream(file) << prometheus_text(locks->stats());
     testbed::process check({"sh", "-c", "exec promtool check metrics <\"$0\" 2>&1", file}, {.piped = true});
     auto const said = check.read();
     BOOST_TEST(check.wait().code() == 0, said);

@@ -256,7 +256,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_extended_by_hand_and_what_could_not_be, observed
     w.extend(won.held, 2s);
 
     BOOST_TEST(read() == in_lines({
-        "2 extended, valid for 1977 ms",
+        "2 extended with 987 ms left, valid for 1977 ms",
         "server-0 is down: no connection to the node",
         "server-1 is down: no connection to the node",
         "2 not extended: no_quorum, valid for 1977 ms: 0 of 3 granted, 0 denied, 2 needed; no vote from server-0 (no connection to the node), "
@@ -280,7 +280,7 @@ BOOST_FIXTURE_TEST_CASE(renewals_that_fail_and_are_well_again, observed<3>)
     BOOST_TEST_REQUIRE(all.size() >= 4u);
     BOOST_TEST(all[0].starts_with("2 not renewed: no_quorum, valid for "), all[0]);
     BOOST_TEST(all[1].starts_with("renewals fail, first 2: "), all[1]);
-    BOOST_TEST(all[all.size() - 2].starts_with("2 renewed, valid for 5"), all[all.size() - 2]);
+    BOOST_TEST(all[all.size() - 2].starts_with("2 renewed with 1"), all[all.size() - 2]);
     auto const failures = std::count_if(all.begin(), all.end(), [](auto& l) { return l.starts_with("2 not renewed"); });
     BOOST_TEST(all.back().ends_with(fmt::format(" ms: {} failed, 0 lost", failures)), all.back());
     BOOST_TEST(static_cast<std::size_t>(failures) == all.size() - 3);
@@ -294,7 +294,45 @@ BOOST_FIXTURE_TEST_CASE(a_loss_is_the_end_whoever_gives_it_back, observed<3>)
     w.run_for(2s);
     w.release(won.held);
 
-    BOOST_TEST(read() == in_lines({"2 lost: stock after 937 ms: its validity is about to end"}));
+    BOOST_TEST(read() == in_lines({"2 lost: stock after 937 ms: expired: its validity is about to end"}));
+}
+
+BOOST_FIXTURE_TEST_CASE(observer_of_a_loss_receives_its_reason, observed<3>)
+{
+    auto const limited = w.acquire(*locks, "limited", {.renew = renewal::automatic, .max_hold = 1s});
+    auto const deleted = w.acquire(*locks, "deleted", {.ttl = 3s, .renew = renewal::automatic});
+    w.each([](auto& s) { s.entries.erase("lock:deleted"); });
+    told->read();
+    w.run_for(2s);
+
+    auto all = told->read();
+    std::erase_if(all, [](auto& l) { return l.find(" lost: ") == l.npos; });
+    BOOST_TEST(in_lines(all) == in_lines({
+        "2 lost: limited after 949 ms: max_hold: max_hold is about to be over",
+        "3 lost: deleted after 964 ms: refused: a majority of the nodes does not have it any more",
+    }));
+    auto const s = locks->stats();
+    BOOST_TEST(s.lost_max_hold == 1u);
+    BOOST_TEST(s.lost_refused == 1u);
+    BOOST_TEST(s.lost_expired == 0u);
+    BOOST_TEST(is_balanced(s));
+}
+
+BOOST_FIXTURE_TEST_CASE(stats_of_a_renewal_that_comes_late_count_it, observed<3>)
+{
+    auto const won = w.acquire(*locks, "stock", {.ttl = 3s, .renew = renewal::automatic});
+    w.each([](auto& s) { s.reachable = false; });
+    w.run_for(2500ms);
+    BOOST_TEST(locks->stats().renewals == 0u);
+    w.each([](auto& s) { s.reachable = true; });
+    w.run_for(2s);
+
+    auto const s = locks->stats();
+    BOOST_TEST(s.renewals >= 2u);
+    BOOST_TEST(s.renewals_late == 1u);
+    BOOST_TEST(s.renewal_slack.quantile(0) < 600ms);
+    BOOST_TEST(s.renewal_slack.quantile(1) > 1500ms);
+    BOOST_TEST(is_balanced(s));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
@@ -451,7 +489,7 @@ public:
 BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, manager_of<3>)
 {
     auto const told = std::make_shared<calling>();
-    told->when_acquired = [] { throw std::runtime_error("so what"); };
+    told->when_acquired = [] { throw std::runtime_error("disk full"); };
     auto const observed = w.manager({.observer = told});
 
     auto won = w.acquire(*observed, "stock");
@@ -459,6 +497,39 @@ BOOST_FIXTURE_TEST_CASE(an_observer_that_throws_does_no_harm, manager_of<3>)
     BOOST_TEST(!won.ec);
     BOOST_TEST(!w.release(won.held));
     BOOST_TEST(told->read().back() == "1 released: stock after 0 ms, valid for 9897 ms");
+}
+
+BOOST_FIXTURE_TEST_CASE(observer_that_always_throws_is_logged_once, manager_of<3>)
+{
+    struct thrower : observer {
+        void acquisition_begun(events::acquisition_begun const&) override { throw std::runtime_error("disk full"); }
+        void acquired(events::acquired const&) override { throw 1; }
+        void log_line(events::log_line const&) override { throw std::runtime_error("disk full"); }
+    };
+    std::vector<std::string> lines;
+    auto const observed = w.manager({.log = [&](log_level, std::string_view l) { lines.emplace_back(l); },
+                                     .observer = std::make_shared<thrower>()});
+
+    for (int i = 0; i < 3; ++i) {
+        auto won = w.acquire(*observed, "stock");
+        BOOST_TEST(!won.ec);
+        w.release(won.held);
+    }
+
+    BOOST_TEST(in_lines(lines) == in_lines({"config::observer has thrown: disk full. Its later exceptions are not logged"}));
+}
+
+BOOST_AUTO_TEST_CASE(observers_with_one_that_throws_calls_the_others)
+{
+    struct thrower : observer {
+        void keys_left(events::keys_left const&) override { throw std::runtime_error("disk full"); }
+    };
+    auto const told = std::make_shared<diary>();
+    auto const all = observers({std::make_shared<thrower>(), nullptr, told});
+
+    BOOST_CHECK_THROW(all->keys_left({.when = {}, .keys = 7}), std::runtime_error);
+
+    BOOST_TEST(in_lines(told->read()) == in_lines({"7 keys left"}));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_observer_may_call_the_manager, manager_of<3>)

@@ -11,7 +11,8 @@ inline bool is_balanced(stats const& s)
     return s.begun == s.acquired + s.joined + failed && s.acquired == s.released + s.detached + s.lost + s.held
            && s.time_to_acquire.count() == s.acquired + s.joined && s.time_waited.count() == s.acquired + s.joined
            && s.time_to_fail.count() == failed && s.time_held.count() == s.released + s.detached + s.lost
-           && s.validity_left.count() == s.released;
+           && s.lost == s.lost_expired + s.lost_refused + s.lost_max_hold && s.validity_left.count() == s.released
+           && s.renewal_slack.count() == s.renewals && s.renewals_late <= s.renewals;
 }
 
 }  // namespace redlock::test

@@ -40,7 +40,7 @@ public:
     {
         write("{} not acquired: {} {} after {}, {} rounds{}", e.acquisition, names(e.resources), word(e.reason), us(e.took), e.rounds, behind(e.ahead));
     }
-    void extended(events::extended const& e) override { write("{} {}, valid for {}", e.lock, e.automatic ? "renewed" : "extended", ms(e.validity)); }
+    void extended(events::extended const& e) override { write("{} {} with {} left, valid for {}", e.lock, e.automatic ? "renewed" : "extended", ms(e.slack), ms(e.validity)); }
     void extension_failed(events::extension_failed const& e) override
     {
         write("{} not {}: {}, valid for {}{}{}", e.lock, e.automatic ? "renewed" : "extended", word(e.reason), ms(e.validity), e.why.empty() ? "" : ": ", e.why);
@@ -50,7 +50,7 @@ public:
     {
         write("renewals are well after {}: {} failed, {} lost", ms(e.after), e.failures, e.lost);
     }
-    void lost(events::lost const& e) override { write("{} lost: {} after {}: {}", e.lock, names(e.resources), ms(e.held_for), e.why); }
+    void lost(events::lost const& e) override { write("{} lost: {} after {}: {}: {}", e.lock, names(e.resources), ms(e.held_for), to_string(e.reason), e.why); }
     void released(events::released const& e) override { write("{} released: {} after {}, valid for {}", e.lock, names(e.resources), ms(e.held_for), ms(e.validity)); }
     void detached(events::detached const& e) override { write("{} detached: {} after {}, valid for {}", e.lock, names(e.resources), ms(e.held_for), ms(e.validity)); }
     void handed_over(events::handed_over const& e) override { write("{} handed over: {}", e.lock, e.resource); }
@@ -62,6 +62,7 @@ public:
     void node_trusted(events::node_trusted const& e) override { write("{} is trusted", e.node); }
     void clean_up_behind(events::clean_up_behind const& e) override { write("clean-up behind on {}: {}, {} pending", e.node, word(e.error), e.pending); }
     void keys_left(events::keys_left const& e) override { write("{} keys left", e.keys); }
+    void log_line(events::log_line const& e) override { write("{}: {}", to_string(e.level), e.text); }
 
 protected:
     template <class... Args>

@@ -2,7 +2,6 @@
 
 #include "core/key.hpp"
 #include "locks/manager_state.hpp"
-#include "runtime/log.hpp"
 #include "runtime/runtime.hpp"
 #include "stores/memory/lock_table.hpp"
 

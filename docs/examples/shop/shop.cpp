@@ -372,7 +372,7 @@ response shop::metrics(request const& r) const
     say("shop_orders_refused_total", "counter", "Orders that were not.", count.refused.load());
     say("shop_errors_total", "counter", "Requests that failed unexpectedly.", count.errors.load());
     say("shop_connections", "gauge", "Open connections.", count.connections.load());
-    text += redlock::to_metrics(locks_.stats());
+    text += redlock::prometheus_text(locks_.stats());
     return make_response(r, http::status::ok, content_type(redlock::metrics_format::prometheus), std::move(text));
 }
 

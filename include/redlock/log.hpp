@@ -1,0 +1,51 @@
+#pragma once
+
+#include <redlock/detail/api.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace redlock::inline v0 {
+
+class observer;
+
+/// The severity of a log line.
+enum class log_level : std::uint8_t { debug, info, warning, error };
+
+/// "debug", "info", "warning" or "error".
+REDLOCK_API char const* to_string(log_level) noexcept;
+
+/// Receives lines: `config::log`, or a parameter of @ref log_json. Lines contain no passwords and no lock tokens.
+using log_function = std::function<void(log_level, std::string_view line)>;
+
+/// A logger to begin with: `config::log = redlock::log_to_stderr` prints all lines except debug lines to the standard
+/// error stream. May be called from any thread.
+REDLOCK_API void log_to_stderr(log_level, std::string_view line) noexcept;
+
+/** @name Each event as a line
+
+    `config::observer = redlock::log_json(print)` writes a line for each event of the manager, and for each line that
+    `config::log` receives; leave that empty. Acquisitions, extensions and releases have the level debug, with the
+    owner and the durations. docs/metrics.md lists the fields.
+
+    @param to Called with each line, which has no line break. It may throw; then the line is lost. Empty: no lines.
+
+    @par Thread safety
+    That of @p to. If several managers share the observer, they may call @p to at the same time.
+*/
+///@{
+
+/// Sentences for people: `acquired "stock" after 0.4 ms, valid for 9897.0 ms (owner web-3:4121)`.
+REDLOCK_API std::shared_ptr<observer> log_sentences(log_function to);
+
+/// Lines for logfmt: `time=… level=debug event=acquired owner=web-3:4121 … message="acquired …"`.
+REDLOCK_API std::shared_ptr<observer> log_logfmt(log_function to);
+
+/// A JSON object (RFC 8259) in each line, with the fields of @ref log_logfmt.
+REDLOCK_API std::shared_ptr<observer> log_json(log_function to);
+
+///@}
+
+}  // namespace redlock

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "runtime/event_line.hpp"
+#include "runtime/user_calls.hpp"
+
+#include <redlock/clock.hpp>
+#include <redlock/log.hpp>
+#include <redlock/observer.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace redlock::inline v0::detail {
+
+/** The log function and the observer of the config: the manager tells them lines and events, in one order. On the strand.
+
+    The log function receives at most @ref lines_max lines each second, and as many of the level debug, and is told how
+    many were left out. The observer receives every event, and the lines that are about no event.
+*/
+class event_log : public std::enable_shared_from_this<event_log> {
+public:
+    event_log(strand const&, log_function, std::shared_ptr<observer>);
+
+    static constexpr std::size_t lines_max = 100;
+
+    /// Whether there is an observer. If not, nothing is spent on events without a line.
+    bool observed() const noexcept { return observer_ != nullptr; }
+
+    /// A line that is about no event.
+    void add(log_level, clock::time_point now, std::string_view line) noexcept;
+    template <class Arg, class... Args>
+    void add(log_level level, clock::time_point now, fmt::format_string<Arg, Args...> format, Arg&& arg, Args&&... args) noexcept
+    {
+        try {
+            if (log_ || observed())
+                add(level, now, fmt::format(format, std::forward<Arg>(arg), std::forward<Args>(args)...));
+        } catch (...) {  // out of memory: a line less
+        }
+    }
+
+    /// An event without a line. There is an observer.
+    /// @param alive has what the event refers to
+    template <class Event>
+    void tell(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e, std::shared_ptr<void const> alive) noexcept
+    {
+        calls_->add([self = shared_from_this(), what, e, alive = std::move(alive)] {
+            try {
+                (self->observer_.get()->*what)(e);
+            } catch (...) {
+                self->observer_threw(e.when);
+            }
+        });
+    }
+
+    /// An event with a line, whether there is an observer or not.
+    template <class Event>
+    void announce(void (observer::*what)(Event const&), std::type_identity_t<Event> const& e, std::shared_ptr<void const> alive) noexcept
+    {
+        try {
+            if (log_) {
+                auto const line = describe(e);
+                limit(line.level, e.when, line.sentence, false);
+            }
+        } catch (...) {  // out of memory: a line less
+        }
+        if (observed())
+            tell(what, e, std::move(alive));
+    }
+
+    /// Tells how many lines were left out at last, and ends the calls.
+    void end(std::function<void()> then);
+
+    /// What calls the user's functions.
+    std::shared_ptr<user_calls> const& calls() const noexcept { return calls_; }
+
+    /// @ref add as a function. Empty if nobody would receive the lines.
+    log_function as_function();
+
+private:
+    // Of one kind of lines: how many there were since the second began, and how many were left out.
+    struct allowance {
+        clock::time_point since = clock::time_point::min();
+        std::size_t used = 0;
+        std::size_t left_out = 0;
+    };
+
+    void limit(log_level, clock::time_point now, std::string_view line, bool is_for_observer) noexcept;
+    void put(log_level, clock::time_point now, std::string_view line, bool is_for_observer);
+    void observer_threw(clock::time_point now) noexcept;
+
+    log_function const log_;
+    std::shared_ptr<observer> const observer_;
+    std::shared_ptr<user_calls> const calls_;
+    allowance debug_;
+    allowance others_;
+    bool observer_threw_ = false;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <redlock/resource_set.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace redlock::inline v0::detail {
+
+/// The number of bytes of the character at the beginning of @p text. 0: it is a control character, or not UTF-8.
+std::size_t printable_size(std::string_view text) noexcept;
+
+/// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
+class shown_name {
+public:
+    explicit shown_name(std::string_view resource) noexcept { add_name(resource); }
+
+    /// In quotation marks; of several the first, and how many more there are. The internal lock for the right to an
+    /// upgrade is shown as `the right to upgrade "NAME"`.
+    explicit shown_name(resource_set const&, bool any = false) noexcept;
+
+    operator std::string_view() const noexcept { return {text_, size_}; }
+
+private:
+    void add_name(std::string_view resource) noexcept;
+    void add(std::string_view) noexcept;
+
+    static constexpr std::size_t size_max = 64;
+    char text_[size_max + 48];  // and "…", quotation marks, and a number
+    std::size_t size_ = 0;
+};
+
+}  // namespace redlock::detail

@@ -1,0 +1,117 @@
+// Events as lines: sentences, logfmt and JSON.
+
+#include "support/diary.hpp"
+#include "support/manager_test.hpp"
+
+#include <redlock/log.hpp>
+
+#include <regex>
+
+using namespace redlock;
+using namespace redlock::test;
+
+BOOST_AUTO_TEST_SUITE(event_lines)
+
+namespace {
+
+/// Lines of a log, without their time.
+struct page {
+    std::vector<std::string> lines{};
+
+    log_function writer()
+    {
+        return [this](log_level, std::string_view line) {
+            std::regex const time(R"-((?:"time":|time=)"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"?,? ?)-");
+            lines.push_back(std::regex_replace(std::string(line), time, ""));
+        };
+    }
+};
+
+/// What @p make writes about a lock with a difficult name, which is acquired and released.
+std::string written_by(std::shared_ptr<observer> (*make)(log_function), std::string_view name)
+{
+    page p;
+    lock_world w(3);
+    auto const locks = w.connected({.owner = "web 3", .observer = make(p.writer())});
+    p.lines.clear();
+    auto won = w.acquire(*locks, name, {.ttl = 1s});
+    w.run_for(300ms);
+    w.release(won.held);
+    w.run_for(1ms);
+    return in_lines(p.lines);
+}
+
+constexpr std::string_view difficult = "a,\"b\"\\\n\xff\xc3\xa9";
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(log_sentences_of_a_lock_names_owner_and_durations)
+{
+    BOOST_TEST(written_by(log_sentences, "stock") == in_lines({
+        "acquiring \"stock\" (owner web 3)",
+        "round 1 for \"stock\": 2 of 3 nodes granted it after 0.2 ms: won",
+        "acquired \"stock\" after 0.2 ms, valid for 987.8 ms (owner web 3)",
+        "released \"stock\" after 300.0 ms, 687.8 ms before its end (owner web 3)",
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(log_logfmt_of_a_lock_writes_a_field_for_each_figure)
+{
+    BOOST_TEST(written_by(log_logfmt, "stock") == in_lines({
+        R"-(level=debug event=acquisition_begun owner="web 3" acquisition=2 resources=stock any=false resumes=false mode=exclusive ttl_ms=1000.000 ahead=0 wait_ms=0.000 message="acquiring \"stock\" (owner web 3)")-",
+        R"-(level=debug event=round_decided acquisition=2 resources=stock round=1 draws_token=false outcome=won took_ms=0.200 granted=2 denied=0 unknown=1 message="round 1 for \"stock\": 2 of 3 nodes granted it after 0.2 ms: won")-",
+        R"-(level=debug event=acquired owner="web 3" acquisition=2 lock=2 resources=stock joined=false mode=exclusive took_ms=0.200 waited_ms=0.000 rounds=1 ahead=0 validity_ms=987.800 message="acquired \"stock\" after 0.2 ms, valid for 987.8 ms (owner web 3)")-",
+        R"-(level=debug event=released owner="web 3" lock=2 resources=stock held_ms=300.000 validity_ms=687.800 message="released \"stock\" after 300.0 ms, 687.8 ms before its end (owner web 3)")-",
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(log_json_of_a_difficult_name_escapes_it)
+{
+    auto const text = written_by(log_json, difficult);
+    BOOST_TEST(text.find(R"-("resources":["a,\"b\"\\\u000a�é"],)-") != text.npos, text);
+    BOOST_TEST(text.find(R"-("message":"acquiring \"a,\"b\"\\??é\" (owner web 3)"})-") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(log_logfmt_of_a_difficult_name_escapes_it)
+{
+    auto const text = written_by(log_logfmt, difficult);
+    BOOST_TEST(text.find(R"-(resources="a\\,\"b\"\\\\\u000a�é" )-") != text.npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(log_json_of_a_loss_says_what_the_log_says)
+{
+    page log, sentences, json;
+    lock_world w(3);
+    auto const locks = w.connected({.log = log.writer(), .observer = observers({log_sentences(sentences.writer()), log_json(json.writer())})});
+    auto const won = w.acquire(*locks, "stock", {.ttl = 1s});
+    log.lines.clear();
+    w.run_for(2s);
+
+    BOOST_TEST(in_lines(log.lines) == in_lines({"lost \"stock\": its validity is about to end"}));
+    BOOST_TEST(sentences.lines.back() == log.lines.back());
+    BOOST_TEST(json.lines.back().starts_with(R"-({"level":"warning","event":"lost","owner":")-"), json.lines.back());
+    BOOST_TEST(json.lines.back().ends_with(R"-(","lock":2,"resources":["stock"],"reason":"expired","why":"its validity is about to end","held_ms":937.800,"message":"lost \"stock\": its validity is about to end"})-"), json.lines.back());
+}
+
+BOOST_AUTO_TEST_CASE(observer_receives_the_lines_that_are_about_no_event)
+{
+    page log, json;
+    lock_world w(3);
+    auto const locks = w.connected({.log = log.writer(), .observer = log_json(json.writer())});
+    std::vector<lock_world::outcome> held;
+    for (int i = 0; i < 120; ++i)
+        held.push_back(w.acquire(*locks, "stock " + std::to_string(i), {.ttl = 1s}));
+    json.lines.clear();
+    w.run_for(2s);
+
+    auto const is_event = [](std::string const& l) { return l.find("\"log_line\"") == l.npos; };
+    BOOST_TEST(log.lines.size() == 100u);
+    BOOST_TEST(log.lines.back() == "more than 99 lines in a second: the others are left out until it is over");
+    BOOST_TEST(std::count_if(json.lines.begin(), json.lines.end(), is_event) == 120);
+    std::erase_if(json.lines, is_event);
+    BOOST_TEST(in_lines(json.lines) == in_lines({
+        R"-({"level":"warning","event":"log_line","message":"more than 99 lines in a second: the others are left out until it is over"})-",
+    }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
