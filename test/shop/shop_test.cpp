@@ -12,12 +12,14 @@
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <thread>
 #include <vector>
@@ -149,6 +151,21 @@ std::int64_t holders_and_waiters(service const& s)
     for (auto const& w : value.at("waiting").as_array())
         n += w.at("count").as_int64();
     return n;
+}
+
+// What a page gets that is opened now.
+json::value state_of(service const& s)
+{
+    client events(s);
+    events.send(http::verb::get, "/events");
+    std::string text;
+    while (text.find("\n\n", text.find("event: state")) == std::string::npos) {
+        char some[4096];
+        text.append(some, events.socket.read_some(asio::buffer(some)));
+    }
+    BOOST_TEST(text.find("text/event-stream") != std::string::npos);
+    auto const data = text.find("data: ") + 6;
+    return json::parse(text.substr(data, text.find("\n\n", data) - data));
 }
 
 void is_problem(response const& r, unsigned status)
@@ -293,22 +310,43 @@ BOOST_FIXTURE_TEST_CASE(what_operators_look_at, shop_on<3>)
     BOOST_TEST(metrics.find("espresso") == std::string::npos);  // no label per resource
     auto const locks = json::parse(c.get("/locks.json").body());
     BOOST_TEST(locks.at("nodes").as_array().size() == 3u);
-    client events(s);
-    events.send(http::verb::get, "/events");
-    std::string text;
-    while (text.find("\n\n", text.find("event: state")) == std::string::npos) {
-        char some[4096];
-        text.append(some, events.socket.read_some(asio::buffer(some)));
-    }
-    BOOST_TEST(text.find("text/event-stream") != std::string::npos);
-    auto const data = text.find("data: ") + 6;
-    auto const state = json::parse(text.substr(data, text.find("\n\n", data) - data));
+    auto const state = state_of(s);
     BOOST_TEST(state.at("nodes").as_array().size() == 3u);
     BOOST_TEST(state.at("oversold").as_int64() == 0);
     BOOST_TEST(!state.at("demo").as_bool());
     nodes.all[0].kill();
     nodes.all[1].kill();
     BOOST_TEST(eventually([&] { return c.get("/healthz").result_int() == 503u; }));
+}
+
+BOOST_AUTO_TEST_CASE(events_after_an_order_have_its_wait_and_hold_times)
+{
+    lock_servers nodes(3);
+    service s({"--nodes", nodes.urls(), "--work", "800"});
+    client holder(s), waiter(s);
+    // Nobody has locked anything: there is no point, and none is zero.
+    auto const none = [](json::value const& p) { return p.is_null(); };
+    json::value before;
+    BOOST_TEST(eventually([&] { return !(before = state_of(s)).at("times").at("hold").as_array().empty(); }));
+    for (auto const* name : {"wait", "hold"}) {
+        auto const& points = before.at("times").at(name).as_array();
+        BOOST_TEST(std::all_of(points.begin(), points.end(), none));
+    }
+
+    holder.send(http::verb::post, "/orders", one_espresso);
+    BOOST_TEST(eventually([&] { return nodes.locked("espresso") == 3; }));
+    waiter.send(http::verb::post, "/orders", one_espresso);
+    BOOST_TEST(holder.read().result_int() == 201u);
+    BOOST_TEST(waiter.read().result_int() == 201u);
+    // Nobody watched until now, and the history is there.
+    auto const latest = [&](std::string_view name, std::size_t percentile) {
+        auto const state = state_of(s);
+        auto const& points = state.at("times").at(name).as_array();
+        return points.empty() || points.back().is_null() ? 0 : points.back().at(percentile).to_number<double>();
+    };
+    BOOST_TEST(eventually([&] { return latest("hold", 0) >= 775; }));  // exact to a 32nd
+    BOOST_TEST(latest("hold", 1) < 20'000);
+    BOOST_TEST(eventually([&] { return latest("wait", 1) > 100; }));   // the one that waited
 }
 
 BOOST_AUTO_TEST_CASE(locks_that_cannot_be_had_are_told_in_time)

@@ -7,6 +7,7 @@
 #include "shop.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
@@ -48,6 +49,7 @@ int run(shop::options o)
     shop::shop shop(context.get_executor(), o.how, o.demo ? &*own : nullptr);
     shop::server server(context, shop, o.how, o.port);
     server.start();
+    asio::co_spawn(context, shop.watch_times(), asio::detached);
 
     int status = 0;
     asio::signal_set signals(context, SIGTERM, SIGINT);

@@ -376,6 +376,18 @@ response shop::metrics(request const& r) const
     return make_response(r, http::status::ok, content_type(redlock::metrics_format::prometheus), std::move(text));
 }
 
+asio::awaitable<void> shop::watch_times()
+{
+    asio::steady_timer next(co_await asio::this_coro::executor, std::chrono::steady_clock::now());
+    for (;;) {
+        next.expires_at(next.expiry() + lock_times::step);
+        co_await next.async_wait(asio::use_awaitable);
+        auto const s = locks_.stats();
+        std::scoped_lock const guard(mutex_);
+        times_.add(s);
+    }
+}
+
 asio::awaitable<std::string> shop::state()
 {
     {
@@ -414,7 +426,7 @@ asio::awaitable<std::string> shop::make_state()
         co_await locks_.async_inspect("who-answers", asio::as_tuple(asio::use_awaitable));
     auto const s = locks_.stats();
 
-    json::array items, orders, per_node, held, waiting;
+    json::array items, orders, per_node, held, waiting, times_waited, times_held;
     for (auto const& i : b.items)
         items.push_back(json::object{{"item", i.name}, {"left", i.left}, {"sold", i.sold}, {"was", i.was}});
     for (auto const& o : b.orders)
@@ -432,9 +444,15 @@ asio::awaitable<std::string> shop::make_state()
         held.push_back(json::object{{"item", h.item}, {"valid_ms", ms(h.lock->remaining())}, {"ttl_ms", settings_.ttl.count()}, {"votes", h.votes}});
     for (auto const& [item, count] : waiting_)
         waiting.push_back(json::object{{"item", item}, {"count", count}});
+    auto const percentiles = [](auto const& p) { return p ? json::value{p->p50, p->p99} : json::value(); };
+    for (auto const& [wait, hold] : times_.points()) {
+        times_waited.push_back(percentiles(wait));
+        times_held.push_back(percentiles(hold));
+    }
     co_return json::serialize(json::object{
         {"items", std::move(items)}, {"orders", std::move(orders)}, {"nodes", std::move(per_node)}, {"held", std::move(held)},
         {"waiting", std::move(waiting)}, {"oversold", b.oversold}, {"demo", own_ != nullptr}, {"majority", s.nodes.size() / 2 + 1},
+        {"times", json::object{{"wait", std::move(times_waited)}, {"hold", std::move(times_held)}}},
         {"stats", json::object{{"acquired", s.acquired}, {"contended", s.contended}, {"lost", s.lost}, {"no_quorum", s.no_quorum}}}});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lock_times.hpp"
 #include "nodes.hpp"
 #include "stock.hpp"
 
@@ -59,6 +60,9 @@ public:
     /// What the page shows, as JSON; a fifth of a second old at most, unless the database or the nodes take longer. Empty: not yet.
     asio::awaitable<std::string> state();
 
+    /// Collects for @ref state how long locks are waited for and held. Ends when it is cancelled.
+    asio::awaitable<void> watch_times();
+
     /// Gives all locks back. Call it when no request is under way any more.
     asio::awaitable<void> close();
 
@@ -107,6 +111,7 @@ private:
     std::map<std::string, int> waiting_;
     std::set<std::string> known_;     ///< items: they come, and do not go
     std::vector<double> latency_ms_;  ///< of each node, the last that is known; negative: none
+    lock_times times_;
     std::string state_;
     std::chrono::steady_clock::time_point state_made_;
     bool making_state_ = false;
