@@ -18,6 +18,7 @@ if (!base || !screenshot) {
 const PATIENCE = 15_000;
 const RUSH = 120_000;  // 40 buyers may have to wait, and ask again
 const NODES = 5;
+const WINDOW = { width: 1200, height: 1160 };  // the picture ends below the curves
 const id = (testid) => `[data-testid="${testid}"]`;
 
 function check(holds, what) {
@@ -90,12 +91,12 @@ async function restock(page) {
     }));
 }
 
-// Takes the picture while somebody holds a lock and somebody waits for it, if that can be seen.
+// Takes the picture while somebody holds a lock and somebody waits for it, if that can be seen, and the curves have begun.
 async function picture(page) {
     const seen = () => {
         if (document.querySelector('[data-testid="rush-summary"]').textContent !== "") return "over";
         const waiting = document.querySelector('.lock[data-state="held"]:not([data-waiting="0"])');
-        return waiting && document.querySelectorAll('[data-testid="orders"] tr').length >= 8 ? "busy" : "";
+        return waiting && parseInt(document.querySelector("#served").textContent) >= 24 ? "busy" : "";
     };
     for (let attempt = 0; attempt < 8; ++attempt) {
         if (await (await until(page, seen, null, RUSH)).jsonValue() === "over") break;
@@ -118,6 +119,37 @@ async function rushEnds(page) {
     check(sold > 0, `nothing was sold in the rush: ${summary}`);
     return { sold, summary };
 }
+
+// How many points each curve has, and whether the latest second has one.
+const CURVES = ["wait-p50", "wait-p99", "hold-p50", "hold-p99"];
+const curves = (page) => page.evaluate((names) => Object.fromEntries(names.map((name) => {
+    const path = document.querySelector(`#curves .${name.replace("-", ".")}`).getAttribute("d") ?? "";
+    const points = [...path.matchAll(/[ML]([\d.]+) (-?[\d.]+)h0/g)];
+    const [, , seconds, decades] = document.querySelector("#curves").getAttribute("viewBox").split(" ").map(Number);
+    const outside = points.some(([, x, y]) => x < 0 || x > seconds || y < 0 || y > decades);
+    return [name, { points: points.length, now: Number(points.at(-1)?.[1]) === seconds, outside }];
+})), CURVES);
+
+// Reads the events as another page does, until the words below the curves are what an event says.
+const timesAgree = (page) => page.evaluate((patience) => new Promise((done, fail) => {
+    const events = new EventSource("/events");
+    let said = "";
+    const ended = (what, how) => { events.close(); what(how); };
+    setTimeout(() => ended(fail, new Error(`the times on the page are not those of the events: ${said}`)), patience);
+    const read = (id) => {
+        const [, number, unit] = /^([\d.]+) (ms|s)$/.exec(document.getElementById(id).textContent) ?? [];
+        return number * (unit === "s" ? 1000 : 1);
+    };
+    events.addEventListener("state", ({ data }) => {
+        const { wait, hold } = JSON.parse(data).times, latest = { wait: wait.at(-1), hold: hold.at(-1) };
+        const agree = Object.entries(latest).every(([name, point]) => point && ["p50", "p99"].every((percentile, at) =>
+            Math.abs(read(`${name}-${percentile}`) - point[at]) <= 0.051 * point[at]));  // two digits
+        said = JSON.stringify(latest) + document.querySelector(".times").textContent;
+        if (agree) ended(done, latest);
+    });
+}), PATIENCE);
+
+const panelHeight = (page) => page.locator(".panel:has(#times)").evaluate((panel) => panel.getBoundingClientRect().height);
 
 const totals = (page, part) => page.locator(`#items [data-part="${part}"]`).allInnerTexts()
     .then((all) => all.reduce((sum, one) => sum + parseInt(one, 10), 0));
@@ -142,7 +174,7 @@ const brightness = (page, property) => page.evaluate((property) => {
 }, property);
 
 async function test(browser) {
-    const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, colorScheme: "light" });
+    const page = await browser.newPage({ viewport: WINDOW, colorScheme: "light" });
     watch(page);
 
     await doing("the page loads and is live", async () => {
@@ -154,6 +186,14 @@ async function test(browser) {
         await nodesUp(page, NODES);
         await says(page, "majority", "5 of 5 nodes vote; 3 are needed.");
     });
+    await doing("without locks there are no wait and hold times, and no zeros", async () => {
+        for (const [name, { points }] of Object.entries(await curves(page))) {
+            check(points === 0, `the curve ${name} has ${points} points`);
+            check(await text(page, name) === "none", `${name} is ${await text(page, name)}`);
+        }
+        await says(page, "times", "No locks in this time.");
+    });
+    const emptyHeight = await panelHeight(page);
     await doing("restocking fills the shelves", () => restock(page));
 
     const item = await page.locator("#items > li").first().getAttribute("data-key");
@@ -184,6 +224,28 @@ async function test(browser) {
         await until(page, (left) => [...document.querySelectorAll('#items [data-part="left"]')]
             .reduce((sum, one) => sum + Number(one.textContent), 0) === left, before - sold);
     });
+    await doing("the wait and hold times of the rush are curves, and those of the events", async () => {
+        await buy(page, item, click);  // there is a lock in the last 5 seconds, however slow this machine is
+        const { hold } = await timesAgree(page);
+        check(hold[0] > 500, `an order takes 700 ms, and the locks were held for ${hold[0]} ms`);
+        for (const [name, { points, now, outside }] of Object.entries(await curves(page))) {
+            check(points >= 5 && now, `the curve ${name} has ${points} points${now ? "" : ", none of now"}`);
+            check(!outside, `the curve ${name} leaves its panel`);
+        }
+        const picture = page.getByRole("img", { name: "Curves of p50 and p99" });
+        check(await picture.count() === 1, "the curves have no name for those who do not see them");
+        check(await panelHeight(page) === emptyHeight, `the panel has grown from ${emptyHeight} to ${await panelHeight(page)}`);
+    });
+    await doing("another page has the same curves as soon as it is opened", async () => {
+        const before = (await curves(page))["hold-p50"].points;
+        const other = await browser.newPage({ colorScheme: "dark" });
+        watch(other);
+        await other.goto(base, { timeout: PATIENCE });
+        await says(other, "connection", "Live");
+        const points = (await curves(other))["hold-p50"].points;
+        check(points > before / 2, `one page has a curve of ${before} points, the other one of ${points}`);
+        await other.close();
+    });
     await doing("restocking fills the shelves again", () => restock(page));
 
     await doing("node 2 is stopped by the keyboard, and is away", async () => {
@@ -211,6 +273,12 @@ async function test(browser) {
         const answer = await ask(page, item, click);
         check(!answer.startsWith("Order "), `without a majority the page says: ${answer}`);
     });
+    await doing("while there are no locks the curves have a gap", async () => {
+        await says(page, "wait-p99", "none");
+        await says(page, "hold-p50", "none");
+        for (const [name, { points, now }] of Object.entries(await curves(page)))
+            check(points > 0 && !now, `the curve ${name} has ${points} points, and ${now ? "one" : "none"} of now`);
+    });
     await doing("all come back, and five nodes vote", async () => {
         await page.click(id("node-5-resume"));
         await page.click(id("node-2-resume"));
@@ -225,7 +293,7 @@ async function test(browser) {
         await page.setViewportSize({ width: 360, height: 740 });
         const { scroll, width, wide } = await narrow(page);
         check(width === 360 && scroll <= 360 && wide.length === 0, `the page is ${scroll} wide. Too wide: ${wide.join(", ")}`);
-        await page.setViewportSize({ width: 1200, height: 900 });
+        await page.setViewportSize(WINDOW);
     });
     await doing("light is light, and dark is dark", async () => {
         const light = [await brightness(page, "backgroundColor"), await brightness(page, "color")];
@@ -244,10 +312,13 @@ async function test(browser) {
         const oversold = await text(page, "oversold");
         check(oversold === "Oversold: 0", oversold);
     });
-    await doing("a reload keeps the orders in sight, and closes the events quietly", async () => {
+    await doing("a reload keeps orders and curves in sight, and closes the events quietly", async () => {
+        const before = (await curves(page))["wait-p99"].points;
         const first = await page.locator(`${id("orders")} tr`).first().getAttribute("data-testid");
         await page.reload({ timeout: PATIENCE });
         await page.waitForSelector(id(first), { timeout: PATIENCE });
+        const points = (await curves(page))["wait-p99"].points;
+        check(points > before / 2, `the curve had ${before} points, and has ${points} after the reload`);
     });
 
     // On a page that is not watched: here the failures are wanted.
