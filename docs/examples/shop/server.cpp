@@ -233,7 +233,6 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace)
             }
         });
     });
-    error_code ignored;
     co_await asio::co_spawn(strand_, [this]() -> asio::awaitable<void> {
         error_code ec;
         while (!connections_.empty())
