@@ -130,6 +130,9 @@ public:
         line(suffix_, labels, static_cast<std::uint64_t>(value));
     }
 
+    /// A value that may have a sign or a fraction.
+    void sample(double value, std::initializer_list<label> labels = {}) { line(suffix_, labels, value); }
+
     void lengths(histogram const& h, std::initializer_list<label> labels = {})
     {
         auto const all = h.count();
