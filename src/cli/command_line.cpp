@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t longest_name = 512;
 
 // Options of some commands that may stand in the environment and in the file, too.
-constexpr std::array<std::string_view, 4> shared_options{"--ttl", "--wait", "--grace", "--at-least"};
+constexpr std::array<std::string_view, 5> shared_options{"--ttl", "--wait", "--grace", "--at-least", "--output"};
 
 // An option that all commands have, or null.
 CLI::Option const* global_option(CLI::App const& app, std::string const& name)
@@ -35,9 +35,31 @@ CLI::Option const* global_option(CLI::App const& app, std::string const& name)
     return o && o->get_group() == global_group ? o : nullptr;
 }
 
+void add_output(CLI::App& app, std::string& into, std::vector<std::string> const& formats, std::string const& about)
+{
+    CLI::Validator const is_known = CLI::IsMember(formats);
+    CLI::Validator const check(
+        [is_known](std::string& format) {
+            auto const why = is_known(format);
+            return why.empty() || format != "prometheus" ? why : why + "; redlock doctor has it";
+        },
+        is_known.get_description());
+    app.add_option("--output,-o", into, about)->type_name("FORMAT")->check(check);
+}
+
+format format_of(std::string_view name)
+{
+    return name == "json" ? format::json : name == "jsonl" ? format::jsonl : name == "prometheus" ? format::prometheus : format::table;
+}
+
 bool takes_value(CLI::Option const& o)
 {
     return o.get_items_expected_max() > 0;
+}
+
+bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
 }
 
 bool is_yes(std::string_view text)
@@ -105,7 +127,7 @@ command_line::command_line(std::string const& command, std::string about, std::s
     add_text("--certificate-file", "FILE", c.tls.certificate_file, "client certificate, PEM");
     add_text("--private-key-file", "FILE", c.tls.private_key_file, "key of the client certificate, PEM");
     add_text("--config", "FILE", path_, "a file with these options, one in a line: prefix = jobs:");
-    add_option("--output,-o", output_, "table, json (one document), or jsonl (one document a line)")->type_name("FORMAT")->check(CLI::IsMember({"table", "json", "jsonl"}));
+    add_output(*this, output_, {"table", "json", "jsonl"}, "table, json (one document), or jsonl (one document a line)");
     add_option("--color", color_, "auto, always or never; $NO_COLOR means never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
     add_flag("--verbose,-v", settings_.verbose, "print what is done, and the log of the library");
     add_flag("--quiet,-q", settings_.quiet, "print no messages; the exit status tells of errors");
@@ -129,6 +151,13 @@ void command_line::add_urls(std::string const& option, std::vector<std::string>&
 {
     add_list(option, "URL", into, about);
     other_sets_.push_back(&into);
+}
+
+void command_line::may_print_for_prometheus()
+{
+    remove_option(get_option("--output"));
+    add_output(*this, output_, {"table", "json", "jsonl", "prometheus"},
+               "table, json (one document), jsonl (one document a line), or prometheus (for a file of node_exporter)");
 }
 
 void command_line::may_do_without_nodes()
@@ -159,7 +188,7 @@ settings command_line::read(std::vector<std::string> arguments)
         refuse(fmt::format("a lock's name has 1 to {} bytes", longest_name));
     if (key_ && !core::mark_in(settings_.locks.prefix + *key_).empty())
         refuse(fmt::format("no lock's name holds \"{}\", which marks other keys", core::mark_in(settings_.locks.prefix + *key_)));
-    settings_.output = output_ == "json" ? format::json : output_ == "jsonl" ? format::jsonl : format::table;
+    settings_.output = format_of(output_);
     settings_.color = color_ == "always" ? when::always : color_ == "never" ? when::never : when::automatically;
     settings_.locks.restart_guard = restart_guard_ == "strict" ? restart_guard::strict
         : restart_guard_ == "automatic"                        ? restart_guard::automatic
@@ -188,8 +217,12 @@ void command_line::parse(std::vector<configured> const& defaults, std::vector<st
     } catch (early_exit const& e) {
         std::string const why = e.what();
         for (auto const& d : defaults) {
-            auto const value = d.text.find('=');
-            if (value != d.text.npos && why.find(fmt::format("{} is \"{}\"", d.text.substr(0, value), d.text.substr(value + 1))) != why.npos)
+            auto const end = d.text.find('=');
+            if (end == d.text.npos)
+                continue;
+            auto const option = d.text.substr(0, end), value = d.text.substr(end + 1);
+            bool const is_named = has(why, fmt::format("{} is \"{}\"", option, value));
+            if (is_named || has(why, fmt::format("{}: {} not in ", option, value)))
                 throw early_exit(wrong_configuration, fmt::format("{} (it stands in {})", why, d.where));
         }
         throw;
@@ -229,7 +262,8 @@ std::vector<command_line::configured> command_line::defaults(std::vector<std::st
             add(name, takes_value(*o));
     }
     for (auto const name : shared_options) {
-        if (get_option_no_throw(std::string(name)))
+        auto const* const o = get_option_no_throw(std::string(name));
+        if (o && o->get_group() != global_group)
             add(name, true);
     }
     return all;

@@ -34,6 +34,9 @@ public:
     /// The nodes of another set than that of `--url`, with commas between them. `--password-file` is for them, too.
     void add_urls(std::string const& option, std::vector<std::string>& into, std::string const& about);
 
+    /// `--output` takes `prometheus`, too.
+    void may_print_for_prometheus();
+
     /// Otherwise it is an error if none is named.
     void may_do_without_nodes();
 

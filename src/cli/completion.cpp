@@ -77,6 +77,20 @@ std::string zsh_option(option_text const& o)
     return fmt::format("        '*'{{{}}}{}\n", fmt::join(forms, ","), shell_quoted(text));
 }
 
+bool is_among(std::vector<option_text> const& all, option_text const& o)
+{
+    return std::ranges::find(all, o.names, &option_text::names) != all.end();
+}
+
+// A command has an option of all commands with values of its own.
+std::string zsh_removal(command_text const& c, option_text const& o)
+{
+    std::string line = fmt::format("    ({})", c.name);
+    for (auto const& name : o.names)
+        line += fmt::format(" all=(\"${{(@)all:#\\*{}*}}\")", name.starts_with("--") ? name + "=" : name + "+");
+    return line + " ;;\n";
+}
+
 std::string fish_option(std::string_view condition, option_text const& o)
 {
     auto text = fmt::format("complete -c redlock{}", condition.empty() ? "" : fmt::format(" -n '{}'", condition));
@@ -90,10 +104,10 @@ std::string fish_option(std::string_view condition, option_text const& o)
 std::string for_bash(std::vector<command_text> const& commands)
 {
     std::vector<std::string> names, globals, with_value;  // of the options of run
-    std::string values, words;
+    std::string values, words, values_everywhere;
     for (auto const& o : options_everywhere(commands)) {
         globals.insert(globals.end(), o.names.begin(), o.names.end());
-        values += bash_values("*", o);
+        values_everywhere += bash_values("*", o);
     }
     for (auto const& c : commands) {
         for (auto const& o : c.options) {
@@ -139,20 +153,24 @@ _redlock()
 }}
 complete -F _redlock redlock
 )",
-                       fmt::format("*:{}", fmt::join(with_value, "|*:")), fmt::join(names, "|:"), values, fmt::join(globals, " "),
+                       fmt::format("*:{}", fmt::join(with_value, "|*:")), fmt::join(names, "|:"),
+                       values + values_everywhere, fmt::join(globals, " "),
                        fmt::join(names, " "), words);
 }
 
 std::string for_zsh(std::vector<command_text> const& commands)
 {
-    std::string globals, list, own;
-    for (auto const& o : options_everywhere(commands))
+    std::string globals, list, own, replaced;
+    auto const everywhere = options_everywhere(commands);
+    for (auto const& o : everywhere)
         globals += zsh_option(o);
     for (auto const& c : commands) {
         list += "        " + shell_quoted(escaped(c.name, ":") + ':' + escaped(c.line, "\\")) + '\n';
         own += fmt::format("    ({}) own=(\n", c.name);
-        for (auto const& o : c.options)
+        for (auto const& o : c.options) {
             own += o.is_global ? "" : zsh_option(o);
+            replaced += o.is_global || !is_among(everywhere, o) ? "" : zsh_removal(c, o);
+        }
         own += fmt::format("        {}\n    ) ;;\n", shell_quoted(fmt::format("*:{}:{}", escaped(c.takes.empty() ? "nothing" : c.takes, ":"),
                                                                        c.choices.empty() ? " " : fmt::format("({})", fmt::join(c.choices, " ")))));
     }
@@ -173,7 +191,7 @@ _redlock() {{
         _normal
         return
     fi
-    _arguments -C $all '1:command:->command' '*::argument:->argument'
+    _arguments -C -A '-*' $all '1:command:->command' '*::argument:->argument'
     case $state in
     (command) _describe command commands; return ;;
     (argument) ;;
@@ -181,11 +199,13 @@ _redlock() {{
     esac
     case $words[1] in
 {}    esac
+    case $words[1] in  # those with other values than elsewhere
+{}    esac
     _arguments $all $own
 }}
 _redlock "$@"
 )",
-                       globals, list, own);
+                       globals, list, own, replaced);
 }
 
 std::string for_fish(std::vector<command_text> const& commands)

@@ -4,10 +4,12 @@
 #include "cli/commands.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/gather.hpp"
+#include "cli/doctor/metrics.hpp"
 #include "cli/early_exit.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/lasting_cause.hpp"
 #include "cli/node_urls.hpp"
+#include "cli/output.hpp"
 #include "runtime/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -38,6 +40,7 @@ using std::chrono::milliseconds;
 struct how_to_look {
     doctor::demands demands{};
     std::vector<std::string> skipped{};
+    std::vector<std::pair<std::string, std::string>> labels{};  ///< of metrics
     milliseconds pause{0};  ///< zero: once
 };
 
@@ -51,17 +54,25 @@ void remember_clocks(std::vector<doctor::node_facts>& now, std::vector<doctor::n
     }
 }
 
+std::chrono::sys_seconds now()
+{
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
 asio::awaitable<int> look(settings const& s, how_to_look how)
 {
     int status = doctor::exit_status_of(doctor::level::unknown);
     std::vector<doctor::node_facts> before;
     asio::steady_timer timer(co_await asio::this_coro::executor);
     for (;;) {
-        how.demands.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+        how.demands.now = now();
         auto facts = co_await doctor::look_at_all(s.locks, how.demands);
         remember_clocks(facts, before);
         auto const found = doctor::judge(facts, how.demands, how.skipped);
-        doctor::print_report(found, facts.size(), s);
+        if (s.output == format::prometheus)
+            print(doctor::to_prometheus(found, facts, {.skipped = how.skipped, .ended = now(), .labels = how.labels}));
+        else
+            doctor::print_report(found, facts.size(), s);
         status = doctor::exit_status_of(doctor::worst(found));
         if (how.pause == 0ms)
             co_return status;
@@ -125,6 +136,29 @@ void check_names(command_line const& line, std::vector<std::string> const& skipp
     }
 }
 
+void read_labels(command_line const& line, std::vector<std::string> const& given, how_to_look& how)
+{
+    for (auto const& text : given) {
+        auto label = doctor::label_of(text);
+        if (label.first.empty())
+            line.refuse(fmt::format("--label is \"{}\", but must be like set=orders, with letters, digits and _ in the name, which must "
+                                    "not be check or node",
+                                    without_urls(text)));
+        if (std::ranges::find(how.labels, label.first, [](auto const& l) { return l.first; }) != how.labels.end())
+            line.refuse(fmt::format("there are two labels {}", label.first));
+        how.labels.push_back(std::move(label));
+    }
+}
+
+void check_format(command_line const& line, settings const& s, how_to_look const& how)
+{
+    bool const has_metrics = s.output == format::prometheus;
+    if (has_metrics && how.pause > 0ms)
+        line.refuse("-o prometheus prints one document, which a timer must repeat, so --watch is not possible with it");
+    if (!has_metrics && !how.labels.empty())
+        line.refuse("--label is for -o prometheus");
+}
+
 }  // namespace
 
 int doctor_command(arguments given)
@@ -144,8 +178,16 @@ int doctor_command(arguments given)
     line.add_flag("--strict", d.strict, "make a server release after its end of life a WARN, not a remark");
     line.add_number("--keys", d.keys_max, 1, 1'000'000'000, "look at this many keys of each server");
     line.add_text("--probe", "NAME", d.probe, "the name of the lock that is tried (=doctor). If it does not begin with that, its counters of fencing tokens stay");
+    line.may_print_for_prometheus();
+    std::vector<std::string> labels;
+    line.add_option("--label", labels, "with -o prometheus: a label of all metrics, once for each, such as set=orders if a machine has several doctors")
+        ->type_name("NAME=VALUE")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
     complete_watch(given);
     auto const s = line.read(given);
+    read_labels(line, labels, how);
+    check_format(line, s, how);
     check_names(line, how.skipped);
     d.compares_clocks = std::ranges::find(how.skipped, "clock") == how.skipped.end();
     d.max_ttl = s.locks.max_ttl;

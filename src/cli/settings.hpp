@@ -8,7 +8,7 @@
 namespace redlock::cli {
 
 /// How what a command has found is printed.
-enum class format : std::uint8_t { table, json, jsonl };
+enum class format : std::uint8_t { table, json, jsonl, prometheus };
 
 enum class when : std::uint8_t { automatically, always, never };
 

@@ -33,8 +33,8 @@ std::string words_of(options const& all)
 }
 
 // These do not change what is found.
-constexpr std::array<std::string_view, 9> left_out{"url",   "owner", "output", "color",  "verbose",
-                                                   "quiet", "watch", "help",   "version"};
+constexpr std::array<std::string_view, 10> left_out{"url",   "owner", "output", "color", "verbose",
+                                                    "quiet", "watch", "label",  "help",  "version"};
 
 // Whether the first line of the file was written on Windows.
 bool ends_in_cr(std::string const& path)

@@ -3,6 +3,7 @@
 #include "cli/doctor/facts.hpp"
 #include "cli/doctor/finding.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,14 +11,22 @@
 
 namespace redlock::cli::doctor {
 
-/// One question about one server.
+/// What a check is about.
+enum class subject : std::uint8_t {
+    server,      ///< Redis or Valkey
+    tls_server,  ///< a server whose address says TLS
+    store,       ///< any other kind of node
+    node,        ///< all of these
+};
+
+/// One question about one node.
 struct check {
     std::string_view what;
     reply node_facts::*needs;   ///< what it reads; nothing that is known without asking
     std::string_view command;   ///< that asks for it, as access lists name it
     std::string_view field;     ///< without which it is not known; empty: any answer will do
     findings (*judge)(node_facts const&, demands const&);  ///< called if what it needs is known
-    bool for_all_kinds = false;  ///< of nodes, not for servers alone
+    subject about = subject::server;
 };
 
 /// One question about all nodes.
@@ -36,6 +45,9 @@ extern std::span<check_of_all const> const checks_of_all;
 
 /// The names of all checks.
 std::vector<std::string_view> names_of_checks();
+
+/// The names of the checks that are about this node. A node that does not answer has findings of some of them only.
+std::vector<std::string_view> checks_about(node_facts const&);
 
 /// @param skipped  names of checks that are left out
 findings judge(std::vector<node_facts> const&, demands const&, std::vector<std::string> const& skipped = {});

@@ -47,6 +47,13 @@ std::optional<std::int64_t> node_facts::setting(std::string_view name) const
     return number_in(settings.field(name));
 }
 
+std::chrono::microseconds node_facts::round_trip(std::size_t percent) const
+{
+    auto sorted = round_trips;
+    std::ranges::sort(sorted);
+    return sorted[(sorted.size() * percent + 99) / 100 - 1];
+}
+
 bool node_facts::votes() const
 {
     bool const grants = std::ranges::find(probe.done, "acquired") != probe.done.end();

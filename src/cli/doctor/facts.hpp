@@ -106,6 +106,9 @@ struct node_facts {
     /// Whether `redlock run` gets the vote of this node.
     bool votes() const;
 
+    /// A percentile of the round trips, by the nearest rank. There must be a round trip.
+    std::chrono::microseconds round_trip(std::size_t percent) const;
+
     /// The number that INFO has for @p name; 0 if there is none.
     std::int64_t number(std::string_view name) const;
 

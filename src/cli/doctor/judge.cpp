@@ -36,6 +36,21 @@ std::string by_hand(std::string_view command)
     return words;
 }
 
+bool is_about(check const& c, node_facts const& f)
+{
+    switch (c.about) {
+    case subject::server:
+        return f.is_server;
+    case subject::tls_server:
+        return f.is_server && f.certificate;
+    case subject::store:
+        return !f.is_server;
+    case subject::node:
+        return true;
+    }
+    return false;
+}
+
 findings examine(check const& c, node_facts const& f, demands const& d)
 {
     if (!c.needs)
@@ -55,7 +70,7 @@ findings judge(node_facts const& f, demands const& d, std::vector<std::string> c
     findings all;
     for (auto const group : groups()) {
         for (auto const& c : group) {
-            if (std::ranges::find(skipped, c.what) != skipped.end() || !(f.is_server || c.for_all_kinds))
+            if (std::ranges::find(skipped, c.what) != skipped.end() || !is_about(c, f))
                 continue;
             for (auto& one : examine(c, f, d)) {
                 one.what = c.what;
@@ -78,6 +93,18 @@ std::vector<std::string_view> names_of_checks()
     for (auto const group : groups())
         std::ranges::transform(group, std::back_inserter(names), &check::what);
     std::ranges::transform(checks_of_all, std::back_inserter(names), &check_of_all::what);
+    return names;
+}
+
+std::vector<std::string_view> checks_about(node_facts const& f)
+{
+    std::vector<std::string_view> names;
+    for (auto const group : groups()) {
+        for (auto const& c : group) {
+            if (is_about(c, f))
+                names.push_back(c.what);
+        }
+    }
     return names;
 }
 

@@ -90,18 +90,16 @@ findings permissions_of(node_facts const& f, demands const& d)
 }
 
 // Only the votes of another kind of store are known.
-findings readable_settings(node_facts const& f, demands const& d)
+findings readable_settings(node_facts const&, demands const& d)
 {
-    if (f.is_server)
-        return {};
     return {{.level = level::unknown,
              .why = "it is no Redis or Valkey server: its settings, clock, version and keys were not looked at",
              .mend = without_check(d, "settings")}};
 }
 
 constexpr std::array all_of_permission{
-    check{"permissions", nullptr, "", "", permissions_of, true},
-    check{"settings", nullptr, "", "", readable_settings, true},
+    check{"permissions", nullptr, "", "", permissions_of, subject::node},
+    check{"settings", nullptr, "", "", readable_settings, subject::store},
 };
 
 }  // namespace

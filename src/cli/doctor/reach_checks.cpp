@@ -159,7 +159,7 @@ findings login(node_facts const& f, demands const& d)
 
 findings certificate(node_facts const& f, demands const& d)
 {
-    if (!f.certificate || f.is_other_transport)
+    if (f.is_other_transport)
         return {};
     auto const& c = *f.certificate;
     if (!c.unread.empty())
@@ -186,9 +186,9 @@ findings certificate(node_facts const& f, demands const& d)
 }
 
 constexpr std::array all_of_reach{
-    check{"reachable", nullptr, "", "", reachable, true},
+    check{"reachable", nullptr, "", "", reachable, subject::node},
     check{"login", nullptr, "", "", login},
-    check{"certificate", nullptr, "", "", certificate},
+    check{"certificate", nullptr, "", "", certificate, subject::tls_server},
 };
 
 }  // namespace

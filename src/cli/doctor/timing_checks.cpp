@@ -21,13 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr auto offset_max = 1s;
 
-// The nearest rank.
-microseconds percentile(std::vector<microseconds> sorted, std::size_t percent)
-{
-    std::ranges::sort(sorted);
-    return sorted[(sorted.size() * percent + 99) / 100 - 1];
-}
-
 std::string in_ms(microseconds t)
 {
     return fmt::format("{:.3g} ms", static_cast<double>(t.count()) / 1000);
@@ -39,7 +32,7 @@ findings round_trip(node_facts const& f, demands const& d)
         return {{.level = level::unknown,
                  .why = "it stopped answering while round trips were measured",
                  .mend = f.place.client() + " --latency"}};
-    auto const p50 = percentile(f.round_trips, 50), p99 = percentile(f.round_trips, 99);
+    auto const p50 = f.round_trip(50), p99 = f.round_trip(99);
     finding found{.values = {{"p50_ms", std::chrono::ceil<milliseconds>(p50).count()}, {"p99_ms", std::chrono::ceil<milliseconds>(p99).count()}}};
     auto const measured = fmt::format("p50 {}, p99 {} of {} round trips", in_ms(p50), in_ms(p99), f.round_trips.size());
     if (p99 > d.node_timeout) {

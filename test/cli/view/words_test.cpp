@@ -112,6 +112,8 @@ BOOST_AUTO_TEST_CASE(completion_for_bash_offers_commands_options_and_choices)
     BOOST_TEST(completed(script, {"redlock", "break", "--forc"}) == std::vector<std::string>{"--force"}, boost::test_tools::per_element());
     for (auto const& words : {std::vector<std::string>{"redlock", "list", "--output", "js"}, {"redlock", "-o", "js"}, {"redlock", "list", "--output", "=", "js"}})
         BOOST_TEST(completed(script, words) == (std::vector<std::string>{"json", "jsonl"}), boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "doctor", "-o", "p"}) == std::vector<std::string>{"prometheus"}, boost::test_tools::per_element());
+    BOOST_TEST(completed(script, {"redlock", "status", "-o", "p"}).empty());
     BOOST_TEST(completed(script, {"redlock", "completion", ""}) == (std::vector<std::string>{"bash", "zsh", "fish"}), boost::test_tools::per_element());
     BOOST_TEST(completed(script, {"redlock", "list", "--owner", ""}).empty());
     BOOST_TEST(completed(script, {"redlock", "list", "--config", script.substr(0, script.size() - 3)}) == std::vector<std::string>{script},
