@@ -78,8 +78,8 @@ struct acquire_options {
     /// separately, and all others together as "other". Empty: no group.
     std::string_view group{};
 
-    /// The observer receives it with the beginning of the acquisition: `events::acquisition_begun::context`. The library
-    /// does not read it. For traces: `redlock::current_span()`. Null: no context.
+    /// The observer receives it with the beginning of the acquisition: `events::acquisition_begun::context`. The
+    /// library does not read it. For traces: `redlock::current_span()`. Null: no context.
     std::shared_ptr<void const> context{};
 
     /// If not null, the manager fills it just before completion. It must live until then.

@@ -220,7 +220,7 @@ inline void write_acquisitions(metrics_writer& to)
 {
     to.counter("redlock_acquisitions_begun", "Acquisitions that have begun, including resumptions.",
                to.by_group([&](lock_stats const& s) { to.sample(s.begun); }));
-    to.counter("redlock_acquisitions", "Acquisitions that have ended, by their outcome.", to.by_group([&](lock_stats const& s) {
+    to.counter("redlock_acquisitions", "Acquisitions that have ended.", to.by_group([&](lock_stats const& s) {
         to.sample(s.acquired, {{"outcome", "acquired"}});
         to.sample(s.joined, {{"outcome", "joined"}});
         to.sample(s.contended, {{"outcome", "contended"}});
@@ -302,14 +302,16 @@ inline void write_nodes(metrics_writer& to)
     to.counter("redlock_node_connections", "Connections that were made.", of_each([&](node_stats const& n) {
                    to.sample(n.connections, {{"node", n.name}});
                }));
-    to.durations("redlock_node_rtt_seconds", "The time from a request to the node's answer.", of_each([&](node_stats const& n) {
+    to.durations("redlock_node_rtt_seconds", "From a request to the node's answer.", of_each([&](node_stats const& n) {
                      to.lengths(n.round_trip, {{"node", n.name}});
                  }));
 }
 
 }  // namespace detail
 
-/** Writes all statistics of managers as text for Prometheus, or for OpenMetrics. docs/metrics.md lists the names, which do not change.
+/** Writes all statistics of managers as text for Prometheus, or for OpenMetrics.
+
+    docs/metrics.md lists the names, which do not change.
 
     There is no label for resources, because their number is not limited. A manager with N nodes has 163 + 29 N samples.
     Each group (`acquire_options::group`) adds 152; there are at most 65, besides acquisitions without a group.

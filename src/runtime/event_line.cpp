@@ -157,7 +157,7 @@ event_line describe(events::lost const& e)
             .event = "lost",
             .sentence = fmt::format("lost {}: {}", shown(e.resources), e.why),
             .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"reason", std::string_view(to_string(e.reason))},
-                       {"why", e.why}, {"held", e.held_for}}};
+                       {"why", e.why}, {"held_for", e.held_for}}};
 }
 
 event_line describe(events::released const& e)
@@ -165,7 +165,7 @@ event_line describe(events::released const& e)
     return {.level = log_level::debug,
             .event = "released",
             .sentence = fmt::format("released {} after {}, {} before its end (owner {})", shown(e.resources), ms(e.held_for), ms(e.validity), e.owner),
-            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held", e.held_for}, {"validity", e.validity}}};
+            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held_for", e.held_for}, {"validity", e.validity}}};
 }
 
 event_line describe(events::detached const& e)
@@ -173,7 +173,7 @@ event_line describe(events::detached const& e)
     return {.level = log_level::debug,
             .event = "detached",
             .sentence = fmt::format("detached {} after {}, valid for {} (owner {})", shown(e.resources), ms(e.held_for), ms(e.validity), e.owner),
-            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held", e.held_for}, {"validity", e.validity}}};
+            .fields = {{"owner", e.owner}, {"lock", e.lock}, {"resources", &e.resources}, {"held_for", e.held_for}, {"validity", e.validity}}};
 }
 
 event_line describe(events::handed_over const& e)

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(log_logfmt_of_a_lock_writes_a_field_for_each_figure)
         R"-(level=debug event=acquisition_begun owner="web 3" acquisition=2 resources=stock any=false resumes=false mode=exclusive ttl_ms=1000.000 ahead=0 wait_ms=0.000 message="acquiring \"stock\" (owner web 3)")-",
         R"-(level=debug event=round_decided acquisition=2 resources=stock round=1 draws_token=false outcome=won took_ms=0.200 granted=2 denied=0 unknown=1 message="round 1 for \"stock\": 2 of 3 nodes granted it after 0.2 ms: won")-",
         R"-(level=debug event=acquired owner="web 3" acquisition=2 lock=2 resources=stock joined=false mode=exclusive took_ms=0.200 waited_ms=0.000 rounds=1 ahead=0 validity_ms=987.800 message="acquired \"stock\" after 0.2 ms, valid for 987.8 ms (owner web 3)")-",
-        R"-(level=debug event=released owner="web 3" lock=2 resources=stock held_ms=300.000 validity_ms=687.800 message="released \"stock\" after 300.0 ms, 687.8 ms before its end (owner web 3)")-",
+        R"-(level=debug event=released owner="web 3" lock=2 resources=stock held_for_ms=300.000 validity_ms=687.800 message="released \"stock\" after 300.0 ms, 687.8 ms before its end (owner web 3)")-",
     }));
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(log_json_of_a_loss_says_what_the_log_says)
     BOOST_TEST(in_lines(log.lines) == in_lines({"lost \"stock\": its validity is about to end"}));
     BOOST_TEST(sentences.lines.back() == log.lines.back());
     BOOST_TEST(json.lines.back().starts_with(R"-({"level":"warning","event":"lost","owner":")-"), json.lines.back());
-    BOOST_TEST(json.lines.back().ends_with(R"-(","lock":2,"resources":["stock"],"reason":"expired","why":"its validity is about to end","held_ms":937.800,"message":"lost \"stock\": its validity is about to end"})-"), json.lines.back());
+    BOOST_TEST(json.lines.back().ends_with(R"-(","lock":2,"resources":["stock"],"reason":"expired","why":"its validity is about to end","held_for_ms":937.800,"message":"lost \"stock\": its validity is about to end"})-"), json.lines.back());
 }
 
 BOOST_AUTO_TEST_CASE(observer_receives_the_lines_that_are_about_no_event)
