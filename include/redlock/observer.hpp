@@ -49,7 +49,7 @@ struct acquisition_begun {
     std::chrono::milliseconds wait;   ///< See `acquire_options::wait`.
     /// How many acquisitions of this manager wait before this one; of several names, the largest number.
     std::size_t ahead;
-    std::shared_ptr<void const> const& context;  ///< `acquire_options::context`; may be null.
+    std::shared_ptr<void const> context;  ///< `acquire_options::context`; may be null.
 };
 
 /// A round of an acquisition is decided, or `config::node_timeout` is over. Later answers have no event.

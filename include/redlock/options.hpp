@@ -78,9 +78,10 @@ struct acquire_options {
     /// separately, and all others together as "other". Empty: no group.
     std::string_view group{};
 
-    /// The observer receives it with the beginning of the acquisition: `events::acquisition_begun::context`. The
-    /// library does not read it. For traces: `redlock::current_span()`. Null: no context.
-    std::shared_ptr<void const> context{};
+    /// If not null, the observer receives a copy with the beginning of the acquisition:
+    /// `events::acquisition_begun::context`. It must live until completion. The library does not read what it points
+    /// to. For traces: `redlock::current_span()`.
+    std::shared_ptr<void const> const* context = nullptr;
 
     /// If not null, the manager fills it just before completion. It must live until then.
     attempt_report* report = nullptr;

@@ -57,7 +57,7 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
                         .ttl = options_.ttl,
                         .wait = options_.wait,
                         .ahead = ahead_,
-                        .context = options_.context},
+                        .context = options_.context ? *options_.context : nullptr},
                        std::move(alive));
 }
 

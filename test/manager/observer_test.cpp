@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(acquire_with_a_context_hands_it_to_the_observer)
     lock_world w(3);
     auto const told = std::make_shared<watcher>();
     auto const locks = w.manager({.observer = told});
-    auto context = std::make_shared<int>(7);
+    std::shared_ptr<void const> const context = std::make_shared<int>(7);
 
-    w.acquire(*locks, "stock", {.context = context});
+    w.acquire(*locks, "stock", {.context = &context});
     w.acquire(*locks, "another");
 
     BOOST_TEST((told->seen == std::vector<std::shared_ptr<void const>>{context, nullptr}));
