@@ -7,6 +7,8 @@ install(TARGETS redlock redlock_testing EXPORT redlock
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/redlock/opentelemetry.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/redlock)
+install(FILES include/redlock/detail/spans.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/redlock/detail)
 install(EXPORT redlock NAMESPACE redlock:: DESTINATION ${package_dir} FILE redlock-targets.cmake)
 foreach(store IN LISTS redlock_stores)
     install(TARGETS redlock_${store} EXPORT redlock-${store}
