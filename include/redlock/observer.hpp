@@ -40,7 +40,6 @@ namespace events {
 struct acquisition_begun {
     clock::time_point when;           ///< The time of the call.
     std::uint64_t acquisition;        ///< Its number in this manager, from 1.
-    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;    ///< The names that it wants.
     bool any;                         ///< True: any one of the names is enough. False: it wants all.
     bool resumes;                     ///< It resumes another process's lock: `lock_manager::async_resume`.
@@ -50,6 +49,7 @@ struct acquisition_begun {
     /// How many acquisitions of this manager wait before this one; of several names, the largest number.
     std::size_t ahead;
     std::shared_ptr<void const> context;  ///< `acquire_options::context`; may be null.
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// A round of an acquisition is decided, or `config::node_timeout` is over. Later answers have no event.
@@ -69,30 +69,30 @@ struct round_decided {
 struct acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    std::string_view owner;           ///< `config::owner`.
     std::uint64_t lock;               ///< The lock's number: that of the acquisition that won it on the nodes.
     /// The acquisition joined a lock that the manager already shares. No node was asked, and @ref lock differs from
     /// @ref acquisition.
     bool joined;
     resource_set const& resources;    ///< The names that are locked. If any one was wanted: its name.
-    redlock::mode mode;               ///< The mode on the nodes: exclusive or shared.
+    redlock::mode mode;               ///< See `lock::mode`.
     std::chrono::nanoseconds waited;  ///< From the call to the round that was won.
     std::chrono::nanoseconds took;    ///< From the call to now.
     std::size_t rounds;               ///< How many times the nodes were asked.
     std::size_t ahead;                ///< As in @ref acquisition_begun.
     std::chrono::nanoseconds validity;  ///< How long the lock is valid from now on, if it is not extended.
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// An acquisition has ended without a lock.
 struct not_acquired {
     clock::time_point when;
     std::uint64_t acquisition;
-    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;    ///< As in @ref acquisition_begun.
     error_code reason;                ///< The error of the call: see `lock_manager::async_acquire`.
     std::chrono::nanoseconds took;    ///< From the call to now.
     std::size_t rounds;
     std::size_t ahead;                ///< As in @ref acquisition_begun.
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// A lock was extended.
@@ -101,9 +101,9 @@ struct extended {
     std::uint64_t lock;
     resource_set const& resources;
     bool automatic;                     ///< By a renewal; otherwise by `lock::async_extend`.
+    std::chrono::nanoseconds validity;  ///< How long it is valid from now on, if it is not extended again.
     /// How much validity was left. If it is often short, the renewals come late: a slow node, or a blocked thread.
     std::chrono::nanoseconds slack;
-    std::chrono::nanoseconds validity;  ///< How long it is valid from now on, if it is not extended again.
 };
 
 /// A held lock could not be extended. The manager tries a renewal again.
@@ -137,11 +137,11 @@ struct renewals_well {
 struct lost {
     clock::time_point when;
     std::uint64_t lock;
-    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
-    loss reason;
     std::string_view why;               ///< For people.
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
+    loss reason;
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// A lock has ended without a loss: its last handle released it, or it expired after its last handle had ended. This is
@@ -149,20 +149,20 @@ struct lost {
 struct released {
     clock::time_point when;
     std::uint64_t lock;
-    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it would still have been valid. Zero: the work took too long.
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// A lock was detached: its keys are left to another process (`lock::detach`). This is its last event here.
 struct detached {
     clock::time_point when;
     std::uint64_t lock;
-    std::string_view owner;           ///< `config::owner`.
     resource_set const& resources;
     std::chrono::nanoseconds held_for;  ///< The time since @ref acquired.
     std::chrono::nanoseconds validity;  ///< How long it is still valid.
+    std::string_view owner;           ///< `config::owner`.
 };
 
 /// A lock that has just ended goes to a waiter of the same manager. Waiters of other processes come later.

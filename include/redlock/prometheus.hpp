@@ -267,7 +267,7 @@ inline void write_locks(metrics_writer& to)
                }));
     to.durations("redlock_renewal_slack_seconds", "The validity left when automatic extensions succeeded.",
                  to.by_group([&](lock_stats const& s) { to.lengths(s.renewal_slack); }));
-    to.counter("redlock_renewals_late", "Automatic extensions that had less than a fifth of the ttl left.",
+    to.counter("redlock_renewals_late", "Automatic extensions with less than a fifth of the validity left.",
                [&](stats const& s) { to.sample(s.renewals_late); });
     to.counter("redlock_renewals", "Automatic extensions, by their outcome.", [&](stats const& s) {
         to.sample(s.renewals, {{"outcome", "extended"}});

@@ -52,7 +52,7 @@ struct node_stats {
 /** Counters and histograms of acquisitions, and of the locks that they won, since the manager was made.
 
     When nothing is under way, `begun` is `acquired` + `joined` + the errors (`contended` to `failed`), and `acquired`
-    is `released` + `detached` + `lost` + the locks that are held.
+    is `released` + `detached` + `lost` + the locks that are held. `lost` is the sum of its three reasons.
 */
 struct lock_stats {
     // First all counters, then all histograms: others count, copy and add them by their type and place.
@@ -70,8 +70,8 @@ struct lock_stats {
     std::uint64_t failed = 0;
     std::uint64_t released = 0;              ///< Locks that ended without a loss: see `events::released`.
     std::uint64_t detached = 0;              ///< Locks whose keys were left to another process: `lock::detach`.
-    std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept: the sum of the next three.
-    std::uint64_t lost_expired = 0;          ///< See `loss::expired` …
+    std::uint64_t lost = 0;                  ///< Locks that were held and could not be kept.
+    std::uint64_t lost_expired = 0;          ///< Those of them with `loss::expired` …
     std::uint64_t lost_refused = 0;          ///< … and so on.
     std::uint64_t lost_max_hold = 0;
 
@@ -110,7 +110,7 @@ struct stats : lock_stats {
     std::uint64_t rounds = 0;                ///< Rounds of acquisitions and resumptions, won or lost.
     std::uint64_t second_rounds = 0;         ///< With fencing: rounds because too few nodes took the proposed token.
     std::uint64_t renewals = 0;              ///< Automatic extensions that succeeded.
-    std::uint64_t renewals_late = 0;         ///< Those of them that had less than a fifth of the ttl left.
+    std::uint64_t renewals_late = 0;         ///< Those of them with less than a fifth of the validity left.
     std::uint64_t renewals_failed = 0;       ///< Automatic extensions that failed, and were or will be tried again.
     std::uint64_t healed = 0;                ///< Keys set again on nodes that had forgotten them.
     std::uint64_t cleaned = 0;               ///< Keys released in the background.

@@ -49,7 +49,6 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
     state_.log.tell(&observer::acquisition_begun,
                        {.when = called,
                         .acquisition = number_,
-                        .owner = state_.owner,
                         .resources = resources_,
                         .any = any,
                         .resumes = resumes,
@@ -57,7 +56,8 @@ void attempt::tell_begin(bool any, bool resumes, std::size_t ahead, std::shared_
                         .ttl = options_.ttl,
                         .wait = options_.wait,
                         .ahead = ahead_,
-                        .context = options_.context ? *options_.context : nullptr},
+                        .context = options_.context ? *options_.context : nullptr,
+                        .owner = state_.owner},
                        std::move(alive));
 }
 
@@ -86,7 +86,6 @@ void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds)
     state_.log.tell(&observer::acquired,
                        {.when = decided,
                         .acquisition = number_,
-                        .owner = state_.owner,
                         .lock = won->number,
                         .joined = won->number != number_,
                         .resources = won->resources,
@@ -95,7 +94,8 @@ void attempt::tell_win(std::shared_ptr<held_lock const> won, std::size_t rounds)
                         .took = decided - called,
                         .rounds = rounds,
                         .ahead = ahead_,
-                        .validity = won->valid_until() - decided},
+                        .validity = won->valid_until() - decided,
+                        .owner = state_.owner},
                        won);
 }
 
@@ -108,12 +108,12 @@ void attempt::tell_end(error_code ec, lock_handle const& won, std::size_t rounds
     state_.log.tell(&observer::not_acquired,
                        {.when = decided,
                         .acquisition = number_,
-                        .owner = state_.owner,
                         .resources = resources_,
                         .reason = ec,
                         .took = decided - called,
                         .rounds = rounds,
-                        .ahead = ahead_},
+                        .ahead = ahead_,
+                        .owner = state_.owner},
                        std::move(alive));
 }
 

@@ -9,6 +9,8 @@ namespace redlock::inline v0::detail {
 
 namespace {
 
+constexpr int late_part = 5;  // a renewal is late if less than this part of the validity was left
+
 /// One call of `lock::async_extend`, or one renewal.
 class extension final : public shared_operation<extension> {
 public:
@@ -29,7 +31,7 @@ public:
     {
         tell_extension(*held_, ec, is_renewal(), slack_);
         if (is_renewal())
-            held_->renewed(ec, slack_);
+            held_->renewed(ec, slack_, is_late_);
         else
             done(ec);
     }
@@ -67,6 +69,7 @@ private:
     std::chrono::milliseconds const ttl_;
     bool cancelled_ = false;
     std::chrono::nanoseconds slack_{0};  // how much validity was left when the nodes had answered
+    bool is_late_ = false;
     std::shared_ptr<round> round_;
 };
 
@@ -114,6 +117,7 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
     } while (form != held.held_as.current() && !self->cancelled_);
 
     self->slack_ = held.validity.left(state.now());
+    self->is_late_ = self->slack_ < held.validity.promised() / late_part;
     auto const ec = held.conclude(*self->round_);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
 }

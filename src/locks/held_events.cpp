@@ -11,7 +11,8 @@ namespace redlock::inline v0::detail {
 void tell_extension(held_lock const& l, error_code ec, bool automatic, std::chrono::nanoseconds slack) noexcept
 try {
     auto& log = l.state->log;
-    if (!l.validity.is(held_lock::condition::held) || (!ec && !log.observed()))
+    bool const has_line = ec && automatic;
+    if (!l.validity.is(held_lock::condition::held) || !(has_line || log.observed()))
         return;
     auto const now = l.state->now();
     auto const left = l.validity.left(now);
@@ -21,8 +22,8 @@ try {
                   .lock = l.number,
                   .resources = l.resources,
                   .automatic = automatic,
-                  .slack = slack,
-                  .validity = left},
+                  .validity = left,
+                  .slack = slack},
                  l.shared_from_this());
         return;
     }
@@ -32,15 +33,17 @@ try {
     };
     auto const& why = ec == errc::no_quorum ? l.lost_because() : std::string();
     auto const k = std::make_shared<kept const>(kept{why, l.shared_from_this()});
-    log.announce(&observer::extension_failed,
-                 {.when = now,
-                  .lock = l.number,
-                  .resources = l.resources,
-                  .automatic = automatic,
-                  .reason = ec,
-                  .why = k->why,
-                  .validity = left},
-                 k);
+    events::extension_failed const e{.when = now,
+                                     .lock = l.number,
+                                     .resources = l.resources,
+                                     .automatic = automatic,
+                                     .reason = ec,
+                                     .why = k->why,
+                                     .validity = left};
+    if (automatic)
+        log.announce(&observer::extension_failed, e, k);
+    else
+        log.tell(&observer::extension_failed, e, k);
 } catch (...) {  // out of memory: an event less
 }
 
@@ -55,11 +58,11 @@ void tell_loss(held_lock const& l, loss reason, clock::time_point now) noexcept
     l.state->log.announce(&observer::lost,
                           {.when = now,
                            .lock = l.number,
-                           .owner = l.state->owner,
                            .resources = l.resources,
-                           .reason = reason,
                            .why = l.lost_because(),
-                           .held_for = now - l.acquired},
+                           .held_for = now - l.acquired,
+                           .reason = reason,
+                           .owner = l.state->owner},
                           l.shared_from_this());
 }
 
@@ -75,10 +78,10 @@ void tell_end(held_lock const& l, clock::time_point now) noexcept
         l.state->log.tell(what,
                           {.when = now,
                            .lock = l.number,
-                           .owner = l.state->owner,
                            .resources = l.resources,
                            .held_for = now - l.acquired,
-                           .validity = l.validity.left(now)},
+                           .validity = l.validity.left(now),
+                           .owner = l.state->owner},
                           l.shared_from_this());
     };
     if (l.is_detached())

@@ -8,12 +8,6 @@
 
 namespace redlock::inline v0::detail {
 
-namespace {
-
-constexpr int late_part = 5;  // a renewal is late if less than this part of the ttl was left
-
-}  // namespace
-
 held_lock::held_lock(std::shared_ptr<manager_state> s, lock_origin const& by, resource_set names, round const& won,
                      acquire_options const& options)
     : holding(by, std::move(names)),
@@ -106,7 +100,7 @@ error_code held_lock::lose_to_refusal()
     return errc::lost;
 }
 
-void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack)
+void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack, bool is_late)
 {
     if (!validity.is(condition::held))
         return;
@@ -116,7 +110,7 @@ void held_lock::renewed(error_code ec, std::chrono::nanoseconds slack)
     } else {
         trouble_.clear();
         count[&lock_stats::renewal_slack].add(slack);
-        if (slack < renewal_.ttl() / late_part)
+        if (is_late)
             bump(state->count[&stats::renewals_late]);
         state->renewals.succeeded(renewal_.fails);
     }

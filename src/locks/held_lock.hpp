@@ -56,7 +56,7 @@ public:
     error_code check();                         ///< an error if it is not held; it may turn out to be lost
     error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
     /// @param slack how much validity was left
-    void renewed(error_code, std::chrono::nanoseconds slack);
+    void renewed(error_code, std::chrono::nanoseconds slack, bool is_late);
     /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is renewed for that
     /// anyway and is to be, half.
     bool lasts_for(std::chrono::milliseconds ttl, renewal) const noexcept;

@@ -2,6 +2,8 @@
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
+
 namespace redlock::inline v0::detail {
 
 void group_counters::outcome(error_code ec)
@@ -22,15 +24,17 @@ group_counters& counters::of(std::string_view group) noexcept
     if (group.empty())
         return ungrouped_;
     auto const known = count_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < known; ++i) {
-        if (groups_[i]->name == group)
-            return *groups_[i];
-    }
-    if (known > most)
-        return *groups_[most];
+    auto const find = [&](std::string_view name) {
+        return std::find_if(groups_.begin(), groups_.begin() + known, [&](auto& g) { return g->name == name; });
+    };
+    auto found = find(group);
+    if (found == groups_.begin() + known && known >= most)
+        found = find(group = "other");
+    if (found != groups_.begin() + known)
+        return **found;
     try {
         groups_[known] = std::make_unique<group_counters>();
-        groups_[known]->name = known < most ? group : "other";
+        groups_[known]->name = group;
     } catch (...) {  // out of memory
         return ungrouped_;
     }

@@ -55,6 +55,8 @@ public:
     {
         return std::max(until() - now, clock::duration::zero());
     }
+    /// What the latest @ref set was promised.
+    std::chrono::milliseconds promised() const noexcept { return promised_; }
     bool is_limited() const noexcept { return hold_until_ != clock::time_point::max(); }  ///< by max_hold
     bool ends_with_max_hold() const noexcept { return until() >= hold_until_; }
 
@@ -68,12 +70,14 @@ public:
     {
         until_.store(after(started, promised).time_since_epoch().count(), std::memory_order_release);
         auto const until_max_hold = std::chrono::floor<std::chrono::milliseconds>(hold_until_ - started);
-        margin_ = core::stop_margin(std::min(promised, until_max_hold));
+        promised_ = std::min(promised, until_max_hold);
+        margin_ = core::stop_margin(promised_);
     }
 
 private:
     double const drift_factor_;
     clock::time_point const hold_until_;
+    std::chrono::milliseconds promised_{0};
     std::chrono::milliseconds margin_{0};
     std::atomic<clock::rep> until_{0};
     std::atomic<condition> condition_{condition::held};

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace redlock::inline v0::detail {
@@ -90,7 +91,7 @@ event_line describe(events::round_decided const& e)
                                     e.nodes.size(), ms(e.took), e.outcome ? e.outcome.message() : "won"),
             .fields = {{"acquisition", e.acquisition}, {"resources", &e.resources}, {"round", std::uint64_t(e.round)},
                        {"draws_token", e.draws_token}, {"outcome", e.outcome ? outcome_of(e.outcome) : "won"}, {"took", e.took},
-                       {"granted", granted}, {"denied", votes(e, vote::denied)}, {"unknown", votes(e, vote::unknown)}}};
+                       {"granted", granted}, {"denied", votes(e, vote::denied)}, {"unknown", votes(e, vote::unknown)}, {"nodes", e.nodes}}};
 }
 
 event_line describe(events::acquired const& e)
@@ -186,12 +187,12 @@ event_line describe(events::handed_over const& e)
 
 event_line describe(events::node_up const& e)
 {
-    return {.level = log_level::debug, .event = "node_up", .sentence = fmt::format("{}: votes", e.node), .fields = {{"node", e.node}}};
+    return {.level = log_level::info, .event = "node_up", .sentence = fmt::format("{}: votes", e.node), .fields = {{"node", e.node}}};
 }
 
 event_line describe(events::node_down const& e)
 {
-    return {.level = log_level::debug,
+    return {.level = log_level::warning,
             .event = "node_down",
             .sentence = fmt::format("{}: does not answer: {}", e.node, with_words(e.error, e.message)),
             .fields = {{"node", e.node}, {"error", e.error.message()}, {"detail", e.message}}};
@@ -199,7 +200,7 @@ event_line describe(events::node_down const& e)
 
 event_line describe(events::node_refused const& e)
 {
-    return {.level = log_level::debug,
+    return {.level = log_level::warning,
             .event = "node_refused",
             .sentence = fmt::format("{}: refuses requests: {}", e.node, with_words(e.error, e.message)),
             .fields = {{"node", e.node}, {"error", e.error.message()}, {"detail", e.message}}};
@@ -253,11 +254,15 @@ void quote(std::string& to, std::string_view text)
 {
     to += '"';
     while (!text.empty()) {
-        auto const size = printable_size(text);
+        auto size = printable_size(text);
         auto const first = text.front();
-        if (size == 0 && static_cast<unsigned char>(first) < 0x80)
+        auto const second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0u;
+        if (size == 0 && static_cast<unsigned char>(first) < 0x80) {
             fmt::format_to(out(to), "\\u{:04x}", static_cast<unsigned>(first));
-        else if (size == 0)
+        } else if (size == 0 && first == '\xc2' && second >= 0x80 && second < 0xa0) {  // a control character in two bytes
+            fmt::format_to(out(to), "\\u{:04x}", second);
+            size = 2;
+        } else if (size == 0)
             to += "\xef\xbf\xbd";
         else if (first == '"' || first == '\\')
             to += {'\\', first};
@@ -323,6 +328,13 @@ struct logfmt_fields {
     void operator()(std::string_view name, bool value) { begin(name), text += value ? "true" : "false"; }
     void operator()(std::string_view name, std::chrono::nanoseconds d) { begin(name, "_ms"), fmt::format_to(out(text), "{:.3f}", in_ms(d)); }
     void operator()(std::string_view name, resource_set const* names) { begin(name), word(text, joined(*names)); }
+    void operator()(std::string_view name, std::span<node_report const> nodes)
+    {
+        std::string all;
+        for (auto const& n : nodes)
+            fmt::format_to(out(all), "{}{} {} {}", all.empty() ? "" : ",", n.name, to_string(n.vote), in_ms(n.round_trip));
+        begin(name), word(text, all);
+    }
 };
 
 struct json_fields {
@@ -344,6 +356,21 @@ struct json_fields {
         for (auto const& n : *names) {
             text += std::exchange(next, ',');
             quote(text, n);
+        }
+        text += ']';
+    }
+    void operator()(std::string_view name, std::span<node_report const> nodes)
+    {
+        begin(name);
+        text += '[';
+        for (auto const& n : nodes) {
+            json_fields fields;
+            fields("node", std::string_view(n.name));
+            fields("vote", std::string_view(to_string(n.vote)));
+            fields("round_trip", std::chrono::nanoseconds(n.round_trip));
+            if (n.error)
+                fields("error", std::string_view(with_words(n.error, n.message)));
+            text.append(&n == nodes.data() ? "" : ",").append(fields.text) += '}';
         }
         text += ']';
     }

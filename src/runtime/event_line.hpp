@@ -5,7 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +16,8 @@ namespace redlock::inline v0::detail {
 
 /// What a log says of an event. Refers to the event.
 struct event_line {
-    using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds, resource_set const*>;
+    using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds, resource_set const*,
+                               std::span<node_report const>>;
     struct field {
         std::string_view name;  ///< of a duration: without its unit
         detail::event_line::value value;

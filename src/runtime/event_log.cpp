@@ -1,5 +1,7 @@
 #include "runtime/event_log.hpp"
 
+#include "runtime/shown_name.hpp"
+
 #include <cstdio>
 #include <exception>
 
@@ -32,40 +34,41 @@ log_function event_log::as_function()
 
 void event_log::add(log_level level, clock::time_point now, std::string_view line) noexcept
 {
-    if (log_ || observer_)
-        limit(level, now, line, true);
-}
-
-void event_log::limit(log_level level, clock::time_point now, std::string_view line, bool is_for_observer) noexcept
-{
     try {
-        auto& a = level == log_level::debug ? debug_ : others_;
-        if (a.since == clock::time_point::min() || now - a.since >= std::chrono::seconds(1)) {
-            if (auto const left_out = std::exchange(a, {.since = now}).left_out) {
-                put(level, now, fmt::format("{} lines were left out", left_out), true);
-                ++a.used;
-            }
+        if (observer_) {
+            auto const text = std::make_shared<std::string const>(line);
+            tell(&observer::log_line, {.when = now, .level = level, .text = *text}, text);
         }
-        if (++a.used < lines_max)
-            put(level, now, line, is_for_observer);
-        else if (a.left_out++ == 0)
-            put(level, now, fmt::format("more than {} lines in a second: the others are left out until it is over", lines_max - 1), true);
+        if (log_)
+            put(level, now, line);
     } catch (...) {  // out of memory: a line less
     }
 }
 
-void event_log::put(log_level level, clock::time_point now, std::string_view line, bool is_for_observer)
+void event_log::put(log_level level, clock::time_point now, std::string_view line)
 {
-    auto const text = std::make_shared<std::string const>(line);
-    if (log_)
-        calls_->add([self = shared_from_this(), level, text] { self->log_(level, *text); });
-    if (observer_ && is_for_observer)
-        tell(&observer::log_line, {.when = now, .level = level, .text = *text}, text);
+    auto& a = level == log_level::debug ? debug_ : others_;
+    if (a.since == clock::time_point::min() || now - a.since >= std::chrono::seconds(1)) {
+        if (auto const left_out = std::exchange(a, {.since = now}).left_out) {
+            put_unlimited(level, fmt::format("{} lines were left out", left_out));
+            ++a.used;
+        }
+    }
+    if (++a.used < lines_max)
+        put_unlimited(level, line);
+    else if (a.left_out++ == 0)
+        put_unlimited(level, fmt::format("more than {} lines in a second: the others are left out until it is over", lines_max - 1));
 }
 
-// It is logged once: an observer that throws may throw at each event.
-void event_log::observer_threw(clock::time_point now) noexcept
+void event_log::put_unlimited(log_level level, std::string_view line)
 {
+    calls_->add([self = shared_from_this(), level, text = in_one_line(line)] { self->log_(level, text); });
+}
+
+// It is logged once, because an observer that throws may throw at each event. The log function is called here: after the
+// manager's last event, no other call follows.
+void event_log::observer_threw(clock::time_point now) noexcept
+try {
     if (std::exchange(observer_threw_, true))
         return;
     std::string what = "an exception that is no std::exception";
@@ -75,14 +78,20 @@ void event_log::observer_threw(clock::time_point now) noexcept
         what = e.what();
     } catch (...) {
     }
-    add(log_level::error, now, "config::observer has thrown: {}. Its later exceptions are not logged", what);
+    auto const line = std::make_shared<std::string const>(
+        in_one_line(fmt::format("config::observer has thrown: {}. Its later exceptions are not logged", what)));
+    if (observer_)
+        tell(&observer::log_line, {.when = now, .level = log_level::error, .text = *line}, line);
+    if (log_)
+        log_(log_level::error, *line);
+} catch (...) {  // out of memory, or the log function has thrown: a line less
 }
 
 void event_log::end(std::function<void()> then)
 {
     for (auto const& [level, kind] : {std::pair(log_level::debug, &debug_), std::pair(log_level::warning, &others_)}) {
         if (kind->left_out > 0)
-            put(level, kind->since, fmt::format("{} lines were left out", std::exchange(kind->left_out, 0)), true);
+            put_unlimited(level, fmt::format("{} lines were left out", std::exchange(kind->left_out, 0)));
     }
     calls_->end(std::move(then));
 }

@@ -22,7 +22,7 @@ namespace redlock::inline v0::detail {
 /** The log function and the observer of the config: the manager tells them lines and events, in one order. On the strand.
 
     The log function receives at most @ref lines_max lines each second, and as many of the level debug, and is told how
-    many were left out. The observer receives every event, and the lines that are about no event.
+    many were left out. The observer receives every event, and every line that is about no event.
 */
 class event_log : public std::enable_shared_from_this<event_log> {
 public:
@@ -66,7 +66,7 @@ public:
         try {
             if (log_) {
                 auto const line = describe(e);
-                limit(line.level, e.when, line.sentence, false);
+                put(line.level, e.when, line.sentence);
             }
         } catch (...) {  // out of memory: a line less
         }
@@ -91,8 +91,8 @@ private:
         std::size_t left_out = 0;
     };
 
-    void limit(log_level, clock::time_point now, std::string_view line, bool is_for_observer) noexcept;
-    void put(log_level, clock::time_point now, std::string_view line, bool is_for_observer);
+    void put(log_level, clock::time_point now, std::string_view line);
+    void put_unlimited(log_level, std::string_view line);
     void observer_threw(clock::time_point now) noexcept;
 
     log_function const log_;

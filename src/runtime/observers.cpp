@@ -2,6 +2,7 @@
 
 #include "runtime/event_line.hpp"
 #include "runtime/every_event.hpp"
+#include "runtime/shown_name.hpp"
 
 #include <chrono>
 #include <exception>
@@ -59,7 +60,7 @@ private:
 
 std::shared_ptr<observer> log_sentences(log_function to)
 {
-    auto const sentence = [](detail::event_line const& line, std::chrono::system_clock::time_point) { return line.sentence; };
+    auto const sentence = [](detail::event_line const& line, std::chrono::system_clock::time_point) { return detail::in_one_line(line.sentence); };
     return std::make_shared<line_writer>(sentence, std::move(to));
 }
 

@@ -18,8 +18,22 @@ std::size_t printable_size(std::string_view text) noexcept
         if ((byte(i) & 0xc0) != 0x80)
             return 0;
     }
-    bool const c1 = first == 0xc2 && byte(1) < 0xa0;
-    return c1 ? 0 : size;
+    // The second byte excludes control characters, longer forms than necessary, surrogates, and numbers above U+10FFFF.
+    auto const second = byte(1);
+    bool const is_too_low = (first == 0xc2 && second < 0xa0) || (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool const is_too_high = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    return is_too_low || is_too_high ? 0 : size;
+}
+
+std::string in_one_line(std::string_view text)
+{
+    std::string line;
+    while (!text.empty()) {
+        auto const size = printable_size(text);
+        line += size > 0 ? text.substr(0, size) : std::string_view("?");
+        text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return line;
 }
 
 shown_name::shown_name(resource_set const& resources, bool any) noexcept

@@ -3,12 +3,16 @@
 #include <redlock/resource_set.hpp>
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace redlock::inline v0::detail {
 
 /// The number of bytes of the character at the beginning of @p text. 0: it is a control character, or not UTF-8.
 std::size_t printable_size(std::string_view text) noexcept;
+
+/// @p text with "?" for each byte that does not belong to a printable character.
+std::string in_one_line(std::string_view text);
 
 /// The name of a resource as it may be shown: of bounded length, and without what could disturb a terminal or a log.
 class shown_name {

@@ -335,6 +335,16 @@ BOOST_FIXTURE_TEST_CASE(stats_of_a_renewal_that_comes_late_count_it, observed<3>
     BOOST_TEST(is_balanced(s));
 }
 
+BOOST_FIXTURE_TEST_CASE(stats_of_renewals_are_not_late_if_nodes_promise_less, observed<3>)
+{
+    w.each([](auto& s) { s.session = 10s; });
+    auto const won = w.acquire(*locks, "stock", {.ttl = 60s, .renew = renewal::automatic});
+    w.run_for(30s);
+
+    BOOST_TEST(locks->stats().renewals >= 7u);
+    BOOST_TEST(locks->stats().renewals_late == 0u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_handle_that_is_dropped, observed<3>)
 {
     auto won = w.acquire(*locks, "stock", {.ttl = 1s});

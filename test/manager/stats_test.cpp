@@ -160,6 +160,20 @@ BOOST_FIXTURE_TEST_CASE(each_group_counts_by_itself_and_all_of_them_together, an
     BOOST_TEST(is_balanced(s));
 }
 
+BOOST_FIXTURE_TEST_CASE(stats_of_a_group_named_other_count_all_others_there, connected_to<3>)
+{
+    for (int i = -1; i < 69; ++i) {
+        auto const name = i < 0 ? "other" : "group " + std::to_string(i);
+        auto won = w.acquire(*locks, "stock", {.group = name});
+        w.release(won.held);
+    }
+    auto const s = locks->stats();
+    BOOST_REQUIRE(s.groups.size() == 65u);
+    BOOST_TEST(std::count_if(s.groups.begin(), s.groups.end(), [](auto& g) { return g.name == "other"; }) == 1);
+    BOOST_TEST(s.groups[1].name == "other");
+    BOOST_TEST(s.groups[1].released == 1u + 6u);
+}
+
 BOOST_FIXTURE_TEST_CASE(stats_of_more_than_64_groups_count_the_others_together, connected_to<3>)
 {
     for (int i = 0; i < 69; ++i) {
