@@ -27,7 +27,7 @@ namespace redlock::inline v0 {
 /// Options of @ref open_telemetry.
 struct open_telemetry_options {
     bool resources = true;        ///< The names of resources. Turn them off if they are private.
-    std::size_t max_events = 64;  ///< For each span. If there are more, the latest are kept.
+    std::size_t max_events = 64;  ///< For each span, at least 1. If there are more, the latest are kept.
 };
 
 /** Makes an observer that makes OpenTelemetry spans, for `config::observer`:
@@ -56,7 +56,7 @@ struct open_telemetry_options {
     span.
 
     @par Exceptions
-    The API of OpenTelemetry does not throw. If memory is short, a span may be left out.
+    The API of OpenTelemetry does not throw: if memory is short inside of it, the process ends.
 */
 inline std::shared_ptr<observer> open_telemetry(opentelemetry::nostd::shared_ptr<opentelemetry::trace::Tracer> tracer,
                                                 open_telemetry_options options = {})

@@ -142,7 +142,7 @@ void read_labels(command_line const& line, std::vector<std::string> const& given
         auto label = doctor::label_of(text);
         if (label.first.empty())
             line.refuse(fmt::format("--label is \"{}\", but must be like set=orders, with letters, digits and _ in the name, which must "
-                                    "not be check or node",
+                                    "not be check, node, le or quantile",
                                     without_urls(text)));
         if (std::ranges::find(how.labels, label.first, [](auto const& l) { return l.first; }) != how.labels.end())
             line.refuse(fmt::format("there are two labels {}", label.first));

@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(doctor_for_prometheus_with_labels_has_them_on_all_series)
 
 BOOST_AUTO_TEST_CASE(doctor_label_that_is_none_is_refused)
 {
-    for (std::string const label : {"set", "set=", "=a", "1a=b", "a-b=c", "__a=b", "node=a", "check=a"})
+    for (std::string const label : {"set", "set=", "=a", "1a=b", "a-b=c", "__a=b", "node=a", "check=a", "le=1", "quantile=1"})
         must_say(tell_prometheus({"memory://a"}, {"--label", label}), 64, "--label is \"" + label + "\", but must be");
     must_say(tell_prometheus({"memory://a"}, {"--label", "a=1", "--label", "a=2"}), 64, "two labels a");
     must_say(run_tool({"-u", "memory://a", "doctor", "--label", "a=1"}), 64, "--label is for -o prometheus");

@@ -135,8 +135,8 @@ std::pair<std::string, std::string> label_of(std::string_view text)
     auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
     bool const is_valid = !name.empty() && !is_digit(name.front())
                        && std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
-    bool const is_ours = name == "check" || name == "node";
-    if (!is_valid || is_ours || name.starts_with("__") || name.size() + 1 >= text.size())
+    bool const is_reserved = name == "check" || name == "node" || name == "le" || name == "quantile";
+    if (!is_valid || is_reserved || name.starts_with("__") || name.size() + 1 >= text.size())
         return {};
     return {std::string(name), valid_utf8(text.substr(name.size() + 1))};
 }
