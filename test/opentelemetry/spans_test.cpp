@@ -431,11 +431,11 @@ BOOST_FIXTURE_TEST_CASE(destroyed_observer_ends_the_spans_of_held_locks, traced)
     read();
     auto const started = ended->started;
 
-    watching->lost({.when = w.now, .lock = 99, .owner = "me", .resources = "another", .reason = loss::expired, .why = "", .held_for = 0s});
+    watching->lost({.when = w.now, .lock = 99, .resources = "another", .why = "", .held_for = 0s, .reason = loss::expired, .owner = "me"});
     auto alone = open_telemetry(tracer);
     resource_set const names("alone");
-    alone->acquired({.when = w.now, .acquisition = 1, .owner = "me", .lock = 1, .joined = false, .resources = names, .mode = mode::exclusive,
-                     .waited = 0s, .took = 2s, .rounds = 1, .ahead = 0, .validity = 1s});
+    alone->acquired({.when = w.now, .acquisition = 1, .lock = 1, .joined = false, .resources = names, .mode = mode::exclusive,
+                     .waited = 0s, .took = 2s, .rounds = 1, .ahead = 0, .validity = 1s, .owner = "me"});
     alone.reset();
 
     BOOST_TEST(ended->started == started + 2);
@@ -452,9 +452,9 @@ BOOST_FIXTURE_TEST_CASE(late_observer_calls_do_not_distort_spans, traced)
     auto const now = clock::now();
     auto const system = std::chrono::system_clock::now();
 
-    late->acquisition_begun({.when = now - 5s, .acquisition = 1, .owner = "me", .resources = names, .any = false, .resumes = false,
-                             .mode = mode::exclusive, .ttl = 10s, .wait = 0s, .ahead = 0, .context = {}});
-    late->not_acquired({.when = now - 4s, .acquisition = 1, .owner = "me", .resources = names, .reason = errc::contended, .took = 1s, .rounds = 1, .ahead = 0});
+    late->acquisition_begun({.when = now - 5s, .acquisition = 1, .resources = names, .any = false, .resumes = false,
+                             .mode = mode::exclusive, .ttl = 10s, .wait = 0s, .ahead = 0, .context = {}, .owner = "me"});
+    late->not_acquired({.when = now - 4s, .acquisition = 1, .resources = names, .reason = errc::contended, .took = 1s, .rounds = 1, .ahead = 0, .owner = "me"});
 
     BOOST_TEST_REQUIRE(ended->all.size() == 1u);
     BOOST_TEST((ended->all[0]->GetDuration() == 1s));
