@@ -32,6 +32,7 @@ Scenarios (uncontended and stalled, if none is named; "all" is each of them):
   killed       the same; it is killed, and started again without what it knew     (256 clients)
   distant      each node is --rtt away; then one of them is 200 ms away           (1 client)
   fenced       uncontended with fencing; its floor is the library without it      (256 clients, and 1)
+  observed     uncontended with an observer that does nothing; its floor is the library without it  (256 clients, and 1)
   sets         uncontended with 2, 5 and 20 names at once; its floor is the library with one  (256 clients)
                ten of twenty names at once, where others want each; its floor takes one after the other
   denied       64 and 256 names of 24 and 200 bytes are waited for; each round is denied  (1 waiter)

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace redlock::bench {
 
@@ -45,10 +47,15 @@ void add_uncontended(std::vector<result>& to, options const& o, progress const& 
     to.insert(to.end(), one.begin(), one.end());
 }
 
+std::vector<std::size_t> many_and_one(options const& o)
+{
+    return o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1};
+}
+
 std::vector<result> uncontended(options const& o, progress const& p)
 {
     std::vector<result> results;
-    for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1})
+    for (auto clients : many_and_one(o))
         add_uncontended(results, o, p, "uncontended", o.count, clients);
     return results;
 }
@@ -166,35 +173,48 @@ std::vector<result> scale(options const& given, progress const& p)
     return results;
 }
 
-// What tokens cost: the floor is the library itself, without them.
-result measure_fenced(laboratory& lab, std::size_t clients)
+// The cost of an option: the floor is the library itself, without it.
+result measure_option(laboratory& lab, std::string const& scenario, std::string const& variant, std::size_t clients, config with)
 {
     auto const& o = lab.settings();
-    load plain(lab.servers().urls(), node_timeout(clients)), tokens(lab.servers().urls(), node_timeout(clients), true);
+    load plain(lab.servers().urls(), node_timeout(clients)), other(std::move(with));
     work const warm_up{.clients = clients, .duration = 200ms};
     work const w{.clients = clients, .duration = o.duration, .hold = o.hold.value_or(0us), .rate = o.rate};
     plain.run(warm_up);
-    tokens.run(warm_up);
+    other.run(warm_up);
     auto const rounds = lab.rounds(
-        fmt::format("fenced, {} clients", clients), [&] { return plain.run(w); },
+        fmt::format("{}, {} clients", scenario, clients), [&] { return plain.run(w); },
         [&](round& r) {
-            auto const before = tokens.stats();
-            r.library = lab.observe([&] { return tokens.run(w); });
-            auto const after = tokens.stats();
+            auto const before = other.stats();
+            r.library = lab.observe([&] { return other.run(w); });
+            auto const after = other.stats();
             auto const acquired = static_cast<double>(after.acquired - before.acquired);
             r.more["second_rounds_percent"] =
                 acquired > 0 ? 100 * static_cast<double>(after.second_rounds - before.second_rounds) / acquired : 0;
         });
-    return lab.conclude(rounds, "fenced", "floor: without fencing", clients);
+    return lab.conclude(rounds, scenario, variant, clients);
 }
 
 std::vector<result> fenced(options const& o, progress const& p)
 {
     need_own_servers(o, "fenced", "it would leave its counters there");
     std::vector<result> results;
-    for (auto clients : o.clients > 0 ? std::vector{o.clients} : std::vector<std::size_t>{256, 1}) {
+    for (auto clients : many_and_one(o)) {
         laboratory lab(o, p, o.count);
-        results.push_back(measure_fenced(lab, clients));
+        auto const with = settings_for(lab.servers().urls(), node_timeout(clients), true);
+        results.push_back(measure_option(lab, "fenced", "floor: without fencing", clients, with));
+    }
+    return results;
+}
+
+std::vector<result> observed(options const& o, progress const& p)
+{
+    std::vector<result> results;
+    for (auto clients : many_and_one(o)) {
+        laboratory lab(o, p, o.count);
+        auto with = settings_for(lab.servers().urls(), node_timeout(clients));
+        with.observer = std::make_shared<observer>();
+        results.push_back(measure_option(lab, "observed", "floor: without observer", clients, with));
     }
     return results;
 }
@@ -206,7 +226,8 @@ struct scenario {
 
 constexpr scenario scenarios[] = {
     {"uncontended", uncontended}, {"contended", contended}, {"crowded", crowded}, {"renew", renew}, {"stalled", stalled},
-    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"woken", woken},
+    {"killed", killed},           {"distant", distant},     {"fenced", fenced},   {"observed", observed},
+    {"woken", woken},
     {"orders", orders},           {"sets", sets},           {"denied", denied},     {"shared", shared},       {"slots", slots_of_a_semaphore},
     {"stores", stores},           {"command", command_under_lock}, {"scale", scale},
 };

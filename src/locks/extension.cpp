@@ -116,9 +116,10 @@ task<error_code> extension::ask_nodes(std::shared_ptr<extension> self)
         co_await extension->gather();
     } while (form != held.held_as.current() && !self->cancelled_);
 
-    self->slack_ = held.validity.left(state.now());
+    auto const now = state.now();
+    self->slack_ = held.validity.left(now);
     self->is_late_ = self->slack_ < held.validity.promised() / late_part;
-    auto const ec = held.conclude(*self->round_);
+    auto const ec = held.conclude(*self->round_, now);
     co_return self->cancelled_ ? make_error_code(asio::error::operation_aborted) : self->outcome(ec);
 }
 

@@ -53,24 +53,24 @@ void held_lock::ring()
     keep();
 }
 
-error_code held_lock::check()
+error_code held_lock::check(clock::time_point now)
 {
-    if (validity.is(condition::held) && state->now() >= validity.lost_at())
+    if (validity.is(condition::held) && now >= validity.lost_at())
         lose_to_time();
     if (validity.is(condition::held))
         return {};
     return validity.is(condition::lost) ? errc::lost : errc::not_held;
 }
 
-error_code held_lock::conclude(round const& extension)
+error_code held_lock::conclude(round const& extension, clock::time_point now)
 {
     // A majority that comes when the old validity is over may have been granted to somebody else in between.
-    if (auto const ec = check())
+    if (auto const ec = check(now))
         return ec;
     if (extension.votes.verdict() == core::verdict::won) {
         auto const promised = extension.promised();
         auto const until = validity.after(extension.started, promised);
-        if (until <= state->now()) {
+        if (until <= now) {
             trouble_ = "the nodes promise it for too short a time";
             return errc::no_quorum;
         }

@@ -53,8 +53,9 @@ public:
     std::chrono::milliseconds longest_ttl() const noexcept override { return longest_ttl_; }
     void may_live_for(std::chrono::milliseconds ttl) noexcept { longest_ttl_ = std::max(longest_ttl_, ttl); }
     void keep();                                ///< sets the alarm
-    error_code check();                         ///< an error if it is not held; it may turn out to be lost
-    error_code conclude(round const& extension);   ///< moves the validity, or loses the lock, or neither
+    error_code check() { return check(state->now()); }
+    error_code check(clock::time_point now);    ///< an error if it is not held; it may turn out to be lost
+    error_code conclude(round const& extension, clock::time_point now);   ///< moves the validity, or loses the lock, or neither
     /// @param slack how much validity was left
     void renewed(error_code, std::chrono::nanoseconds slack, bool is_late);
     /// Whether who asks now for @p ttl finds as much left of it as a lock of its own would have, or, of one that is renewed for that

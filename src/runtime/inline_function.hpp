@@ -7,12 +7,12 @@
 
 namespace redlock::inline v0::detail {
 
-template <class Signature>
+template <class Signature, std::size_t Size = 32>
 class inline_function;
 
-/// A move-only function object that is called at most once and lives within this object, never on the heap.
-template <class... Args>
-class inline_function<void(Args...)> {
+/// A function object of at most @p Size bytes that is called at most once and lives within this object, never on the heap.
+template <class... Args, std::size_t Size>
+class inline_function<void(Args...), Size> {
 public:
     inline_function() = default;
     inline_function(inline_function const&) = delete;
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    alignas(void*) std::byte storage_[32];
+    alignas(void*) std::byte storage_[Size];
     void (*run_)(void* storage, bool call, Args...) = nullptr;
 };
 

@@ -5,7 +5,23 @@
 
 namespace redlock::inline v0::detail {
 
-void user_calls::put(std::function<void()> call)
+std::unique_ptr<user_calls::slot> user_calls::free_slot()
+{
+    if (free_.empty())
+        return std::make_unique<slot>();
+    auto one = std::move(free_.back());
+    free_.pop_back();
+    return one;
+}
+
+void user_calls::keep(std::unique_ptr<slot> used) noexcept
+try {
+    if (free_.size() < free_max)
+        free_.push_back(std::move(used));
+} catch (...) {  // out of memory: not kept
+}
+
+void user_calls::put(std::unique_ptr<slot> call)
 {
     calls_.push_back(std::move(call));
     if (calls_.size() > 1)
@@ -16,14 +32,20 @@ void user_calls::put(std::function<void()> call)
     });
 }
 
+// A call may run the execution context, and so come here again.
 void user_calls::make() noexcept
 {
-    for (auto const& call : std::exchange(calls_, {})) {
+    auto calls = std::exchange(calls_, std::move(spare_));
+    for (auto& call : calls) {
         try {
-            call();
+            std::move(*call)();
         } catch (...) {  // it must not throw; nobody else shall suffer for it
         }
+        keep(std::move(call));
     }
+    calls.clear();
+    if (calls.capacity() <= free_max)
+        spare_ = std::move(calls);
     if (auto const then = std::exchange(then_, nullptr))
         then();
 }

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "runtime/inline_function.hpp"
 #include "runtime/strand.hpp"
 
-#include <deque>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace redlock::inline v0::detail {
 
@@ -25,7 +27,9 @@ public:
         if (ended_)
             return;
         try {
-            put(std::forward<F>(call));
+            auto slot = free_slot();
+            *slot = std::forward<F>(call);
+            put(std::move(slot));
         } catch (...) {  // out of memory, or the execution context has gone
             calls_.clear();
         }
@@ -37,11 +41,21 @@ public:
     void abandon() noexcept;
 
 private:
-    void put(std::function<void()>);
+    // Large enough for an event and its owner. Slots are used again, so that an event needs no memory of its own.
+    using slot = inline_function<void(), 192>;
+    using slots = std::vector<std::unique_ptr<slot>>;
+
+    std::unique_ptr<slot> free_slot();
+    void put(std::unique_ptr<slot>);
     void make() noexcept;
+    void keep(std::unique_ptr<slot>) noexcept;
+
+    static constexpr std::size_t free_max = 256;
 
     strand const strand_;
-    std::deque<std::function<void()>> calls_;
+    slots calls_;
+    slots free_;
+    slots spare_;  // no slots: the memory of the previous pass
     bool ended_ = false;
     std::function<void()> then_;
 };

@@ -244,6 +244,15 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_measured_is_told)
     BOOST_TEST(message_of("uncontended", o).find("is it installed?") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(observed_is_compared_with_the_library_without_an_observer)
+{
+    auto const results = run_briefly("observed");
+
+    BOOST_REQUIRE(results.size() == 1u);
+    check_common(results[0]);
+    BOOST_TEST(results[0].variant == "floor: without observer");
+}
+
 BOOST_AUTO_TEST_CASE(fenced_is_compared_with_the_library_itself_and_counts_second_rounds)
 {
     auto const results = run_briefly("fenced");
