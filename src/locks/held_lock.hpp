@@ -108,7 +108,7 @@ void start_renewal(std::shared_ptr<held_lock>, std::chrono::milliseconds ttl);
 
 // What is counted and told of a held lock: held_events.cpp.
 
-/// Of one that is held still. @param slack as in `events::extended`
+/// The lock is still held. @param slack as in `events::extended`
 void tell_extension(held_lock const&, error_code, bool automatic, std::chrono::nanoseconds slack) noexcept;
 void tell_loss(held_lock const&, loss, clock::time_point now) noexcept;
 /// Of one that is not lost.

@@ -55,7 +55,7 @@ public:
     {
         return std::max(until() - now, clock::duration::zero());
     }
-    /// What the latest @ref set was promised.
+    /// The duration that the nodes promised in the latest @ref set.
     std::chrono::milliseconds promised() const noexcept { return promised_; }
     bool is_limited() const noexcept { return hold_until_ != clock::time_point::max(); }  ///< by max_hold
     bool ends_with_max_hold() const noexcept { return until() >= hold_until_; }

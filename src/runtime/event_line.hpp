@@ -14,7 +14,7 @@
 
 namespace redlock::inline v0::detail {
 
-/// What a log says of an event. Refers to the event.
+/// The line of an event in all formats. It refers to the event.
 struct event_line {
     using value = std::variant<std::string_view, std::string, std::uint64_t, bool, std::chrono::nanoseconds, resource_set const*,
                                std::span<node_report const>>;

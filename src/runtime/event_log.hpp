@@ -77,14 +77,14 @@ public:
     /// Tells how many lines were left out at last, and ends the calls.
     void end(std::function<void()> then);
 
-    /// What calls the user's functions.
+    /// The queue of calls of the user's functions.
     std::shared_ptr<user_calls> const& calls() const noexcept { return calls_; }
 
     /// @ref add as a function. Empty if nobody would receive the lines.
     log_function as_function();
 
 private:
-    // Of one kind of lines: how many there were since the second began, and how many were left out.
+    // One kind of lines: how many there were since the second began, and how many were left out.
     struct allowance {
         clock::time_point since = clock::time_point::min();
         std::size_t used = 0;

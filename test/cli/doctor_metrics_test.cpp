@@ -1,4 +1,4 @@
-// What redlock doctor tells Prometheus.
+// The metrics of redlock doctor.
 
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/metrics.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// What servers might have answered.
+/// Answers that servers might give.
 namespace redlock::test::made_up {
 
 using namespace std::chrono_literals;

@@ -26,7 +26,7 @@ namespace {
 
 using attribute_map = std::unordered_map<std::string, otel::sdk::common::OwnedAttributeValue>;
 
-/// What has been ended, and how many spans have been started.
+/// The spans that have ended, and how many have been started.
 struct ended_spans {
     int started = 0;
     std::vector<std::unique_ptr<otel::sdk::trace::SpanData>> all;
@@ -107,7 +107,7 @@ struct traced {
         read();
     }
 
-    /// What has ended since the last call, if nothing more is to be done for a millisecond.
+    /// The spans that have ended since the last call, when nothing more is to be done for a millisecond.
     std::vector<std::unique_ptr<span_data>> spans()
     {
         w.run_for(1ms);

@@ -11,7 +11,7 @@
 
 namespace redlock::cli::doctor {
 
-/// What a check is about.
+/// The subject of a check.
 enum class subject : std::uint8_t {
     server,      ///< Redis or Valkey
     tls_server,  ///< a server whose address says TLS

@@ -1,4 +1,4 @@
-// What the doctor tells Prometheus. The names and labels are fixed: docs/cli.md lists them.
+// The metrics of the doctor. The names and labels are fixed: docs/cli.md lists them.
 
 #include "cli/doctor/metrics.hpp"
 
