@@ -1,5 +1,6 @@
 // What an observer is told: of each outcome all there is, in its order.
 
+#include "support/bad_weather.hpp"
 #include "support/balance.hpp"
 #include "support/diary.hpp"
 #include "support/manager_test.hpp"
@@ -612,25 +613,7 @@ BOOST_FIXTURE_TEST_CASE(events_and_counters_balance, manager_of<3>)
 {
     auto const told = std::make_shared<balance>();
     auto const observed = w.manager({.observer = told});
-    std::vector<std::unique_ptr<lock_world::outcome>> all;
-    error_code ignored;
-    for (int i = 0; i < 400; ++i) {
-        acquire_options const how{.ttl = std::chrono::milliseconds(100 + 50 * (i % 7)),
-                                  .wait = std::chrono::milliseconds(i % 5 == 0 ? 0 : 30 * (i % 11)),
-                                  .renew = i % 3 == 0 ? renewal::automatic : renewal::none,
-                                  .mode = i % 4 == 0 ? mode::shared : mode::exclusive};
-        w.start_acquire(*all.emplace_back(std::make_unique<lock_world::outcome>()), *observed, "r" + std::to_string(i % 6), how);
-        w[i % 3].reachable = i % 40 < 30;
-        w[(i + 1) % 3].mute = i % 50 > 40;
-        w.run_for(std::chrono::milliseconds(i % 13));
-        auto& earlier = *all[static_cast<std::size_t>(i / 2)];
-        if (earlier.held.held() && i % 10 == 9)
-            earlier.held.detach(ignored);
-        else if (i % 3 != 0)
-            earlier.held = {};
-    }
-    w.each([](auto& s) { s.reachable = !(s.mute = false); });
-    w.run_for(2s);
+    auto const all = lock_in_bad_weather(w, *observed);
 
     auto const s = observed->stats();
     BOOST_TEST(s.held > 0u);

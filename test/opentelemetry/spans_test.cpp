@@ -2,6 +2,7 @@
 
 #include <redlock/opentelemetry.hpp>
 
+#include "support/bad_weather.hpp"
 #include "support/manager_test.hpp"
 
 #include <boost/algorithm/string/replace.hpp>
@@ -476,27 +477,9 @@ BOOST_AUTO_TEST_CASE(release_with_a_tracer_that_does_nothing_succeeds)
 
 BOOST_FIXTURE_TEST_CASE(each_span_that_is_started_ends_once, traced)
 {
-    std::vector<std::unique_ptr<lock_world::outcome>> all;
-    error_code ignored;
     auto const begun_before = locks->stats();
     auto const started_before = ended->started;
-    for (int i = 0; i < 400; ++i) {
-        acquire_options const how{.ttl = std::chrono::milliseconds(100 + 50 * (i % 7)),
-                                  .wait = std::chrono::milliseconds(i % 5 == 0 ? 0 : 30 * (i % 11)),
-                                  .renew = i % 3 == 0 ? renewal::automatic : renewal::none,
-                                  .mode = i % 4 == 0 ? mode::shared : i % 23 == 1 ? mode::upgradeable : mode::exclusive};
-        w.start_acquire(*all.emplace_back(std::make_unique<lock_world::outcome>()), *locks, "r" + std::to_string(i % 6), how);
-        w[i % 3].reachable = i % 40 < 30;
-        w[(i + 1) % 3].mute = i % 50 > 40;
-        w.run_for(std::chrono::milliseconds(i % 13));
-        auto& earlier = *all[static_cast<std::size_t>(i / 2)];
-        if (earlier.held.held() && i % 10 == 9)
-            earlier.held.detach(ignored);
-        else if (i % 3 != 0)
-            earlier.held = {};
-    }
-    w.each([](auto& s) { s.reachable = !(s.mute = false); });
-    w.run_for(2s);
+    auto all = lock_in_bad_weather(w, *locks, mode::upgradeable);
     auto const at_the_end = locks->stats();
     BOOST_TEST(at_the_end.held > 0u);
     all.clear();

@@ -154,7 +154,7 @@ std::int64_t holders_and_waiters(service const& s)
     return n;
 }
 
-// What a page gets that is opened now.
+// The state that a page receives if it is opened now.
 json::value state_of(service const& s)
 {
     client events(s);
